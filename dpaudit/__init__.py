@@ -1,0 +1,1 @@
+"""dpaudit tells how much anything that claims differential privacy provably leaks."""

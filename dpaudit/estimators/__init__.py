@@ -1,0 +1,1 @@
+"""Estimators: error counts or scores to a lower bound on epsilon."""

@@ -1,0 +1,85 @@
+"""From error counts to epsilon: the formulas that attacks and estimators share.
+
+A mechanism that is (epsilon, delta)-DP forces FPR + e^epsilon FNR >= 1 - delta and the
+mirrored inequality on every attack (Kairouz, Oh and Viswanath 2015); an epsilon that
+violates one of them is refuted.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Union
+
+import numpy as np
+from scipy.stats import beta
+
+from dpaudit.types import Array
+
+Numbers = Union[Array, float, int]
+
+
+def upper_rate(k: Numbers, n: int, a: float) -> Array:
+    """U(k, n, a): the exact one-sided upper confidence bound on a rate, 1 where k = n."""
+    k = np.asarray(k, dtype=float)
+    with np.errstate(invalid="ignore"):
+        u = beta.ppf(1 - a, k + 1, np.maximum(n - k, 1e-300))
+    return np.where(k >= n, 1.0, u)
+
+
+def log_ratio(fpr: Numbers, fnr: Numbers, delta: float) -> Array:
+    """max{ln((1-d-FPR)/FNR), ln((1-d-FNR)/FPR)}, not clipped at 0.
+
+    A direction without evidence (zero denominator, numerator not positive) counts as -inf,
+    so that it is skipped.
+    """
+    x, y = np.asarray(fpr, dtype=float), np.asarray(fnr, dtype=float)
+    return np.maximum(_direction(x, y, delta), _direction(y, x, delta))
+
+
+def _direction(x: Array, y: Array, delta: float) -> Array:
+    numerator = 1 - delta - x
+    usable = (numerator > 0) & (y > 0)
+    ratio = np.divide(numerator, y, out=np.ones(np.broadcast(x, y).shape), where=usable)
+    return np.where(usable, np.log(ratio), -np.inf)
+
+
+@dataclass(frozen=True)
+class PointCriterion:
+    """The published estimate of a rule: the formula on the observed rates themselves."""
+
+    delta: float
+
+    def __call__(self, fp: Array, out: int, fn: Array, inn: int) -> Array:
+        return log_ratio(np.asarray(fp) / out, np.asarray(fn) / inn, self.delta)
+
+
+@dataclass(frozen=True)
+class BoundCriterion:
+    """What a rule would certify if its counts were those of the judging half.
+
+    Not clipped at 0: below it the value still ranks rules, so that a choice among many
+    useless rules takes the least useless one.
+    """
+
+    delta: float
+    confidence: float = 0.95
+
+    def __call__(self, fp: Array, out: int, fn: Array, inn: int) -> Array:
+        a = (1 - self.confidence) / 2
+        u0 = upper_rate(np.arange(out + 1), out, a)[fp]
+        u1 = upper_rate(np.arange(inn + 1), inn, a)[fn]
+        return log_ratio(u0, u1, self.delta)
+
+
+def rounded(scores: Array, digits: int = 9) -> Array:
+    """Scores to `digits` significant digits.
+
+    The low bits of floating-point noise can give a world away where the mechanism does not;
+    that side channel is not what an audit of the mechanism is about.
+    """
+    scores = np.asarray(scores, dtype=float)
+    usable = np.isfinite(scores) & (scores != 0)
+    magnitude = np.floor(np.log10(np.abs(scores), out=np.zeros_like(scores), where=usable))
+    # Clipped, because the power overflows for denormal numbers.
+    scale = 10.0 ** np.clip(digits - 1 - magnitude, -300, 300)
+    return np.where(usable, np.round(np.where(usable, scores, 0.0) * scale) / scale, scores)

@@ -1,0 +1,1 @@
+"""What an audit found, for a terminal and for a machine."""

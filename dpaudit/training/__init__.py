@@ -1,0 +1,1 @@
+"""Networks, recipes and DP-SGD for many models behind one function."""

@@ -1,0 +1,306 @@
+"""The nouns of an audit, and one Protocol per kind of plug-in. Read this file first.
+
+The way of the data, one direction, no way back::
+
+    data -> canary -> pair (D, D') -> mechanism -> journal -> attack -> estimator -> report
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol, TypeAlias, Union
+
+import numpy as np
+import numpy.typing as npt
+
+Array: TypeAlias = npt.NDArray[Any]
+
+OUT, IN = 0, 1
+"""The two worlds: trained on D (the canary is out) and on D' (the canary is in)."""
+
+Adjacency: TypeAlias = Literal["add-remove", "replace"]
+Assumption: TypeAlias = Literal["none", "gaussian", "accountant", "prior"]
+Verdict: TypeAlias = Literal["VIOLATION", "NO_VIOLATION_FOUND", "INCONCLUSIVE"]
+
+
+# ---------------------------------------------------------------- what is promised
+
+
+@dataclass(frozen=True)
+class GaussianCurve:
+    """The trade-off curve of a Gaussian mechanism of sensitivity/deviation `mu`."""
+
+    mu: float
+
+
+@dataclass(frozen=True)
+class DPSGDCurve:
+    """The trade-off curve of `steps` Poisson-subsampled Gaussian mechanisms."""
+
+    sample_rate: float
+    steps: int
+    noise_multiplier: float
+
+
+Curve: TypeAlias = Union[GaussianCurve, DPSGDCurve]
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What is promised, for which unit, and who says so."""
+
+    epsilon: float
+    delta: float
+    unit: str = "whole model"
+    adjacency: Adjacency = "add-remove"
+    curve: Curve | None = None
+    source: str = "stated by the user"
+    beside: Mapping[str, float] = field(default_factory=dict)
+    """Other accountants' epsilon for the same mechanism: shown, never judged."""
+
+
+# ---------------------------------------------------------------- what is trained on
+
+
+@dataclass(frozen=True)
+class Records:
+    """Labelled records: `x` float32 (n, channels, height, width), `y` int64 (n,)."""
+
+    x: Array
+    y: Array
+
+    def __len__(self) -> int:
+        return len(self.y)
+
+    def without(self, index: int) -> Records:
+        """All records but one."""
+        return Records(np.delete(self.x, index, axis=0), np.delete(self.y, index))
+
+    def plus(self, x: Array, y: int) -> Records:
+        """All records and one more, at the end."""
+        return Records(
+            np.concatenate([self.x, x[None].astype(np.float32)]), np.append(self.y, np.int64(y))
+        )
+
+
+@dataclass(frozen=True)
+class Data:
+    """Three disjoint sets: the pool that D is made of, shadow models' own, and a test set."""
+
+    name: str
+    pool: Records
+    shadow: Records
+    test: Records
+    classes: int
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Of one record: (channels, height, width)."""
+        return tuple(self.pool.x.shape[1:])
+
+
+@dataclass(frozen=True)
+class Canary:
+    """A record (x', y') and how it was made.
+
+    `removed` is the pool's record that D does without (None: D is the whole pool);
+    `inserted` is False only for the null, where D' is D.
+    """
+
+    x: Array
+    y: int
+    made: str
+    removed: int | None = None
+    original: Array | None = None
+    inserted: bool = True
+
+
+@dataclass(frozen=True)
+class Pair:
+    """The neighbouring datasets: `out` is D, `inn` is D' = D + canary."""
+
+    out: Records
+    inn: Records
+    canary: Canary
+    test: Records
+    adjacency: Adjacency = "add-remove"
+
+    def world(self, world: int) -> Records:
+        """The training set of one world."""
+        return self.inn if world == IN else self.out
+
+
+def neighbours(data: Data, canary: Canary) -> Pair:
+    """The pair that a canary makes: D is the pool without `canary.removed`, D' has the canary."""
+    out = data.pool if canary.removed is None else data.pool.without(canary.removed)
+    inn = out.plus(canary.x, canary.y) if canary.inserted else out
+    return Pair(out=out, inn=inn, canary=canary, test=data.test)
+
+
+# ---------------------------------------------------------------- what is seen
+
+
+@dataclass(frozen=True, order=True)
+class Trial:
+    """One play of the game: which world, the how-manieth of it, and the seed that decides all."""
+
+    index: int
+    world: int
+    seed: int
+
+
+Observation: TypeAlias = Mapping[str, Array]
+"""The named arrays that the adversary sees of one trial."""
+
+Observations: TypeAlias = Mapping[str, Array]
+"""The same names, each with a leading axis over trials."""
+
+Known: TypeAlias = Mapping[str, Array]
+"""What the adversary has beforehand (the canary's label), stored once per run."""
+
+
+# ---------------------------------------------------------------- what is concluded
+
+
+@dataclass(frozen=True)
+class Counts:
+    """Decisions in two worlds: `fp` of `out` trials called in, `fn` of `inn` called out."""
+
+    fp: int
+    out: int
+    fn: int
+    inn: int
+
+
+@dataclass(frozen=True)
+class Scores:
+    """One score per trial; larger means more like D'."""
+
+    out: Array
+    inn: Array
+
+
+@dataclass(frozen=True)
+class Guesses:
+    """One run with many canaries: of `canaries`, `guesses` were guessed, `correct` rightly."""
+
+    canaries: int
+    guesses: int
+    correct: int
+
+
+Outcome: TypeAlias = Union[Counts, Scores, Guesses]
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A lower bound on epsilon, and everything one must know to believe it."""
+
+    epsilon: float
+    delta: float
+    confidence: float
+    estimator: str
+    assumption: Assumption
+    selection: str
+    ceiling: float
+    attack: str = ""
+    rule: str = ""
+    counts: Counts | None = None
+
+
+@dataclass(frozen=True)
+class Published:
+    """The published in-sample estimate of one attack, beside the same search with no leak."""
+
+    attack: str
+    epsilon_in_sample: float
+    epsilon_in_sample_std: float
+    chunks: int
+    null_mean: float
+    null_q95: float
+    permutations: int
+
+
+@dataclass(frozen=True)
+class Report:
+    """Claim against the primary bound, and what the reader needs to weigh it."""
+
+    claim: Claim
+    verdict: Verdict
+    primary: int
+    bounds: Sequence[Bound]
+    published: Sequence[Published]
+    looks: int
+    models: Mapping[str, int]
+    data: Mapping[str, Any]
+    canary: Mapping[str, Any]
+    adversary: str
+    backend: Mapping[str, str]
+    seconds: Mapping[str, float]
+    utility: Mapping[str, float]
+    versions: Mapping[str, str]
+    seed: int
+    next_steps: Sequence[str]
+    warnings: Sequence[str] = ()
+
+
+# ---------------------------------------------------------------- plug-ins
+
+
+class Loader(Protocol):
+    """Reads a data set and splits it; the same seed gives the same split."""
+
+    def load(self, seed: int) -> Data: ...
+
+
+class CanaryBuilder(Protocol):
+    """Chooses or crafts the canary; makes its pair with `neighbours`."""
+
+    def build(self, data: Data, seed: int) -> Pair: ...
+
+
+class Mechanism(Protocol):
+    """What is audited. A trial's observation depends on the pair and the trial alone."""
+
+    @property
+    def claim(self) -> Claim: ...
+
+    def play(self, pair: Pair, trials: Sequence[Trial]) -> list[Observation]: ...
+
+
+class Criterion(Protocol):
+    """How good a rule looks from its error counts; vectorised over `fp` and `fn`."""
+
+    def __call__(self, fp: Array, out: int, fn: Array, inn: int) -> Array: ...
+
+
+class Rule(Protocol):
+    """A decision rule that is fixed: nothing in it will be chosen any more."""
+
+    def score(self, seen: Observations) -> Array:
+        """One number per trial, larger = more like D'."""
+        ...
+
+    def decide(self, seen: Observations) -> Array:
+        """One bool per trial, True = says D'."""
+        ...
+
+
+class Attack(Protocol):
+    """Turns observations into a rule, using the choosing half of the trials only.
+
+    `needs` names the observations that must be there; `fitted` is False where there is
+    nothing to choose, so that the rule may be judged on all trials.
+    """
+
+    needs: frozenset[str]
+    fitted: bool
+
+    def fit(self, seen: Observations, worlds: Array, known: Known, criterion: Criterion) -> Rule: ...
+
+
+class Estimator(Protocol):
+    """Turns an outcome into a bound."""
+
+    def bound(self, outcome: Outcome, delta: float) -> Bound: ...

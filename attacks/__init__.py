@@ -1,4 +1,37 @@
-"""Attacks: observations to scores and a decision rule. Installed as `dpaudit.attacks`."""
+"""Attacks: observations to scores and a decision rule. Installed as `dpaudit.attacks`.
+
+Read `statistics.py` for what is looked at, `search.py` for how thresholds are chosen and
+`rules.py` for what comes out; each other file is one attack or one family of them.
+"""
 
 if __name__ != "dpaudit.attacks":
     raise ImportError("import dpaudit.attacks, not attacks")
+
+from dpaudit.attacks.expressions import parse
+from dpaudit.attacks.learned import Learned
+from dpaudit.attacks.loss import Loss, minus_loss
+from dpaudit.attacks.mc_dropout import InvStd, Max, Mean, Min, inv_std, max_, mean, min_
+from dpaudit.attacks.rules import ThresholdAttack, ThresholdRule
+from dpaudit.attacks.sets import AllFour, MeanStd, MinMax
+from dpaudit.attacks.statistics import Statistic
+
+__all__ = [
+    "AllFour",
+    "InvStd",
+    "Learned",
+    "Loss",
+    "Max",
+    "Mean",
+    "MeanStd",
+    "Min",
+    "MinMax",
+    "Statistic",
+    "ThresholdAttack",
+    "ThresholdRule",
+    "inv_std",
+    "max_",
+    "mean",
+    "min_",
+    "minus_loss",
+    "parse",
+]

@@ -8,7 +8,7 @@ The way of the data, one direction, no way back::
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, Protocol, TypeAlias, Union
 
 import numpy as np
@@ -58,6 +58,18 @@ class Claim:
     source: str = "stated by the user"
     beside: Mapping[str, float] = field(default_factory=dict)
     """Other accountants' epsilon for the same mechanism: shown, never judged."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain values, for a journal."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Claim:
+        """The claim that `to_dict` wrote down."""
+        curve = values["curve"]
+        if curve is not None:
+            curve = GaussianCurve(**curve) if "mu" in curve else DPSGDCurve(**curve)
+        return cls(**{**values, "curve": curve})
 
 
 # ---------------------------------------------------------------- what is trained on
@@ -158,6 +170,35 @@ Observations: TypeAlias = Mapping[str, Array]
 
 Known: TypeAlias = Mapping[str, Array]
 """What the adversary has beforehand (the canary's label), stored once per run."""
+
+
+@dataclass(frozen=True)
+class Trials:
+    """Observations, the world that each came from, and what was known beforehand."""
+
+    seen: Observations
+    worlds: Array
+    known: Known
+
+    def __len__(self) -> int:
+        return len(self.worlds)
+
+    def __getitem__(self, rows: Array) -> Trials:
+        return Trials({k: a[rows] for k, a in self.seen.items()}, self.worlds[rows], self.known)
+
+    def shuffled(self, draw: np.random.Generator) -> Trials:
+        """The same observations with the worlds at random: nothing is left to find."""
+        return Trials(self.seen, draw.permutation(self.worlds), self.known)
+
+    def fit(self, attack: Attack, criterion: Criterion) -> Rule:
+        """The rule that an attack chooses on these trials."""
+        return attack.fit(self.seen, self.worlds, self.known, criterion)
+
+    def count(self, rule: Rule) -> Counts:
+        """The errors of a rule on these trials."""
+        says_in = rule.decide(self.seen)
+        out, inn = says_in[self.worlds == OUT], says_in[self.worlds == IN]
+        return Counts(fp=int(out.sum()), out=len(out), fn=int((~inn).sum()), inn=len(inn))
 
 
 # ---------------------------------------------------------------- what is concluded

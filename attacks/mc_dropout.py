@@ -1,0 +1,94 @@
+"""Statistics of MC dropout: what T forward passes with dropout tell about the canary.
+
+The adversary sees T probabilities of the canary's true class. A model that was trained on the
+canary gives it a higher probability (mean, min, max) and is surer of it (1/std): Algorithm 2 of
+Shibahara, Miura, Kii and Ichikawa, Privacy Risk of Differentially Private Bayesian Neural
+Network.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+import numpy as np
+
+from dpaudit.attacks.rules import ThresholdAttack
+from dpaudit.attacks.statistics import Statistic, true_class
+from dpaudit.types import Array, Known, Observations
+
+NEEDS = frozenset({"mc"})
+
+
+def samples(seen: Observations, known: Known) -> Array:
+    """The T probabilities of the canary's true class, (trials, T), in double precision."""
+    mc = np.asarray(seen["mc"])
+    return mc[..., true_class(known, mc.shape[-1])].astype(np.float64)
+
+
+def deviation(p: Array, axis: int) -> Array:
+    """The population standard deviation; exactly 0 where all values are equal.
+
+    Without that care the rounding of the mean leaves 1e-17 where 0 is meant, and its inverse
+    would be a huge number instead of infinity.
+    """
+    return np.where(p.min(axis) == p.max(axis), 0.0, p.std(axis))
+
+
+def inverse_deviation(p: Array, axis: int) -> Array:
+    """1/std, and +inf where std = 0: at T = 1 always, after quantisation often."""
+    std = deviation(p, axis)
+    return np.divide(1.0, std, out=np.full_like(std, np.inf), where=std != 0)
+
+
+def _reduced(reduce: Callable[..., Array], seen: Observations, known: Known) -> Array:
+    return reduce(samples(seen, known), axis=1)
+
+
+mean = Statistic("mean", NEEDS, partial(_reduced, np.mean))
+inv_std = Statistic("inv_std", NEEDS, partial(_reduced, inverse_deviation))
+min_ = Statistic("min", NEEDS, partial(_reduced, np.min))
+max_ = Statistic("max", NEEDS, partial(_reduced, np.max))
+
+
+class Mean(ThresholdAttack):
+    """Says that the canary was in if its mean MC-dropout probability is high.
+
+    The mean over T forward passes is the prediction that a Bayesian network releases. It
+    averages the dropout noise away, so it sees a little more than one deterministic pass.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(mean)
+
+
+class InvStd(ThresholdAttack):
+    """Says that the canary was in if MC dropout is sure of it: 1/std is high.
+
+    The standard deviation over T forward passes is the uncertainty that a Bayesian network
+    releases; a record that was trained on should be less uncertain. With one pass (T = 1)
+    every trial has 1/std = infinity and the attack knows nothing.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(inv_std)
+
+
+class Min(ThresholdAttack):
+    """Says that the canary was in if even its lowest MC-dropout probability is high.
+
+    Needs all T samples, not only their mean and deviation.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(min_)
+
+
+class Max(ThresholdAttack):
+    """Says that the canary was in if its highest MC-dropout probability is high.
+
+    Needs all T samples, not only their mean and deviation.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(max_)

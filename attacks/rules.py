@@ -1,0 +1,131 @@
+"""A rule with fixed thresholds, and the attack that chooses them on the choosing half."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence, Set
+from dataclasses import dataclass
+from typing import TypeAlias, Union
+
+import numpy as np
+
+from dpaudit.attacks.search import Found, search
+from dpaudit.attacks.statistics import AND, OR, Expression, Kind, Statistic
+from dpaudit.errors import BadInput
+from dpaudit.types import Array, Criterion, Known, Observations
+
+Form: TypeAlias = Union[Statistic, Expression, Sequence[Statistic], Set[Statistic]]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ThresholdRule:
+    """Says D' where all (`&`) or any (`|`) statistics exceed their thresholds, strictly.
+
+    The score of a single statistic is the statistic. The score of several is the smallest
+    (`&`) or largest (`|`) margin s_i - t_i, each in units of `scales[i]`; it is positive
+    exactly where the rule says D'.
+    """
+
+    kind: Kind
+    statistics: tuple[Statistic, ...]
+    thresholds: tuple[float, ...]
+    scales: tuple[float, ...]
+    known: Known
+    how: str = "given"
+
+    def score(self, seen: Observations) -> Array:
+        values = table(self.statistics, seen, self.known)
+        if len(self.statistics) == 1:
+            return values[:, 0]
+        # An infinite threshold has no distance: the margin is then all or nothing.
+        finite = np.isfinite(self.thresholds)
+        t = np.where(finite, self.thresholds, 0.0)
+        with np.errstate(over="ignore"):
+            margins = (values - t) / self.scales
+        side = np.where(values > self.thresholds, np.inf, -np.inf)
+        return self._joined(np.where(finite, margins, side))
+
+    def decide(self, seen: Observations) -> Array:
+        return self._joined(table(self.statistics, seen, self.known) > self.thresholds)
+
+    def _joined(self, columns: Array) -> Array:
+        """All is the smallest of the columns, any is the largest: of margins and of bools."""
+        joined: Array = (np.minimum if self.kind == AND else np.maximum).reduce(columns, axis=1)
+        return joined
+
+    def __repr__(self) -> str:
+        off = -np.inf if self.kind == AND else np.inf
+        parts = [
+            f"{statistic} > {threshold:.6g}"
+            for statistic, threshold in zip(self.statistics, self.thresholds, strict=True)
+            if threshold != off
+        ]
+        return f" {self.kind} ".join(parts) or ("always" if self.kind == AND else "never")
+
+
+class ThresholdAttack:
+    """Compares statistics with thresholds, which are chosen on the choosing half.
+
+    An expression fixes the kind of the rule: `mean & inv_std` is searched with `&` alone.
+    A set of statistics leaves it open, as the paper does: both kinds are searched.
+    """
+
+    fitted: bool = True
+
+    def __init__(self, form: Form) -> None:
+        self.statistics, self.kinds = _resolved(form)
+        if not self.statistics:
+            raise BadInput("a threshold attack needs at least one statistic")
+        self.needs: frozenset[str] = frozenset().union(*(s.needs for s in self.statistics))
+
+    def values(self, seen: Observations, known: Known) -> Array:
+        """The statistics, (trials, k). They do not depend on the worlds: once is enough for
+        a search that is repeated on permuted labels."""
+        return table(self.statistics, seen, known)
+
+    def choose(self, values: Array, worlds: Array, criterion: Criterion) -> Found:
+        """The best thresholds on these trials."""
+        return search(values, worlds, self.kinds, criterion)
+
+    def fit(
+        self, seen: Observations, worlds: Array, known: Known, criterion: Criterion
+    ) -> ThresholdRule:
+        values = self.values(seen, known)
+        found = self.choose(values, worlds, criterion)
+        return ThresholdRule(
+            found.kind,
+            self.statistics,
+            found.thresholds,
+            tuple(_spread(column) for column in values.T),
+            known,
+            found.how,
+        )
+
+    def __repr__(self) -> str:
+        if len(self.kinds) == 1:
+            return repr(Expression(self.kinds[0], self.statistics))
+        return "{" + ", ".join(map(repr, self.statistics)) + "}"
+
+
+def table(statistics: Sequence[Statistic], seen: Observations, known: Known) -> Array:
+    """Every statistic of every trial, (trials, k)."""
+    return np.stack([statistic.compute(seen, known) for statistic in statistics], axis=1)
+
+
+def _resolved(form: Form) -> tuple[tuple[Statistic, ...], tuple[Kind, ...]]:
+    """The statistics in a fixed order, and the kinds of rule to search."""
+    if isinstance(form, Statistic):
+        return (form,), (AND,)
+    if isinstance(form, Expression):
+        return form.statistics, (form.kind,)
+    # A set's order changes from process to process, and the search breaks ties by order.
+    statistics = sorted(form, key=repr) if isinstance(form, Set) else form
+    return tuple(statistics), (AND, OR) if len(form) > 1 else (AND,)
+
+
+def _spread(column: Array) -> float:
+    """The interquartile range of the finite values: a unit that outliers do not move."""
+    finite = column[np.isfinite(column)]
+    if not finite.size:
+        return 1.0
+    low, high = np.percentile(finite, [25, 75])
+    return float(high - low) or 1.0

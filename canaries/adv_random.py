@@ -1,0 +1,41 @@
+"""Data set 2 of the paper: a random record with adversarial noise."""
+
+from __future__ import annotations
+
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from dpaudit.canaries import shadows
+from dpaudit.seeds import generator
+from dpaudit.types import Canary, Data, Pair, neighbours
+
+if TYPE_CHECKING:
+    from dpaudit.training.recipe import Recipe
+
+
+@dataclass(frozen=True)
+class AdvRandom:
+    """A random record with adversarial noise against ten shadow models.
+
+    D is the pool without the record, D' has its noisy version. The record is drawn anew,
+    not the one of `random`. Noise: forty sign steps of 0.01 up the mean shadow loss, the
+    label kept, without a norm constraint; `clip` keeps the pixels in [0, 1].
+    """
+
+    recipe: Recipe
+    clip: bool = False
+    executor: Executor | None = None
+
+    def build(self, data: Data, seed: int) -> Pair:
+        i = int(generator(seed, "canary", "adv-random").integers(len(data.pool)))
+        models = shadows.train(self.recipe, data, seed, self.executor)
+        x, y = data.pool.x[i], int(data.pool.y[i])
+        canary = Canary(
+            x=shadows.perturb(models, x, y, self.clip),
+            y=y,
+            made=f"a random record of the pool with adversarial noise from {len(models)} shadow models",
+            removed=i,
+            original=x,
+        )
+        return neighbours(data, canary)

@@ -1,0 +1,36 @@
+"""Data set 3 of the paper: the record with the largest loss."""
+
+from __future__ import annotations
+
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from dpaudit.canaries import shadows
+from dpaudit.types import Canary, Data, Pair, neighbours
+
+if TYPE_CHECKING:
+    from dpaudit.training.recipe import Recipe
+
+
+@dataclass(frozen=True)
+class MaxLoss:
+    """The record of the pool with the largest mean loss over ten shadow models.
+
+    D is the pool without it, D' the whole pool. Such a record has the largest gradients, so
+    a model that saw it differs most from one that did not.
+    """
+
+    recipe: Recipe
+    executor: Executor | None = None
+
+    def build(self, data: Data, seed: int) -> Pair:
+        models = shadows.train(self.recipe, data, seed, self.executor)
+        i = shadows.hardest(models, data.pool)
+        canary = Canary(
+            x=data.pool.x[i],
+            y=int(data.pool.y[i]),
+            made=f"the record of the pool with the largest mean loss over {len(models)} shadow models",
+            removed=i,
+        )
+        return neighbours(data, canary)

@@ -1,0 +1,29 @@
+"""A random record with a wrong label."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dpaudit.seeds import generator
+from dpaudit.types import Canary, Data, Pair, neighbours
+
+
+@dataclass(frozen=True)
+class Mislabelled:
+    """A random record of the pool under a random wrong label.
+
+    D is the pool without the record, D' has it mislabelled. Needs no shadow models, and no
+    other record teaches a model the wrong label.
+    """
+
+    def build(self, data: Data, seed: int) -> Pair:
+        draw = generator(seed, "canary", "mislabelled")
+        i = int(draw.integers(len(data.pool)))
+        right = int(data.pool.y[i])
+        canary = Canary(
+            x=data.pool.x[i],
+            y=(right + 1 + int(draw.integers(data.classes - 1))) % data.classes,
+            made=f"a random record of the pool (class {right}) under a wrong label",
+            removed=i,
+        )
+        return neighbours(data, canary)

@@ -1,0 +1,27 @@
+"""No canary at all: the null."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dpaudit.seeds import generator
+from dpaudit.types import Canary, Data, Pair, neighbours
+
+
+@dataclass(frozen=True)
+class Null:
+    """Nothing: D' is D, so that a valid audit certifies an epsilon of 0.
+
+    The models are asked about a random record of the pool, which is in both worlds. This
+    is the control of an audit: whatever an estimate shows here, selection made it.
+    """
+
+    def build(self, data: Data, seed: int) -> Pair:
+        i = int(generator(seed, "canary", "none").integers(len(data.pool)))
+        canary = Canary(
+            x=data.pool.x[i],
+            y=int(data.pool.y[i]),
+            made="none: both worlds are the same; asked about a record that is in both",
+            inserted=False,
+        )
+        return neighbours(data, canary)

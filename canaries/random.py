@@ -1,0 +1,27 @@
+"""Data set 1 of the paper: a random record."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dpaudit.seeds import generator
+from dpaudit.types import Canary, Data, Pair, neighbours
+
+
+@dataclass(frozen=True)
+class Random:
+    """A random record of the pool, as it is.
+
+    D is the pool without it, D' the whole pool. The weakest canary: what an average person
+    in the data has to fear.
+    """
+
+    def build(self, data: Data, seed: int) -> Pair:
+        i = int(generator(seed, "canary", "random").integers(len(data.pool)))
+        canary = Canary(
+            x=data.pool.x[i],
+            y=int(data.pool.y[i]),
+            made="a random record of the pool",
+            removed=i,
+        )
+        return neighbours(data, canary)

@@ -1,0 +1,153 @@
+"""The configuration of a run: complete, hashed, in and out of TOML."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import tomli_w
+
+from dpaudit import checks
+from dpaudit.accounting import NUMERICAL
+from dpaudit.errors import BadInput
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+UNHASHED = frozenset({"data"})
+"""Where the data lie changes no number: `fingerprint` says what they are."""
+
+
+@dataclass(frozen=True)
+class Config:
+    """Everything that changes a number of a run, and nothing else."""
+
+    data: str = "digits"
+    fingerprint: str | None = None
+    canary: str = "adv-maxloss"
+    clip_canary: bool = False
+    mechanism: str = "dpsgd"
+    network: str = "cnn-small"
+    epsilon: float | None = 8.0
+    noise_multiplier: float | None = None
+    delta: float = 1e-5
+    accountant: str = "pld"
+    epochs: int = 60
+    batch: int | str = 256
+    lr: float = 1.0
+    clip: float = 1.0
+    dropout: float = 0.5
+    init: str = "random"
+    samples: int = 1000
+    models: int = 80
+    attacks: tuple[str, ...] = ("loss", "mean+std", "min+max", "all-four", "learned")
+    primary: str = "auto"
+    estimator: str = "clopper-pearson"
+    claim: tuple[float, float] | None = None
+    confidence: float = 0.95
+    seed: int = 0
+    backend: str = "opacus"
+
+    def check(self) -> Config:
+        """Itself, or one error that names everything that is wrong with it."""
+        both = (self.epsilon is None) == (self.noise_multiplier is None)
+        epsilon, delta = self.claim or (1.0, 0.0)
+        checks.refuse(
+            [
+                "give either epsilon or noise_multiplier" if both else None,
+                *(
+                    checks.positive(name, value)
+                    for name in ("epsilon", "noise_multiplier", "lr", "clip")
+                    if (value := getattr(self, name)) is not None
+                ),
+                checks.in_range("delta", self.delta, 0, 1, ends="()"),
+                checks.in_range("dropout", self.dropout, 0, 1, ends="[)"),
+                checks.in_range("confidence", self.confidence, 0.5, 1, ends="()"),
+                checks.at_least("epochs", self.epochs, 1),
+                checks.at_least("samples", self.samples, 1),
+                checks.at_least("models", self.models, 4),
+                checks.at_least("seed", self.seed, 0),
+                None if self.batch == "full" else checks.at_least("batch", self.batch, 1),
+                checks.one_of("accountant", self.accountant, NUMERICAL),
+                checks.one_of("init", self.init, ("random", "fixed")),
+                checks.one_of("primary", self.primary, ("auto", *self.attacks)),
+                checks.positive("the claimed epsilon", epsilon),
+                checks.in_range("the claimed delta", delta, 0, 1, ends="[)"),
+                None if self.attacks else "name at least one attack",
+            ]
+        )
+        return self
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain values; what is None is left out."""
+        values = {f.name: getattr(self, f.name) for f in fields(self)}
+        plain = {k: list(v) if isinstance(v, tuple) else v for k, v in values.items()}
+        return {key: value for key, value in plain.items() if value is not None}
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Config:
+        """The configuration of plain values; unknown or ill-typed ones are refused together."""
+        given: dict[str, Any] = {}
+        problems: list[str | None] = []
+        for name, value in values.items():
+            if name not in _TYPES:
+                problems.append(f"there is no setting '{name}'")
+            elif (usable := _as(_TYPES[name], value)) is None:
+                problems.append(f"{name} cannot be {value!r}")
+            else:
+                given[name] = usable
+        checks.refuse(problems)
+        if "noise_multiplier" in given:
+            given.setdefault("epsilon", None)
+        return cls(**given)
+
+    def to_toml(self) -> str:
+        """As a TOML file that plays the run again."""
+        return tomli_w.dumps(self.to_dict())
+
+    @classmethod
+    def from_toml(cls, path: Path) -> Config:
+        """The configuration that a TOML file holds."""
+        try:
+            return cls.from_dict(tomllib.loads(path.read_text(encoding="utf-8")))
+        except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, BadInput) as error:
+            raise BadInput(f"{path} is not a usable configuration: {error}") from error
+
+    def digest(self) -> str:
+        """The hash that names the run's folder."""
+        hashed = {k: v for k, v in self.to_dict().items() if k not in UNHASHED}
+        return hashlib.sha256(json.dumps(hashed, sort_keys=True).encode()).hexdigest()[:12]
+
+
+def differences(there: Mapping[str, Any], here: Mapping[str, Any]) -> list[str]:
+    """What differs between the settings of two runs, one phrase a setting."""
+    return [
+        f"{key}: {there.get(key, 'none')} there, {here.get(key, 'none')} here"
+        for key in sorted(there.keys() | here.keys())
+        if key not in UNHASHED and there.get(key) != here.get(key)
+    ]
+
+
+_TYPES: dict[str, str] = {f.name: str(f.type).removesuffix(" | None") for f in fields(Config)}
+
+
+def _as(wanted: str, value: Any) -> Any:
+    """A plain value as the type that a setting is annotated with, or None if it is not one."""
+    if wanted == "tuple[str, ...]":
+        usable = isinstance(value, list) and all(isinstance(v, str) for v in value)
+        return tuple(value) if usable else None
+    if wanted == "tuple[float, float]":
+        numbers = [_as("float", v) for v in value] if isinstance(value, list) else []
+        return tuple(numbers) if len(numbers) == 2 and None not in numbers else None
+    if wanted == "float":
+        number = isinstance(value, (int, float)) and not isinstance(value, bool)
+        return float(value) if number else None
+    kinds = tuple({"int": int, "str": str, "bool": bool}[kind] for kind in wanted.split(" | "))
+    return value if isinstance(value, kinds) and (bool in kinds) == isinstance(value, bool) else None

@@ -1,0 +1,146 @@
+"""A user's arrays: everything that is wrong with them, and the records that they are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+
+from dpaudit.checks import listed
+from dpaudit.data.split import too_few
+from dpaudit.types import Array, Records
+
+CHANNELS = (1, 3, 4)
+
+
+def problems(arrays: Mapping[str, Array]) -> Iterator[str]:
+    """Every problem of x_train, y_train, x_test, y_test or of x, y, as far as they are there.
+
+    What depends on labels is looked into only where the labels themselves are usable.
+    """
+    usable: dict[str, list[int]] = {}
+    for name, array in arrays.items():
+        found = list(
+            _value_problems(name, array) if name[0] == "x" else _label_problems(name, array)
+        )
+        yield from found
+        if name[0] == "y" and not found:
+            usable[name] = _labels(array)
+    for x, y in (("x", "y"), ("x_train", "y_train"), ("x_test", "y_test")):
+        if x in arrays and y in arrays:
+            yield from _length_problems(x, arrays[x], y, arrays[y])
+    if "x_train" in arrays and "x_test" in arrays:
+        yield from _shape_problems(arrays["x_train"], arrays["x_test"])
+    for name in ("y", "y_train"):
+        if name in usable:
+            yield from _class_problems(name, usable[name], arrays[name])
+    if "y_train" in usable and "y_test" in usable:
+        yield from _unknown_labels(usable["y_train"], usable["y_test"])
+
+
+def as_records(x: Array, y: Array) -> Records:
+    """Arrays without problems as records of the values, layout and types that dpaudit uses."""
+    return Records(_channels_first(_as_float(x)), _as_int(y))
+
+
+# ---------------------------------------------------------------- x
+
+
+def _value_problems(name: str, x: Array) -> Iterator[str]:
+    if x.size == 0:
+        yield f"{name} is empty (its shape is {x.shape})"
+    elif x.ndim not in (2, 3) and _channel_axis(x.shape) is None:
+        yield (
+            f"{name} has the shape {x.shape}; records are (n, features), (n, height, width) "
+            "or images with 1, 3 or 4 channels, first or last"
+        )
+    if x.dtype.kind not in "bf" and x.dtype != np.uint8:
+        yield (
+            f"{name} has the type {x.dtype}; save images as uint8 (0 to 255, read as 0 to 1) "
+            "and all else as float32, scaled as the network should see it"
+        )
+    elif x.dtype.kind == "f" and (bad := np.count_nonzero(~np.isfinite(_as_float(x)))):
+        yield (
+            f"{name} has {bad} of {x.size} values that are NaN, infinite or beyond float32; "
+            "mend them or leave those records out"
+        )
+
+
+def _shape_problems(train: Array, test: Array) -> Iterator[str]:
+    if train.shape[1:] != test.shape[1:]:
+        yield (
+            f"records of x_train have the shape {train.shape[1:]} and those of x_test "
+            f"{test.shape[1:]}; they must be alike"
+        )
+
+
+def _as_float(x: Array) -> Array:
+    # What float32 cannot hold becomes infinite, and is found as such.
+    with np.errstate(over="ignore", invalid="ignore"):
+        values = x.astype(np.float32)
+    return values / np.float32(255) if x.dtype == np.uint8 else values
+
+
+def _channels_first(x: Array) -> Array:
+    if x.ndim == 2:
+        return x[:, None, None, :]
+    if x.ndim == 3:
+        return x[:, None]
+    return np.ascontiguousarray(np.moveaxis(x, _channel_axis(x.shape) or 1, 1))
+
+
+def _channel_axis(shape: tuple[int, ...]) -> int | None:
+    """1 or 3 for images with channels first or last; where both could be, first."""
+    if len(shape) != 4:
+        return None
+    return next((axis for axis in (1, 3) if shape[axis] in CHANNELS), None)
+
+
+# ---------------------------------------------------------------- y
+
+
+def _label_problems(name: str, y: Array) -> Iterator[str]:
+    if y.dtype.kind not in "biuf":
+        yield f"{name} has the type {y.dtype}; labels are whole numbers"
+    elif y.ndim != 1 and y.shape[1:] != (1,):
+        hint = "; of one-hot labels save y.argmax(axis=1)" if y.ndim == 2 else ""
+        yield f"{name} has the shape {y.shape}; labels are (n,) or (n, 1){hint}"
+    elif y.size == 0:
+        yield f"{name} is empty (its shape is {y.shape})"
+    elif bad := np.count_nonzero(~np.isfinite(y) | (np.trunc(y) != y)):
+        yield f"{name} has {bad} labels that are not whole numbers"
+
+
+def _length_problems(x_name: str, x: Array, y_name: str, y: Array) -> Iterator[str]:
+    if x.ndim and y.ndim and len(x) != len(y):
+        yield f"{x_name} has {len(x)} records but {y_name} has {len(y)} labels; they must match"
+
+
+def _class_problems(name: str, labels: list[int], y: Array) -> Iterator[str]:
+    missing = next((c for c, label in enumerate(labels) if c != label), None)
+    if labels[0] < 0:
+        yield f"{name} has the label {labels[0]}; number the classes 0, 1, 2 and so on"
+    elif missing is not None:
+        yield (
+            f"{name} has labels up to {labels[-1]} but no record of class {missing}; "
+            "number the classes 0, 1, 2 and so on without a gap"
+        )
+    elif len(labels) < 2:
+        yield f"{name} has a single class; an audit needs at least 2"
+    else:
+        yield from too_few(name, _as_int(y), len(labels))
+
+
+def _unknown_labels(train: list[int], test: list[int]) -> Iterator[str]:
+    unknown = sorted(set(test) - set(train))
+    if unknown:
+        yield f"y_test has labels that y_train has not ({listed(unknown)}); leave those records out"
+
+
+def _labels(y: Array) -> list[int]:
+    """The different labels in order, as Python's integers because these cannot overflow."""
+    return [int(label) for label in np.unique(y)]
+
+
+def _as_int(y: Array) -> Array:
+    return y.reshape(-1).astype(np.int64)

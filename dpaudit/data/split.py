@@ -1,0 +1,67 @@
+"""Three disjoint sets from one: which record goes where is decided by the seed alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from dpaudit.checks import at_least, listed, refuse
+from dpaudit.seeds import derive
+from dpaudit.types import Array, Data, Records
+
+SHARES = (1000, 400, 397)
+"""Pool, shadow and test: what the digits' 1,797 records are split into, exactly."""
+
+FEWEST = 9
+"""So many records of a class are dealt to every set, wherever the dealing starts."""
+
+
+def split(
+    name: str, records: Records, classes: int, seed: int, test: Records | None = None
+) -> Data:
+    """Pool, shadow and test set, as 1000 : 400 : 397 and in each class alike.
+
+    A test set that exists already is kept as it is, and the records make the pool and the
+    shadow set, as 5 : 2.
+
+    The records are shuffled, put in order of their class and dealt out evenly, so that each
+    class's part of each set is within two records of its fair share. The shuffle sorts the
+    raw bits of PCG64, which numpy promises never to change, unlike its `permutation`.
+    """
+    refuse([at_least("seed", seed, 0), *too_few(name, records.y, classes)])
+    shares = SHARES if test is None else SHARES[:2]
+    bits = np.random.PCG64(derive(seed, "data", "split")).random_raw(len(records))
+    by_class = np.lexsort((bits, records.y))
+    dealt = deal(sizes(len(records), shares))
+    parts = []
+    for part in range(len(shares)):
+        chosen = by_class[dealt == part]
+        shuffled = chosen[np.argsort(bits[chosen], kind="stable")]
+        parts.append(Records(records.x[shuffled], records.y[shuffled]))
+    pool, shadow, rest = parts if test is None else (*parts, test)
+    return Data(name, pool=pool, shadow=shadow, test=rest, classes=classes)
+
+
+def too_few(name: str, y: Array, classes: int) -> Iterator[str]:
+    """The problem of classes that are too small for all sets to get some of them."""
+    counts = np.bincount(y, minlength=classes)
+    small = np.flatnonzero(counts < FEWEST)
+    if small.size:
+        counted = listed([f"class {c}: {counts[c]}" for c in small])
+        yield (
+            f"{name} has too few records of some classes ({counted}); "
+            f"add records until each class has {FEWEST}, or leave those classes out"
+        )
+
+
+def sizes(n: int, shares: Sequence[int]) -> list[int]:
+    """How many of `n` records each set gets; the last one gets what rounding leaves."""
+    first = [n * share // sum(shares) for share in shares[:-1]]
+    return [*first, n - sum(first)]
+
+
+def deal(sizes: Sequence[int]) -> Array:
+    """The set that each record in turn goes to: each set's turns are evenly spread."""
+    turns = np.concatenate([(np.arange(size) + 0.5) / size for size in sizes if size])
+    return np.repeat(np.arange(len(sizes)), sizes)[np.argsort(turns, kind="stable")]

@@ -1,0 +1,57 @@
+"""The published estimate: thresholds tuned on the very models that they are scored on.
+
+Kept for comparison and never called a bound. Its permutation null, the same search on
+shuffled worlds, shows how much of it selection alone would give.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dpaudit.estimators.point import Point
+from dpaudit.rates import PointCriterion
+from dpaudit.seeds import generator
+from dpaudit.types import IN, OUT, Attack, Published, Trials
+
+CHUNK = 100
+"""Models per estimate, as in the paper: half of them in each world."""
+
+PERMUTATIONS = 200
+"""In all per attack, shared out over the chunks."""
+
+
+def published(name: str, attack: Attack, trials: Trials, delta: float, seed: int) -> Published:
+    """Mean and deviation over chunks of the in-sample estimate, beside one chunk's null."""
+    chunks = _chunks(trials)
+    draw = generator(seed, "permutations", name)
+    estimates, null = [], []
+    for number, chunk in enumerate(chunks):
+        estimates.append(in_sample(attack, chunk, delta))
+        share = range(number, PERMUTATIONS, len(chunks))
+        null += [in_sample(attack, chunk.shuffled(draw), delta) for _ in share]
+    return Published(
+        attack=name,
+        epsilon_in_sample=float(np.mean(estimates)),
+        epsilon_in_sample_std=float(np.std(estimates, ddof=1)) if len(chunks) > 1 else 0.0,
+        chunks=len(chunks),
+        null_mean=float(np.mean(null)),
+        null_q95=float(np.quantile(null, 0.95)),
+        permutations=len(null),
+    )
+
+
+def in_sample(attack: Attack, trials: Trials, delta: float) -> float:
+    """The point estimate of the rule that makes it largest on these same trials."""
+    rule = trials.fit(attack, PointCriterion(delta))
+    return Point().epsilon(trials.count(rule), delta)
+
+
+def _chunks(trials: Trials) -> list[Trials]:
+    """Every whole chunk of 100 models, balanced; all of them where there are fewer."""
+    out, inn = (np.flatnonzero(trials.worlds == world) for world in (OUT, IN))
+    half = CHUNK // 2
+    whole = min(len(out), len(inn)) // half
+    if whole == 0:
+        return [trials]
+    parts = [slice(i * half, (i + 1) * half) for i in range(whole)]
+    return [trials[np.concatenate([out[part], inn[part]])] for part in parts]

@@ -1,0 +1,275 @@
+"""The journal: every trial of one run, in one SQLite file, one transaction a trial.
+
+A kill at any instant loses the trials in flight and nothing else. While a run plays it holds
+the file exclusively, so that a second process on the same folder is refused, not mixed in.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import sqlite3
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+
+from dpaudit.config import differences
+from dpaudit.errors import JournalError, OtherConfiguration
+from dpaudit.types import Array, Known, Observation, Observations, Trial
+
+APPLICATION_ID = 0x64706175  # 'dpau', in the file's header: a foreign database is recognised
+FORMAT = 1
+
+_TABLES = """
+CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL);
+CREATE TABLE known (name TEXT PRIMARY KEY, npy BLOB NOT NULL);
+CREATE TABLE trials (world INTEGER, idx INTEGER, seed INTEGER NOT NULL, seconds REAL NOT NULL,
+                     PRIMARY KEY (world, idx));
+CREATE TABLE seen (world INTEGER, idx INTEGER, name TEXT, npy BLOB NOT NULL,
+                   PRIMARY KEY (world, idx, name));
+CREATE TABLE looks (number INTEGER PRIMARY KEY, attack TEXT, estimator TEXT,
+                    UNIQUE (attack, estimator));
+"""
+
+
+class Journal:
+    """A run's trials and what is known beforehand; made by `Journal.play` or `Journal.read`."""
+
+    def __init__(self, path: Path, db: sqlite3.Connection) -> None:
+        self.path = path
+        self._db = db
+
+    @classmethod
+    def play(cls, path: Path, settings: Mapping[str, Any]) -> Journal:
+        """A journal to add trials to: a new one, or that of the same settings."""
+        path.parent.mkdir(parents=True, exist_ok=True)
+        journal = cls._connect(path)
+        try:
+            with journal._explained():
+                journal._db.execute("PRAGMA locking_mode = EXCLUSIVE")
+                journal._db.execute("BEGIN EXCLUSIVE")
+                if not journal._is_empty():
+                    journal._db.execute("COMMIT")
+                    journal._check()
+                    journal._refuse_other(settings)
+                else:
+                    journal._db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+                    journal._db.execute(f"PRAGMA user_version = {FORMAT}")
+                    for statement in _TABLES.split(";")[:-1]:
+                        journal._db.execute(statement)
+                    journal._put("settings", settings)
+                    journal._db.execute("COMMIT")
+        except BaseException:
+            journal.close()
+            raise
+        return journal
+
+    @classmethod
+    def read(cls, path: Path) -> Journal:
+        """The journal of an existing run."""
+        if not path.is_file():
+            raise JournalError(f"there is no run at {path.parent} (no {path.name} in it)")
+        journal = cls._connect(path)
+        try:
+            journal._check()
+        except BaseException:
+            journal.close()
+            raise
+        return journal
+
+    @classmethod
+    def _connect(cls, path: Path) -> Journal:
+        try:
+            return cls(path, sqlite3.connect(path, timeout=1.0, isolation_level=None))
+        except sqlite3.Error as error:
+            raise JournalError(f"{path} cannot be opened: {error}") from error
+
+    # ------------------------------------------------------------ the run
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The settings that the run was started with."""
+        settings: dict[str, Any] = self._get("settings")
+        return settings
+
+    @property
+    def facts(self) -> dict[str, Any] | None:
+        """What was settled before the first trial (claim, canary, sizes); None before that."""
+        facts: dict[str, Any] | None = self._get("facts")
+        return facts
+
+    @property
+    def known(self) -> Known:
+        """The arrays that the adversary has beforehand."""
+        with self._explained():
+            rows = self._db.execute("SELECT name, npy FROM known").fetchall()
+        return {name: _array(npy) for name, npy in rows}
+
+    def settle(self, facts: Mapping[str, Any], known: Known) -> None:
+        """Write down, at once and for good, what is fixed before the first trial."""
+        with self._transaction():
+            self._put("facts", facts)
+            self._db.executemany(
+                "INSERT INTO known VALUES (?, ?)", [(n, _npy(a)) for n, a in known.items()]
+            )
+
+    # ------------------------------------------------------------ trials
+
+    def add(self, trial: Trial, seen: Observation, seconds: float) -> None:
+        """One finished trial, in one transaction."""
+        with self._transaction():
+            self._db.execute(
+                "INSERT INTO trials VALUES (?, ?, ?, ?)",
+                (trial.world, trial.index, trial.seed, seconds),
+            )
+            self._db.executemany(
+                "INSERT INTO seen VALUES (?, ?, ?, ?)",
+                [(trial.world, trial.index, name, _npy(a)) for name, a in seen.items()],
+            )
+
+    def missing(self, wanted: Iterable[Trial]) -> list[Trial]:
+        """Those of the wanted trials that have not been played."""
+        with self._explained():
+            done = set(self._db.execute("SELECT world, idx FROM trials"))
+        return [trial for trial in wanted if (trial.world, trial.index) not in done]
+
+    def trials(self) -> tuple[Array, Array]:
+        """The worlds and indices of all trials, in the order of `observations`."""
+        with self._explained():
+            rows = self._db.execute("SELECT world, idx FROM trials ORDER BY idx, world").fetchall()
+        table = np.array(rows, dtype=np.int64).reshape(-1, 2)
+        return table[:, 0], table[:, 1]
+
+    def observations(self) -> Observations:
+        """Everything that was seen in every trial, stacked over trials."""
+        return {name: np.stack(list(self.arrays(name))) for name in self._common_names()}
+
+    def arrays(self, name: str) -> Iterator[Array]:
+        """One kind of observation, from those trials that have it."""
+        with self._explained():
+            query = "SELECT npy FROM seen WHERE name = ? ORDER BY idx, world"
+            for (npy,) in self._db.execute(query, (name,)):
+                yield _array(npy)
+
+    def seconds(self) -> float:
+        """The time that all trials took, added up over workers."""
+        with self._explained():
+            (total,) = self._db.execute("SELECT TOTAL(seconds) FROM trials").fetchone()
+        return float(total)
+
+    def _common_names(self) -> list[str]:
+        with self._explained():
+            rows = self._db.execute(
+                "SELECT name FROM seen GROUP BY name "
+                "HAVING COUNT(*) = (SELECT COUNT(*) FROM trials) ORDER BY name"
+            )
+            return [name for (name,) in rows]
+
+    # ------------------------------------------------------------ looks
+
+    def look(self, attack: str, estimator: str) -> int:
+        """The number of this look: 1 for the first primary, one more for each other primary."""
+        key = (attack, estimator)
+        with self._transaction():
+            self._db.execute("INSERT OR IGNORE INTO looks (attack, estimator) VALUES (?, ?)", key)
+            query = "SELECT number FROM looks WHERE attack = ? AND estimator = ?"
+            (number,) = self._db.execute(query, key).fetchone()
+        return int(number)
+
+    # ------------------------------------------------------------ the file
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._db.close()
+
+    def __enter__(self) -> Journal:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _is_empty(self) -> bool:
+        (objects,) = self._db.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()
+        return bool(objects == 0)
+
+    def _check(self) -> None:
+        """Refuse a foreign, unfinished, newer or damaged file."""
+        with self._explained():
+            (application,) = self._db.execute("PRAGMA application_id").fetchone()
+            (version,) = self._db.execute("PRAGMA user_version").fetchone()
+            if application != APPLICATION_ID:
+                raise JournalError(f"{self.path} is not a dpaudit journal; choose another folder")
+            if version != FORMAT:
+                raise JournalError(f"{self.path} has format {version}; this dpaudit reads {FORMAT}")
+            (health,) = self._db.execute("PRAGMA quick_check(1)").fetchone()
+            if health != "ok":
+                raise JournalError(_damaged(self.path))
+
+    def _refuse_other(self, settings: Mapping[str, Any]) -> None:
+        differing = differences(there=self.settings, here=settings)
+        if differing:
+            raise OtherConfiguration(
+                f"{self.path.parent} holds a run of another configuration ("
+                + "; ".join(differing)
+                + "); choose another --out"
+            )
+
+    def _get(self, key: str) -> Any:
+        with self._explained():
+            row = self._db.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
+        return None if row is None else json.loads(row[0])
+
+    def _put(self, key: str, value: Mapping[str, Any]) -> None:
+        self._db.execute("INSERT INTO meta VALUES (?, ?)", (key, json.dumps(value)))
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        with self._explained():
+            self._db.execute("BEGIN IMMEDIATE")
+            try:
+                yield
+                self._db.execute("COMMIT")
+            except BaseException:
+                if self._db.in_transaction:
+                    self._db.execute("ROLLBACK")
+                raise
+
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        """SQLite's errors in a user's words."""
+        try:
+            yield
+        except sqlite3.Error as error:
+            text = str(error)
+            if "locked" in text:
+                text = f"another dpaudit is at work in {self.path.parent}; wait for it to end"
+            elif "full" in text:
+                text = f"the disk is full; what is in {self.path} is kept: make room and go on"
+            elif "not a database" in text:
+                text = f"{self.path} is not a dpaudit journal; choose another folder"
+            elif "malformed" in text or "no such table" in text:
+                text = _damaged(self.path)
+            else:
+                text = f"{self.path} cannot be used: {text}"
+            raise JournalError(text) from error
+
+
+def _damaged(path: Path) -> str:
+    return f"{path} is damaged or cut short; put it back from a copy, or choose another folder"
+
+
+def _npy(array: Array) -> bytes:
+    buffer = io.BytesIO()
+    np.save(buffer, array, allow_pickle=False)
+    return buffer.getvalue()
+
+
+def _array(npy: bytes) -> Array:
+    array: Array = np.load(io.BytesIO(npy), allow_pickle=False)
+    return array

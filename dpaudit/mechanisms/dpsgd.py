@@ -1,0 +1,121 @@
+"""DP-SGD networks, released as a plain classifier and with MC dropout."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+
+import numpy as np
+
+from dpaudit import accounting
+from dpaudit.seeds import derive
+from dpaudit.training.recipe import Init, Recipe
+from dpaudit.types import Claim, Curve, Data, GaussianCurve, Observation, Pair, Trial
+
+UTILITY_TRIALS, UTILITY_RECORDS, UTILITY_SAMPLES = 20, 500, 32
+"""The first trials of each world also show MC outputs on test records, to judge defences by."""
+
+
+class DPSGD:
+    """A network trained by DP-SGD: Poisson sampling, per-sample clipping, Gaussian noise.
+
+    Each trial trains one model and asks it about the canary: logits and class probabilities
+    with dropout off, and `samples` times the class probabilities with dropout on.
+
+    The claim is (epsilon, delta) for the whole model under adding or removing one record.
+    Either `epsilon` is given and the least noise is solved for that the accountant allows
+    (`pld`, `rdp` or `prv`; full batches are exact), or `noise_multiplier` is.
+
+    Abadi et al., Deep Learning with Differential Privacy, 2016; Gal and Ghahramani,
+    Dropout as a Bayesian Approximation, 2016.
+    """
+
+    def __init__(
+        self,
+        data: Data,
+        network: str = "cnn-small",
+        epsilon: float | None = 8.0,
+        noise_multiplier: float | None = None,
+        delta: float = 1e-5,
+        accountant: str = "pld",
+        epochs: int = 60,
+        batch: int | str = 256,
+        lr: float = 1.0,
+        clip: float = 1.0,
+        dropout: float = 0.5,
+        init: Init = "random",
+        samples: int = 1000,
+        seed: int = 0,
+        backend: str = "opacus",
+    ) -> None:
+        # The pool's size is public: the sampling rate and the steps are made from it, and so
+        # are the same in both worlds, whichever record is in or out.
+        self.records = len(data.pool)
+        self.delta, self.accountant = delta, accountant
+        self.samples, self.backend = samples, backend
+        plan = Recipe(
+            network=network,
+            shape=data.shape,
+            classes=data.classes,
+            epochs=epochs,
+            batch=None if batch == "full" else int(batch),
+            lr=lr,
+            clip=clip,
+            noise_multiplier=noise_multiplier or 0.0,
+            dropout=dropout,
+            init=init,
+            init_seed=derive(seed, "init"),
+        )
+        if noise_multiplier is None:
+            assert epsilon is not None
+            q, steps = plan.sample_rate(self.records), plan.steps(self.records)
+            solved = accounting.noise_multiplier(epsilon, q, steps, delta, accountant)
+            plan = plan.with_noise(solved)
+        self.recipe = plan
+
+    @property
+    def curve(self) -> Curve:
+        """The trade-off curve that the accountant stands on."""
+        q, steps = self.recipe.sample_rate(self.records), self.recipe.steps(self.records)
+        return accounting.curve(self.recipe.noise_multiplier, q, steps)
+
+    @cached_property
+    def claim(self) -> Claim:
+        """The chosen accountant's epsilon; the others' stand beside it."""
+        curve = self.curve
+        exact = isinstance(curve, GaussianCurve)
+        others = [] if exact else [a for a in accounting.NUMERICAL if a != self.accountant]
+        return Claim(
+            epsilon=accounting.epsilon(curve, self.delta, self.accountant),
+            delta=self.delta,
+            curve=curve,
+            source="exact Gaussian accounting" if exact else f"{self.accountant} accountant",
+            beside=accounting.epsilons(curve, self.delta, others),
+        )
+
+    def play(self, pair: Pair, trials: Sequence[Trial]) -> list[Observation]:
+        """One model a trial, and what it says of the canary."""
+        return [self._play(pair, trial) for trial in trials]
+
+    def _play(self, pair: Pair, trial: Trial) -> Observation:
+        from dpaudit.training import predict
+        from dpaudit.training.dpsgd import fit
+
+        records = pair.world(trial.world)
+        model = fit(
+            self.recipe, records, trial.seed, size=self.records, backend=self.backend
+        ).model
+        canary = pair.canary.x[None]
+        logits = predict.logits(model, canary)[0]
+        guesses = predict.logits(model, pair.test.x).argmax(axis=1)
+        seen = {
+            "logits": logits,
+            "probabilities": predict.softmax(logits),
+            "mc": predict.mc_dropout(model, canary, self.samples, derive(trial.seed, "mc"))[:, 0],
+            "accuracy": np.float32(np.mean(guesses == pair.test.y)).reshape(()),
+        }
+        if trial.index < UTILITY_TRIALS:
+            x = pair.test.x[:UTILITY_RECORDS]
+            outputs = predict.mc_dropout(model, x, UTILITY_SAMPLES, derive(trial.seed, "utility"))
+            seen["test_mc"] = outputs.astype(np.float16)
+        return seen

@@ -1,0 +1,65 @@
+"""Plug-ins by name. Built-ins come through the same entry points as third parties'."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from difflib import get_close_matches
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any
+
+from dpaudit.errors import BadInput
+
+KINDS = ("data", "canaries", "mechanisms", "attacks", "estimators", "defences")
+
+
+@cache
+def _entries(kind: str) -> dict[str, EntryPoint]:
+    return {entry.name: entry for entry in entry_points(group=f"dpaudit.{kind}")}
+
+
+def names(kind: str) -> list[str]:
+    """The names of every plug-in of a kind, built-ins first and in their own order."""
+    return list(_entries(kind))
+
+
+def load(kind: str, name: str) -> Callable[..., Any]:
+    """The class behind a name; an unknown name is refused with the nearest known one."""
+    entry = _entries(kind).get(name)
+    if entry is None:
+        raise BadInput(unknown(kind, name, names(kind)))
+    try:
+        loaded: Callable[..., Any] = entry.load()
+    except Exception as error:
+        raise BadInput(f"the plug-in {entry.value} ({kind}: {name}) does not load: {error}") from error
+    return loaded
+
+
+def unknown(kind: str, name: str, known: list[str]) -> str:
+    """The sentence for a name that is not there."""
+    near = get_close_matches(name, known, n=1)
+    hint = f"did you mean '{near[0]}'?" if near else f"there are: {', '.join(known) or 'none'}"
+    return f"no '{name}' among the {kind}; {hint}"
+
+
+def make(kind: str, name: str, **offered: Any) -> Any:
+    """An instance of a plug-in, given those of the offered arguments that it asks for."""
+    plugin = load(kind, name)
+    asked = inspect.signature(plugin).parameters
+    missing = [
+        p.name for p in asked.values() if p.default is p.empty and offered.get(p.name) is None
+    ]
+    if missing:
+        raise BadInput(f"{name} needs {', '.join(missing)}, which this run does not have")
+    return plugin(**{key: value for key, value in offered.items() if key in asked})
+
+
+def summary(kind: str, name: str) -> str:
+    """The first line of a plug-in's docstring."""
+    return description(kind, name).split("\n", 1)[0]
+
+
+def description(kind: str, name: str) -> str:
+    """A plug-in's whole docstring."""
+    return inspect.getdoc(load(kind, name)) or "(no description)"

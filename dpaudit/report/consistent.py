@@ -1,0 +1,64 @@
+"""Refuses a report whose numbers contradict its words, before anyone reads it."""
+
+from __future__ import annotations
+
+import math
+
+from dpaudit.errors import BadInput
+from dpaudit.types import Bound, Published, Report
+
+
+def check(report: Report) -> None:
+    """Raise BadInput unless every number is one that may be printed and the verdict fits them."""
+    if not 0 <= report.primary < len(report.bounds):
+        raise BadInput(
+            f"primary is {report.primary}, but the report has {len(report.bounds)} bounds"
+        )
+    if not report.claim.epsilon >= 0:
+        raise BadInput(f"the claim's epsilon is {report.claim.epsilon}, not a number >= 0")
+    if not 0 <= report.claim.delta < 1:
+        raise BadInput(f"the claim's delta is {report.claim.delta}, not in [0, 1)")
+    for bound in report.bounds:
+        _check_bound(bound)
+    for published in report.published:
+        _check_published(published)
+    _check_verdict(report)
+
+
+def _check_bound(bound: Bound) -> None:
+    of = f"the bound of attack {bound.attack!r} by {bound.estimator}"
+    if not (bound.epsilon >= 0 and math.isfinite(bound.epsilon)):
+        raise BadInput(f"{of} is {bound.epsilon}, not a finite number >= 0")
+    if not bound.ceiling >= bound.epsilon * (1 - 1e-6):  # two ways to compute one number
+        raise BadInput(f"{of} is {bound.epsilon}, above its ceiling {bound.ceiling}")
+    if not 0 <= bound.delta < 1:
+        raise BadInput(f"{of} has delta {bound.delta}, not in [0, 1)")
+    # A point estimate has no confidence, and is no bound (STATISTICS.md, law 1).
+    if not 0 < bound.confidence < 1:
+        raise BadInput(f"{of} has confidence {bound.confidence}, not in (0, 1): it is no bound")
+
+
+def _check_published(published: Published) -> None:
+    if not published.epsilon_in_sample >= 0:
+        raise BadInput(
+            f"the published estimate of attack {published.attack!r} is "
+            f"{published.epsilon_in_sample}, not a number >= 0"
+        )
+
+
+def _check_verdict(report: Report) -> None:
+    """The verdict follows from the primary bound; only an assumption may hold a refutation back."""
+    bound, claimed = report.bounds[report.primary], report.claim.epsilon
+    refuted = bound.epsilon > claimed
+    decides = bound.assumption == "none"
+    if report.verdict == "VIOLATION":
+        fits = refuted
+    elif report.verdict == "NO_VIOLATION_FOUND":
+        fits = bound.ceiling >= claimed and not (refuted and decides)
+    else:
+        fits = not (refuted and decides)
+    if not fits:
+        raise BadInput(
+            f"the verdict {report.verdict} contradicts its numbers: claim {claimed}, "
+            f"bound {bound.epsilon}, ceiling {bound.ceiling}"
+        )

@@ -1,0 +1,74 @@
+"""Numbers and free-form values as text."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from decimal import ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
+from typing import Any
+
+
+def nearest(x: float, digits: int = 2) -> str:
+    """The number, rounded."""
+    return _fixed(x, digits, ROUND_HALF_EVEN)
+
+
+def at_least(x: float, digits: int = 2) -> str:
+    """The number, rounded down, so that a lower bound stays one when it is printed."""
+    return _fixed(x, digits, ROUND_FLOOR)
+
+
+def _fixed(x: float, digits: int, rounding: str) -> str:
+    if not math.isfinite(x):
+        return "—" if math.isnan(x) else "infinity"
+    # Through repr, so that 0.29 is 0.29 and not the binary number just below it.
+    exact = Decimal(repr(float(x)))
+    if exact >= 1_000_000:
+        return str(Context(prec=4, rounding=rounding).plus(exact))
+    return str(exact.quantize(Decimal(1).scaleb(-digits), rounding))
+
+
+def power(x: float) -> str:
+    """A small number such as delta: 1e-5, not 1e-05."""
+    return f"{x:g}".replace("e-0", "e-").replace("e+0", "e+")
+
+
+def percent(x: float) -> str:
+    """A share such as a confidence: 95 %, 97.5 %."""
+    return f"{100 * x:.6g} %"
+
+
+def duration(seconds: float) -> str:
+    """A time: 0.4 s, 12 s, 3 min 20 s, 2 h 5 min."""
+    if not math.isfinite(seconds):
+        return "not measured"
+    if seconds < 9.95:
+        return f"{seconds:.1f} s"
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60} s"
+    return f"{whole // 3600:,} h {whole % 3600 // 60} min"
+
+
+def printable(text: str) -> str:
+    """Text without control codes: names come from files and plug-ins, and end in a terminal."""
+    return "".join(c if c.isprintable() else " " for c in text)
+
+
+def value(x: Any) -> str:
+    """Anything that a free-form field may hold."""
+    if isinstance(x, Mapping):
+        return ", ".join(f"{str(key).replace('_', ' ')} {value(item)}" for key, item in x.items())
+    if x is None or isinstance(x, bool):
+        return {None: "none", True: "yes", False: "no"}[x]
+    if isinstance(x, str):
+        return x
+    if hasattr(x, "tolist"):
+        return value(x.tolist())
+    if isinstance(x, (list, tuple)):
+        return " x ".join(value(item) for item in x)
+    if isinstance(x, float):
+        return f"{x:.4g}" if math.isfinite(x) else nearest(x)
+    return f"{x:,}" if isinstance(x, int) else str(x)

@@ -1,0 +1,153 @@
+"""The report for a machine: report.json, a contract that report.schema.json spells out."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Mapping
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dpaudit.errors import BadInput
+from dpaudit.report.consistent import check
+from dpaudit.types import Bound, Claim, Curve, GaussianCurve, Published, Report
+
+VERSION = 1
+"""Of the contract; grows when a reader of the old one would misread the new one."""
+
+
+def load_schema() -> dict[str, Any]:
+    """The JSON Schema (2020-12) that every report.json fulfils."""
+    text = files("dpaudit.report").joinpath("report.schema.json").read_text(encoding="utf-8")
+    schema: dict[str, Any] = json.loads(text)
+    return schema
+
+
+def to_dict(report: Report) -> dict[str, Any]:
+    """The report as plain values that JSON can hold; what is infinite or missing is None."""
+    check(report)
+    plain: dict[str, Any] = _plain(
+        {
+            "version": VERSION,
+            "claim": _claim(report.claim),
+            "verdict": report.verdict,
+            "primary": report.primary,
+            "bounds": [_bound(bound) for bound in report.bounds],
+            "published": [_published(published) for published in report.published],
+            "looks": report.looks,
+            "models": report.models,
+            "data": report.data,
+            "canary": report.canary,
+            "adversary": report.adversary,
+            "backend": report.backend,
+            "seconds": report.seconds,
+            "utility": report.utility,
+            "versions": report.versions,
+            "seed": report.seed,
+            "warnings": report.warnings,
+            "next_steps": report.next_steps,
+        }
+    )
+    return plain
+
+
+def dump(report: Report, path: str | os.PathLike[str]) -> None:
+    """Write report.json whole or not at all: a failure leaves the old file as it was."""
+    text = json.dumps(to_dict(report), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    # A file name may hold bytes that UTF-8 cannot; Python's escape for them is JSON's too.
+    content = text.encode("utf-8", "backslashreplace")
+    target = Path(path)
+    try:
+        if target.exists() and not target.is_file():
+            target.write_bytes(content)  # a pipe or a terminal: nothing to replace
+        else:
+            _replace(Path(os.path.realpath(target)), content)
+    except OSError as error:
+        raise BadInput(f"cannot write the report to {target}: {error.strerror or error}") from error
+
+
+def _replace(target: Path, content: bytes) -> None:
+    # Not tempfile: its files are for the owner's eyes only, and a report is for others too.
+    fresh = target.with_name(f".{target.name}.{os.getpid()}.tmp")
+    try:
+        with fresh.open("wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(fresh, target)
+    finally:
+        fresh.unlink(missing_ok=True)
+
+
+def _claim(claim: Claim) -> dict[str, Any]:
+    return {
+        "epsilon": claim.epsilon,
+        "delta": claim.delta,
+        "unit": claim.unit,
+        "adjacency": claim.adjacency,
+        "curve": _curve(claim.curve),
+        "source": claim.source,
+        "beside": claim.beside,
+    }
+
+
+def _curve(curve: Curve | None) -> dict[str, Any] | None:
+    if curve is None:
+        return None
+    if isinstance(curve, GaussianCurve):
+        return {"kind": "gaussian", "mu": curve.mu}
+    return {
+        "kind": "dpsgd",
+        "sample_rate": curve.sample_rate,
+        "steps": curve.steps,
+        "noise_multiplier": curve.noise_multiplier,
+    }
+
+
+def _bound(bound: Bound) -> dict[str, Any]:
+    counts = bound.counts
+    return {
+        "attack": bound.attack,
+        "rule": bound.rule,
+        "estimator": bound.estimator,
+        "assumption": bound.assumption,
+        "selection": bound.selection,
+        "epsilon": bound.epsilon,
+        "delta": bound.delta,
+        "confidence": bound.confidence,
+        "ceiling": bound.ceiling,
+        "counts": counts
+        and {"fp": counts.fp, "out": counts.out, "fn": counts.fn, "in": counts.inn},
+    }
+
+
+def _published(published: Published) -> dict[str, Any]:
+    several, shuffled = published.chunks > 1, published.permutations > 0
+    return {
+        "attack": published.attack,
+        "epsilon_in_sample": published.epsilon_in_sample,
+        "epsilon_in_sample_std": published.epsilon_in_sample_std if several else None,
+        "chunks": published.chunks,
+        "null_mean": published.null_mean if shuffled else None,
+        "null_q95": published.null_q95 if shuffled else None,
+        "permutations": published.permutations,
+    }
+
+
+def _plain(value: Any) -> Any:
+    """The value in JSON's own types; numpy's scalars and arrays become Python's."""
+    if isinstance(value, (np.generic, np.ndarray)):
+        value = value.tolist()
+    if value is None or isinstance(value, (bool, int, str)):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    raise BadInput(f"a report cannot hold {value!r}: {type(value).__name__} has no form in JSON")

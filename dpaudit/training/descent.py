@@ -1,0 +1,48 @@
+"""What a backend is given: the steps of one training run, with every number settled."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from torch import Tensor, nn
+
+from dpaudit.types import Array
+
+Loss: TypeAlias = Callable[[Tensor, Tensor], Tensor]
+"""Logits and labels to one loss per sample."""
+
+
+@dataclass(frozen=True)
+class GradientCanary:
+    """A direction g* that is watched at every step and, where `inserted`, added to the sum.
+
+    Inserted, it is one more record whose gradient is C g*, g* a unit vector over all
+    parameters, sampled like the others. Watched is <u_t, g*>, where u_t is the noisy sum of
+    step t in units of C.
+    """
+
+    direction: Array
+    inserted: bool
+
+
+@dataclass(frozen=True)
+class Descent:
+    """theta <- theta - rate_per_sum (sum of clipped gradients + N(0, (s C)^2 I)), `steps` times.
+
+    Each record is in a step's batch by its own coin of `sample_rate` (1: always). An empty
+    batch still takes its noise and counts as a step. All randomness is torch's global
+    generator's, which the caller has seeded for this model alone.
+    """
+
+    model: nn.Sequential
+    x: Tensor
+    y: Tensor
+    sample_rate: float
+    steps: int
+    rate_per_sum: float
+    clip: float
+    noise_multiplier: float
+    loss: Loss
+    gradient_canary: GradientCanary | None = None

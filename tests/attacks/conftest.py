@@ -1,0 +1,44 @@
+"""Synthetic trials that look like what MC dropout releases about a canary."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from dpaudit.types import Array, Known, Observations
+
+Trials = tuple[Observations, Array, Known]
+
+
+def _play(
+    per_world: int,
+    seed: int,
+    *,
+    shift: float = 0.0,
+    spread: float = 1.0,
+    samples: int = 30,
+    classes: int = 3,
+) -> Trials:
+    """Observations of `per_world` trials out and in, the worlds, and what is known.
+
+    With the canary in, the model's logit is higher by `shift` of its standard deviations, and
+    its dropout noise is multiplied by `spread`. The defaults leak nothing at all.
+    """
+    rng = np.random.default_rng(seed)
+    worlds = np.repeat([0, 1], per_world)
+    label = classes - 1
+    logits = rng.normal(size=(2 * per_world, classes))
+    logits[:, label] += shift * worlds
+    noise = np.exp(0.2 * rng.normal(size=2 * per_world)) * np.where(worlds, spread, 1.0)
+    passes = logits[:, None, :] + noise[:, None, None] * rng.normal(
+        size=(2 * per_world, samples, classes)
+    )
+    mc = np.exp(passes)
+    mc /= mc.sum(axis=-1, keepdims=True)
+    seen = {"logits": logits.astype(np.float32), "mc": mc.astype(np.float32)}
+    return seen, worlds, {"label": np.array(label)}
+
+
+@pytest.fixture
+def play() -> Callable[..., Trials]:
+    return _play

@@ -1,0 +1,389 @@
+import errno
+import io
+import os
+import pickle
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dpaudit.data.npz import Npz
+from dpaudit.errors import BadInput
+
+Y = np.arange(60) % 3
+PARTS = ("pool", "shadow", "test")
+
+
+def pixels(*shape, dtype=np.uint8):
+    return np.random.default_rng(0).integers(0, 256, shape).astype(dtype)
+
+
+def usable(**changes):
+    """The arrays of a good file, some of them changed; None leaves one out."""
+    arrays = {
+        "x_train": pixels(60, 8, 8),
+        "y_train": Y,
+        "x_test": pixels(6, 8, 8),
+        "y_test": Y[:6],
+    }
+    return {name: it for name, it in {**arrays, **changes}.items() if it is not None}
+
+
+@pytest.fixture
+def load(tmp_path):
+    def loader(seed=0, **arrays):
+        np.savez(tmp_path / "own.npz", **arrays)
+        return Npz(tmp_path / "own.npz").load(seed)
+
+    return loader
+
+
+@pytest.fixture
+def refusal(load, tmp_path):
+    """What a user reads who gives a file of these arrays, without the path in front."""
+
+    def message(**arrays):
+        with pytest.raises(BadInput) as caught:
+            load(**arrays)
+        path, said = str(caught.value).split(": ", 1)
+        assert path == str(tmp_path / "own.npz")
+        assert "\n" not in said
+        return said
+
+    return message
+
+
+def refusal_of(path):
+    with pytest.raises(BadInput) as caught:
+        Npz(path).load(0)
+    assert str(caught.value).startswith(f"{path}: ")
+    return str(caught.value).removeprefix(f"{path}: ")
+
+
+# ---------------------------------------------------------------- what is accepted
+
+
+def test_train_and_test_arrays_stay_apart(load):
+    arrays = usable()
+    data = load(**arrays)
+    assert (data.name, data.classes, data.shape) == ("own.npz", 3, (1, 8, 8))
+    assert [len(getattr(data, part)) for part in PARTS] == [42, 18, 6]
+    assert np.array_equal(data.test.x[:, 0], arrays["x_test"] / np.float32(255))
+    trained = np.concatenate([data.pool.x, data.shadow.x])
+    expected = arrays["x_train"] / np.float32(255)
+    assert sorted(map(bytes, trained)) == sorted(map(bytes, expected))
+
+
+def test_one_set_is_split_in_three(load):
+    data = load(x=pixels(1797, 4), y=np.arange(1797) % 10)
+    assert [len(getattr(data, part)) for part in PARTS] == [1000, 400, 397]
+
+
+def test_the_split_follows_the_seed(load):
+    first, again, other = (load(seed, **usable()) for seed in (1, 1, 2))
+    assert np.array_equal(first.pool.x, again.pool.x)
+    assert not np.array_equal(first.pool.x, other.pool.x)
+
+
+def test_other_arrays_are_ignored_even_those_that_could_not_be_read(load):
+    data = load(**usable(), idx_train=np.array([{}], dtype=object), x=pixels(3), y=pixels(4))
+    assert len(data.test) == 6
+
+
+def test_a_home_folder_is_expanded(load, tmp_path, monkeypatch):
+    load(**usable())
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("USERPROFILE", str(tmp_path))
+    assert Npz("~/own.npz").load(0).classes == 3
+
+
+@pytest.mark.parametrize(
+    ("stored", "shape"),
+    [
+        ((60, 784), (1, 1, 784)),
+        ((60, 28, 28), (1, 28, 28)),
+        ((60, 5, 6, 3), (3, 5, 6)),
+        ((60, 5, 6, 1), (1, 5, 6)),
+        ((60, 5, 6, 4), (4, 5, 6)),
+        ((60, 3, 5, 6), (3, 5, 6)),
+        ((60, 1, 5, 6), (1, 5, 6)),
+        ((60, 1, 1, 3), (1, 1, 3)),
+        ((60, 3, 6, 4), (3, 6, 4)),
+    ],
+)
+def test_layouts_become_channels_first(load, stored, shape):
+    assert load(x=pixels(*stored), y=Y).shape == shape
+
+
+def test_channels_that_come_last_are_moved_not_reshaped(load):
+    test = pixels(6, 5, 7, 3)
+    data = load(**usable(x_train=pixels(60, 5, 7, 3), x_test=test))
+    assert data.test.x[4, 2, 1, 6] == np.float32(test[4, 1, 6, 2]) / np.float32(255)
+    assert data.test.x.flags.c_contiguous
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64, ">f8", np.longdouble])
+def test_floats_are_kept_as_they_are(load, dtype):
+    standardised = np.linspace(-3, 300, 6 * 64).reshape(6, 8, 8).astype(dtype)
+    data = load(**usable(x_train=pixels(60, 8, 8, dtype=dtype), x_test=standardised))
+    assert data.test.x.dtype == np.float32
+    assert np.array_equal(data.test.x[:, 0], standardised.astype(np.float32))
+
+
+def test_bytes_are_pixels_and_bools_are_zero_and_one(load):
+    flags = pixels(6, 8, 8) > 127
+    data = load(**usable(x_test=flags))
+    assert (data.pool.x.min(), data.pool.x.max()) == (0, 1)
+    assert np.array_equal(data.test.x[:, 0], flags.astype(np.float32))
+
+
+@pytest.mark.parametrize(
+    "labels", [Y[:, None], Y.astype(float), Y.astype(np.uint8), Y.astype(">i2"), Y % 2 == 1]
+)
+def test_labels_may_be_any_whole_numbers_in_a_row_or_a_column(load, labels):
+    data = load(x=pixels(60, 4), y=labels)
+    assert data.pool.y.dtype == np.int64
+    assert data.pool.y.shape == (len(data.pool),)
+    found = np.concatenate([getattr(data, part).y for part in PARTS])
+    assert sorted(found) == sorted(labels.reshape(-1))
+
+
+# ---------------------------------------------------------------- what is wrong with arrays
+
+NOT_WHOLE = Y + 0.5 * (Y == 1)
+SHAPES = "records are (n, features), (n, height, width) or images with 1, 3 or 4 channels"
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"x_train": pixels(59, 8, 8)}, "x_train has 59 records but y_train has 60 labels"),
+        ({"x_test": pixels(5, 8, 8)}, "x_test has 5 records but y_test has 6 labels"),
+        (
+            {"x_test": pixels(6, 9, 9)},
+            "records of x_train have the shape (8, 8) and those of x_test (9, 9)",
+        ),
+        ({"x_test": pixels(0, 8, 8), "y_test": Y[:0]}, "x_test is empty (its shape is (0, 8, 8))"),
+        ({"x_test": pixels(0, 8, 8), "y_test": Y[:0]}, "y_test is empty (its shape is (0,))"),
+        ({"x_train": pixels(60, 0)}, "x_train is empty (its shape is (60, 0))"),
+        ({"x_train": pixels(60)}, f"x_train has the shape (60,); {SHAPES}"),
+        ({"x_train": np.float32(1)}, f"x_train has the shape (); {SHAPES}"),
+        ({"x_train": pixels(60, 8, 8, 2)}, f"x_train has the shape (60, 8, 8, 2); {SHAPES}"),
+        ({"x_train": pixels(60, 2, 8, 8, 3)}, f"x_train has the shape (60, 2, 8, 8, 3); {SHAPES}"),
+        ({"x_train": pixels(60, 8, 8, dtype=np.int64)}, "x_train has the type int64; save images"),
+        ({"x_train": pixels(60, 8, 8, dtype=np.int8)}, "x_train has the type int8; save images"),
+        ({"x_train": pixels(60, 8, 8, dtype=complex)}, "x_train has the type complex128; save"),
+        ({"x_train": pixels(60, 8, 8).astype(str)}, "x_train has the type <U3; save images"),
+        ({"y_train": Y.astype(str)}, "y_train has the type <U21; labels are whole numbers"),
+        ({"y_train": np.eye(3)[Y]}, "y_train has the shape (60, 3); labels are (n,) or (n, 1); of"),
+        ({"y_train": np.int64(1)}, "y_train has the shape (); labels are (n,) or (n, 1)"),
+        ({"y_train": NOT_WHOLE}, "y_train has 20 labels that are not whole numbers"),
+        ({"y_train": np.full(60, np.nan)}, "y_train has 60 labels that are not whole numbers"),
+        ({"y_train": Y - 1}, "y_train has the label -1; number the classes 0, 1, 2 and so on"),
+        ({"y_train": Y + 1}, "y_train has labels up to 3 but no record of class 0; number the"),
+        ({"y_train": Y * 2}, "y_train has labels up to 4 but no record of class 1; number the"),
+        ({"y_train": Y * 1e300}, "but no record of class 1; number the"),
+        ({"y_train": Y.astype(np.uint64) << 63}, "but no record of class 1; number the"),
+        ({"y_train": Y * 0, "y_test": Y[:6] * 0}, "y_train has a single class; an audit needs"),
+        ({"y_train": np.minimum(np.arange(60), 1)}, "y_train has too few records of some classes"),
+        ({"y_test": Y[:6] + 1}, "y_test has labels that y_train has not (3); leave those records"),
+        ({"y_test": Y[:6] - 1}, "y_test has labels that y_train has not (-1); leave those records"),
+        ({"y_test": np.arange(6) + 3}, "y_train has not (3, 4, 5, 6, 7 and 1 more); leave"),
+    ],
+)
+def test_arrays_that_cannot_be_used_are_refused(refusal, changes, said):
+    assert said in refusal(**usable(**changes))
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, 1e300])
+def test_values_that_are_no_float32_are_counted(refusal, value):
+    x = pixels(60, 4, dtype=float)
+    x[3, 2] = x[7, 1] = value
+    assert refusal(x=x, y=Y) == (
+        "x has 2 of 240 values that are NaN, infinite or beyond float32; "
+        "mend them or leave those records out"
+    )
+
+
+def test_all_problems_come_in_one_message(refusal):
+    x = pixels(60, 8, 8, dtype=float)
+    x[0] = np.nan
+    said = refusal(
+        **usable(x_train=x, y_train=Y + 1, x_test=pixels(5, 7, 7, dtype=np.int32), y_test=Y[:6])
+    )
+    assert said == (
+        "6 problems: "
+        "(1) x_train has 64 of 3840 values that are NaN, infinite or beyond float32; "
+        "mend them or leave those records out; "
+        "(2) x_test has the type int32; save images as uint8 (0 to 255, read as 0 to 1) "
+        "and all else as float32, scaled as the network should see it; "
+        "(3) x_test has 5 records but y_test has 6 labels; they must match; "
+        "(4) records of x_train have the shape (8, 8) and those of x_test (7, 7); "
+        "they must be alike; "
+        "(5) y_train has labels up to 3 but no record of class 0; "
+        "number the classes 0, 1, 2 and so on without a gap; "
+        "(6) y_test has labels that y_train has not (0); leave those records out"
+    )
+
+
+# ---------------------------------------------------------------- what is wrong with files
+
+SAVE = "save it with np.savez(path, x=x, y=y) or np.savez(path, x_train="
+
+
+def test_missing_names_are_told_beside_those_that_are_there(refusal):
+    assert refusal(images=Y, y=Y).startswith(f"it has no x (it has 'images', 'y'); {SAVE}")
+    assert refusal().startswith(f"it has no x, no y (it has nothing); {SAVE}")
+
+
+def test_one_of_the_four_names_asks_for_all_four(refusal):
+    said = refusal(x=pixels(60, 4), y=Y, x_test=pixels(6, 4), y_test=Y[:6])
+    assert said.startswith("it has no x_train, no y_train (it has 'x', 'y', 'x_test', 'y_test');")
+
+
+def test_a_missing_name_does_not_hide_the_other_problems(refusal):
+    said = refusal(**usable(x_test=None, y_train=Y - 1))
+    assert "(1) it has no x_test (it has" in said
+    assert "(2) y_train has the label -1" in said
+
+
+def test_a_name_cannot_write_on_the_terminal(refusal):
+    assert "\x1b" not in refusal(**{"\x1b[2J": Y, "y": Y})
+
+
+class Hostile:
+    def __init__(self, trap):
+        self.trap = trap
+
+    def __reduce__(self):
+        return (os.mkdir, (str(self.trap),))
+
+
+def test_a_pickle_in_an_array_is_named_and_never_run(refusal, tmp_path):
+    trap = tmp_path / "trap"
+    said = refusal(**usable(x_train=np.array([Hostile(trap)] * 60, dtype=object), y_test=Y[:5]))
+    assert not trap.exists()
+    assert "(1) x_train holds Python objects, which may run code and are not opened; save" in said
+    assert "(2) x_test has 6 records but y_test has 5 labels" in said
+
+
+def test_a_pickle_that_is_called_npz_is_never_run(tmp_path):
+    trap = tmp_path / "trap"
+    path = tmp_path / "own.npz"
+    path.write_bytes(pickle.dumps(Hostile(trap)))
+    assert refusal_of(path).startswith(f"it is not a .npz file; {SAVE}")
+    assert not trap.exists()
+
+
+def test_a_missing_file_is_told(tmp_path):
+    assert refusal_of(tmp_path / "own.npz") == "there is no such file; check the path"
+
+
+def test_a_folder_is_told(tmp_path):
+    assert refusal_of(tmp_path) == "it is a folder; give the path of a .npz file"
+
+
+def test_a_file_without_permission_is_told(tmp_path, monkeypatch):
+    def denied(*_):
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr(Path, "open", denied)
+    said = "it cannot be read (Permission denied); check the path and its permissions"
+    assert refusal_of(tmp_path / "own.npz") == said
+
+
+@pytest.mark.parametrize("content", [b"", b"PK", b"x,y\n1,2\n", b"\x89PNG\r\n\x1a\n", b"\0" * 999])
+def test_a_file_of_another_kind_is_told(tmp_path, content):
+    path = tmp_path / "own.npz"
+    path.write_bytes(content)
+    assert refusal_of(path).startswith(f"it is not a .npz file; {SAVE}")
+
+
+def test_a_path_that_no_file_can_have_is_refused():
+    assert refusal_of("own\0.npz")
+
+
+def test_a_single_array_is_told(tmp_path):
+    path = tmp_path / "own.npz"
+    with path.open("wb") as file:
+        np.save(file, Y)
+    assert refusal_of(path).startswith(f"it is a single array without a name; {SAVE}")
+
+
+def write(path, **members):
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, content in members.items():
+            archive.writestr(f"{name}.npy", content)
+
+
+def declared(shape, dtype="|u1"):
+    """An array file that ends right after its header."""
+    file = io.BytesIO()
+    header = {"descr": dtype, "fortran_order": False, "shape": shape}
+    np.lib.format.write_array_header_1_0(file, header)
+    return file.getvalue()
+
+
+def test_a_member_that_is_no_array_is_told(tmp_path):
+    write(tmp_path / "own.npz", x=b"hello", y=b"")
+    said = refusal_of(tmp_path / "own.npz")
+    assert "(1) x is not an array; save it with" in said
+    assert "(2) y is not an array; save it with" in said
+
+
+@pytest.mark.parametrize("shape", [(60, 8, 8), (2**40, 2**40), (-1, 8), ("a",)])
+def test_an_array_that_is_not_what_it_declares_is_damaged(tmp_path, shape):
+    write(tmp_path / "own.npz", x=declared(shape), y=declared((60,)))
+    said = refusal_of(tmp_path / "own.npz")
+    assert "(1) x is damaged (" in said
+    assert "(2) y is damaged (" in said
+
+
+def test_an_array_that_declares_more_than_memory_is_told_beside_other_problems(tmp_path):
+    write(tmp_path / "own.npz", x=declared((2**55,)), y=declared((60,)))
+    said = refusal_of(tmp_path / "own.npz")
+    assert "(1) x does not fit into memory; save fewer records" in said
+    assert "(2) y is damaged (" in said
+
+
+@pytest.mark.parametrize("step", ["np.load", "problems", "split"])
+def test_what_does_not_fit_into_memory_is_told(load, tmp_path, monkeypatch, step):
+    def full(*_, **__):
+        raise MemoryError
+
+    load(**usable())
+    monkeypatch.setattr(f"dpaudit.data.npz.{step}", full)
+    said = "it does not fit into memory; save fewer records"
+    assert refusal_of(tmp_path / "own.npz") == said
+
+
+@pytest.mark.parametrize("save", [np.savez, np.savez_compressed])
+def test_a_file_cut_short_anywhere_is_told(tmp_path, save):
+    path = tmp_path / "own.npz"
+    save(path, **usable())
+    whole = path.read_bytes()
+    for size in range(4, len(whole), 97):
+        path.write_bytes(whole[:size])
+        assert refusal_of(path) == "it is cut short or damaged; save it again"
+
+
+@pytest.mark.parametrize("save", [np.savez, np.savez_compressed])
+def test_damage_anywhere_is_refused_or_harmless(tmp_path, save):
+    """Every byte in turn: the data are those that were saved, or they are refused."""
+    path = tmp_path / "own.npz"
+    save(path, x=pixels(18, 2), y=np.arange(18) % 2)
+    whole = path.read_bytes()
+    good = Npz(path).load(0)
+    refused = 0
+    for at in range(len(whole)):
+        path.write_bytes(whole[:at] + bytes([whole[at] ^ 0xFF]) + whole[at + 1 :])
+        try:
+            data = Npz(path).load(0)
+        except BadInput:
+            refused += 1
+        else:
+            for part in PARTS:
+                assert np.array_equal(getattr(data, part).x, getattr(good, part).x), at
+                assert np.array_equal(getattr(data, part).y, getattr(good, part).y), at
+    assert refused > len(whole) / 2

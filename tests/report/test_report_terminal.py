@@ -1,0 +1,318 @@
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from report_examples import bound, inconclusive, no_violation_found, published, violation
+
+from dpaudit.errors import BadInput
+from dpaudit.report import render
+from dpaudit.report.formats import at_least, duration, nearest
+from dpaudit.types import Claim, GaussianCurve, Report
+
+REPORTS = {
+    "VIOLATION": violation(),
+    "NO VIOLATION FOUND": no_violation_found(),
+    "INCONCLUSIVE": inconclusive(),
+}
+
+
+def flat(text: str) -> str:
+    """The text without its line breaks, as one reads it."""
+    return " ".join(text.split())
+
+
+def row(text: str, attack: str) -> str:
+    (line,) = (s for s in text.splitlines() if s[:2] in ("  ", "> ") and s[2:].startswith(attack))
+    return line
+
+
+def extreme() -> Report:
+    long_word = "x" * 300
+    sentence = "a very long text " * 40
+    names = [long_word, sentence, "loss"]
+    return no_violation_found(
+        claim=Claim(
+            epsilon=2.0,
+            delta=1e-5,
+            unit=sentence,
+            source=long_word,
+            curve=GaussianCurve(mu=0.5),
+            beside={long_word: 2.0, "rdp": math.inf},
+        ),
+        bounds=[
+            bound(name, n=250, fp=20, fn=110, rule=long_word, estimator=f"e{i}", selection=sentence)
+            for i, name in enumerate(names)
+        ],
+        published=[
+            published(name, epsilon_in_sample=math.inf, epsilon_in_sample_std=math.inf)
+            for name in names
+        ],
+        data={long_word: sentence, "name": long_word, "{brace}": "{0}"},
+        canary={"name": sentence, "made": long_word, "nested": {"a": [1, 2, {"b": None}]}},
+        adversary=long_word,
+        backend={"name": long_word, "reason": sentence},
+        versions={long_word: long_word},
+        warnings=[long_word, sentence],
+        next_steps=[sentence],
+        looks=12,
+    )
+
+
+def close() -> Report:
+    """A claim and a bound that differ in the eighth decimal: the widest numbers."""
+    wide = replace(extreme(), verdict="VIOLATION", claim=Claim(epsilon=1.00000001, delta=0.0))
+    return replace(wide, bounds=[bound("x" * 300, epsilon=1.00000003, ceiling=2.0)], primary=0)
+
+
+@pytest.mark.parametrize("verdict", REPORTS)
+def test_every_verdict_shows_claim_bound_and_ceiling_in_its_sentence(verdict: str) -> None:
+    report = REPORTS[verdict]
+    text = flat(render(report))
+    primary = report.bounds[report.primary]
+    sentence = text[text.index(f" {verdict}: ") : text.index("What to do next")]
+    for number in (
+        f"claim of {report.claim.epsilon:.2f}",
+        at_least(primary.epsilon),
+        f"{primary.ceiling:.2f}",
+        "95 % confidence",
+    ):
+        assert number in sentence
+    assert [v for v in REPORTS if f" {v}: " in text] == [verdict]
+
+
+def test_inconclusive_says_what_so_many_models_could_show() -> None:
+    text = flat(render(inconclusive()))
+    assert "with 50 judging models no attack could certify more than 1.84" in text
+    assert "neither refute nor support the claim" in text
+
+
+def test_no_violation_found_is_said_to_be_no_proof() -> None:
+    assert "not a proof of privacy" in flat(render(no_violation_found()))
+    assert "not a proof of privacy" not in flat(render(violation()))
+
+
+def test_sections_come_in_the_order_of_reading() -> None:
+    text = render(inconclusive(looks=3))
+    order = ["dpaudit", "\nClaim", "\nData", "\nCanary", "\nModels  ", "\nAttacker", "published"]
+    order += ["> mean+std", "Published estimate:", "Same search, no leak:", "Certified epsilon:"]
+    order += ["INCONCLUSIVE:", "look 3", "Warnings", "What to do next", "Backend", "Time", "Seed"]
+    places = [text.index(word) for word in order]
+    assert places == sorted(places)
+
+
+def test_setting_is_all_there() -> None:
+    text = flat(render(inconclusive()))
+    for words in (
+        "epsilon 8.00, delta 1e-5, for: whole model",
+        "adding or removing one record",
+        "RDP accountant of Opacus",
+        "pld 7.41, prv 7.43",
+        "noise multiplier 0.93",
+        "1,000 records in the training pool",
+        "40 steps of adversarial noise",
+        "50 with the canary, 50 without it",
+        "50 to choose each attack's rule, 50 others to judge it",
+        "accuracy 81.2 %",
+        "vmap (fastest on this machine)",
+        "training 3 min 24 s, judging 1.2 s",
+    ):
+        assert words in text
+    assert "look" not in text
+
+
+def test_one_row_per_attack_and_one_mark() -> None:
+    report = inconclusive()
+    text = render(report)
+    for b in report.bounds:
+        assert row(text, f"{b.attack} ").endswith(f"{at_least(b.epsilon)}     {b.ceiling:.2f}")
+    marked = [line for line in text.splitlines() if line.startswith("> ")]
+    assert marked == [row(text, "mean+std ")]
+    assert "2.01 ± 0.27  1.62 (< 2.18)" in marked[0]
+
+
+def test_an_attack_with_an_estimate_alone_has_a_row_without_a_bound() -> None:
+    text = render(inconclusive(published=[published("lira")]))
+    assert flat(row(text, "lira ")) == "lira 1.12 ± 0.27 1.04 (< 1.63) — —"
+    assert flat(row(text, "loss ")) == "loss — — 0.00 1.84"
+
+
+def test_renders_without_published_rows() -> None:
+    text = render(inconclusive(published=[]))
+    assert "ublished" not in text
+    assert "Same search" not in text
+    assert flat(row(text, "all-four ")) == "all-four 0.33 1.84"
+
+
+def test_one_chunk_shows_no_spread() -> None:
+    text = render(inconclusive(published=[published(chunks=1, epsilon_in_sample_std=0.0)]))
+    assert flat(row(text, "loss ")) == "loss 1.12 1.04 (< 1.63) 0.00 1.84"
+    assert "±" not in text
+
+
+def test_without_permutations_there_is_no_comparison() -> None:
+    alone = published(permutations=0, null_mean=math.nan, null_q95=math.nan)
+    text = render(inconclusive(published=[alone]))
+    assert flat(row(text, "loss ")) == "loss 1.12 ± 0.27 — 0.00 1.84"
+    assert "stand" not in text
+    assert "nan" not in text
+
+
+def test_estimates_within_the_null_are_said_not_to_stand_out() -> None:
+    text = flat(render(inconclusive(published=[published(epsilon_in_sample=1.63)])))
+    assert "No attack's published estimate stands out from the same search with no leak." in text
+
+
+def test_estimates_above_the_null_are_named() -> None:
+    text = flat(render(no_violation_found()))
+    assert "stand out from the same search with no leak: mean+std, learned (2 of 3" in text
+    assert "by chance in about 1 of 20" in text
+
+
+@pytest.mark.parametrize("width", [72, 80, 96])
+@pytest.mark.parametrize("report", [*REPORTS.values(), extreme(), close()], ids=lambda r: r.verdict)
+def test_no_line_is_wider_than_asked_for(report: Report, width: int) -> None:
+    assert max(map(len, render(report, width=width).splitlines())) <= width
+
+
+@pytest.mark.parametrize(("asked", "given"), [(0, 72), (40, 72), (500, 96)])
+def test_width_stays_where_the_table_can_be_read(asked: int, given: int) -> None:
+    assert render(inconclusive(), width=asked) == render(inconclusive(), width=given)
+
+
+def test_nothing_of_a_long_text_is_lost() -> None:
+    text = render(extreme())
+    unbroken = "".join(text.split()).replace(">", "")
+    assert unbroken.count("x" * 300) >= 8
+    assert unbroken.count("averylongtext" * 40) >= 5
+    assert "{brace} {0}" in flat(text)
+
+
+@pytest.mark.parametrize("verdict", REPORTS)
+def test_color_changes_nothing_but_the_color(verdict: str) -> None:
+    report = REPORTS[verdict]
+    plain, colored = render(report), render(report, color=True)
+    assert "\x1b" not in plain
+    (line,) = (s for s in colored.splitlines() if s.startswith("\x1b[1m> "))
+    assert line.endswith("\x1b[0m")
+    assert f"m{verdict}\x1b[0m: " in colored
+    for code in ("\x1b[1m", "\x1b[0m", "\x1b[1;31m", "\x1b[1;32m", "\x1b[1;33m"):
+        colored = colored.replace(code, "")
+    assert colored == plain
+
+
+def test_a_control_code_in_a_name_never_reaches_the_terminal() -> None:
+    evil = "loss\x1b[2J\r\x07"
+    text = render(
+        inconclusive(
+            bounds=[bound(evil, rule=evil)],
+            primary=0,
+            published=[published(evil, epsilon_in_sample=9.0)],
+            data={evil: evil},
+            canary={"made": evil},
+            warnings=[evil],
+            versions={evil: evil},
+        )
+    )
+    assert all(c.isprintable() or c == "\n" for c in text)
+
+
+def test_text_prints_on_a_western_windows_console_too() -> None:
+    for report in REPORTS.values():
+        assert render(report).encode("cp1252")
+
+
+def test_a_printed_bound_is_still_a_bound() -> None:
+    assert at_least(1.2099) == "1.20"
+    assert at_least(0.29) == "0.29"
+    assert nearest(1.2099) == "1.21"
+    text = flat(render(no_violation_found(bounds=[bound(epsilon=1.2099, ceiling=3.0)], primary=0)))
+    assert "at least epsilon 1.20," in text
+
+
+@pytest.mark.parametrize(
+    ("report", "shown"),
+    [
+        (
+            violation(
+                claim=Claim(epsilon=1.0, delta=0.0),
+                bounds=[bound(epsilon=1.00041, ceiling=3.0)],
+                primary=0,
+            ),
+            "at least epsilon 1.0004, above the claim of 1.0000",
+        ),
+        (
+            inconclusive(
+                claim=Claim(epsilon=2.5704, delta=0.0),
+                bounds=[bound(epsilon=0.1, ceiling=2.5701)],
+                primary=0,
+            ),
+            "no attack could certify more than 2.5701 (by clopper-pearson), "
+            "below the claim of 2.5704",
+        ),
+        (
+            violation(
+                claim=Claim(epsilon=0.001, delta=0.0),
+                bounds=[bound(epsilon=0.0025, ceiling=3.0)],
+                primary=0,
+            ),
+            "at least epsilon 0.002, above the claim of 0.001",
+        ),
+    ],
+)
+def test_digits_suffice_to_see_why_the_verdict_is_so(report: Report, shown: str) -> None:
+    assert shown in flat(render(report))
+
+
+def test_a_bound_of_zero_is_not_sold_as_a_finding() -> None:
+    text = flat(render(inconclusive(primary=0)))
+    assert "no leak is certified (epsilon at least 0.00, 95 % confidence)" in text
+    assert "not that nothing leaks" in text
+
+
+def test_estimators_and_assumptions_are_told_apart_where_they_differ() -> None:
+    gdp = bound("loss", estimator="gdp", assumption="gaussian", epsilon=1.5, ceiling=math.inf)
+    prior = bound("loss", estimator="joint-beta", assumption="prior", epsilon=0.9)
+    text = render(inconclusive(bounds=[bound("loss"), gdp, prior], primary=0))
+    body = flat(text[text.index("-----") : text.index("Published estimate:")])
+    assert "clopper-pearson, assumes nothing" in body
+    assert "gdp, assumes a Gaussian trade-off curve" in body
+    assert "joint-beta, assumes a prior: credible, not certified" in body
+    assert "1.50 no limit" in body
+    assert body.count("1.12 ± 0.27") == 1
+
+
+@pytest.mark.parametrize("verdict", ["INCONCLUSIVE", "NO_VIOLATION_FOUND"])
+def test_a_bound_that_may_not_decide_says_why(verdict: Any) -> None:
+    gdp = bound("loss", estimator="gdp", assumption="gaussian", epsilon=9.0, ceiling=12.0)
+    text = flat(render(replace(inconclusive(), verdict=verdict, bounds=[gdp], primary=0)))
+    assert "above the claim of 8.00; but this assumes a Gaussian trade-off curve" in text
+    assert "cannot decide" in text
+
+
+def test_unfitted_attacks_are_said_to_need_no_choice() -> None:
+    models = {"in": 50, "out": 50, "choosing": 0, "judging": 100}
+    text = flat(render(inconclusive(models=models)))
+    assert "100 to judge the attacks; no rule had to be chosen" in text
+    assert "no rule was tuned on the models that judge it" in text
+
+
+def test_a_claim_of_nothing_and_a_huge_claim_are_readable() -> None:
+    for epsilon, shown in ((math.inf, "infinity"), (1e300, "1E+300")):
+        text = flat(render(inconclusive(claim=Claim(epsilon=epsilon, delta=1e-5))))
+        assert f"below the claim of {shown}." in text
+
+
+def test_a_report_without_sense_is_refused() -> None:
+    with pytest.raises(BadInput, match="no bound"):
+        render(inconclusive(bounds=[bound(confidence=0.0)], primary=0))
+
+
+@pytest.mark.parametrize(
+    ("seconds", "shown"),
+    [(0.04, "0.0 s"), (9.97, "10 s"), (59.6, "1 min 0 s"), (7500, "2 h 5 min")],
+)
+def test_durations_are_for_people(seconds: float, shown: str) -> None:
+    assert duration(seconds) == shown

@@ -1,0 +1,74 @@
+import math
+
+import numpy as np
+import pytest
+
+from dpaudit.checks import at_least, in_range, listed, positive, refuse
+from dpaudit.errors import BadInput
+
+
+def test_one_problem_is_one_sentence():
+    with pytest.raises(BadInput) as caught:
+        refuse([None, positive("epsilon", -1.0), None])
+    assert str(caught.value) == "epsilon must be a number above 0, not -1.0"
+
+
+def test_all_problems_come_in_one_message_of_one_line():
+    with pytest.raises(BadInput) as caught:
+        refuse([positive("lr", 0), at_least("epochs", 0, 1)], about="config.toml")
+    assert str(caught.value) == (
+        "config.toml: 2 problems: (1) lr must be a number above 0, not 0; "
+        "(2) epochs must be a whole number of at least 1, not 0"
+    )
+
+
+def test_no_problem_is_not_refused():
+    assert refuse([]) is None
+    assert refuse([None, ""], about="config.toml") is None
+
+
+def test_a_list_names_a_few_and_counts_the_rest():
+    assert listed([]) == ""
+    assert listed(range(5)) == "0, 1, 2, 3, 4"
+    assert listed(range(7)) == "0, 1, 2, 3, 4 and 2 more"
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf, "8", None, True, 10**400, 1j])
+def test_what_is_no_finite_number_is_refused_with_its_value(value):
+    shown = repr(value) if isinstance(value, str) else str(value)
+    assert positive("clip", value) == f"clip must be a number above 0, not {shown}"
+    assert in_range("delta", value, 0, 1) == f"delta must be at least 0 and at most 1, not {shown}"
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, 4.0, "4", None, True, 3])
+def test_a_count_is_a_whole_number(value):
+    problem = at_least("models", value, 4)
+    assert problem is not None
+    assert problem.startswith("models must be a whole number of at least 4, not ")
+
+
+@pytest.mark.parametrize("value", [4, 5, 10**400, np.int64(4)])
+def test_a_count_that_is_large_enough_has_no_problem(value):
+    assert at_least("models", value, 4) is None
+
+
+@pytest.mark.parametrize("value", [1e-300, 1, 8.0, np.float32(0.5)])
+def test_positive_numbers_have_no_problem(value):
+    assert positive("epsilon", value) is None
+
+
+@pytest.mark.parametrize(
+    ("ends", "low_is_in", "high_is_in", "words"),
+    [
+        ("[]", True, True, "at least 0 and at most 1"),
+        ("[)", True, False, "at least 0 and below 1"),
+        ("(]", False, True, "above 0 and at most 1"),
+        ("()", False, False, "above 0 and below 1"),
+    ],
+)
+def test_the_ends_of_a_range_are_as_written(ends, low_is_in, high_is_in, words):
+    assert in_range("p", 0.5, 0, 1, ends) is None
+    assert (in_range("p", 0, 0, 1, ends) is None) == low_is_in
+    assert (in_range("p", 1.0, 0, 1, ends) is None) == high_is_in
+    assert in_range("p", 1.5, 0, 1, ends) == f"p must be {words}, not 1.5"
+    assert in_range("p", -0.5, 0, 1, ends) == f"p must be {words}, not -0.5"

@@ -2,3 +2,13 @@
 
 if __name__ != "dpaudit.canaries":
     raise ImportError("import dpaudit.canaries, not canaries")
+
+from dpaudit.canaries.adv_maxloss import AdvMaxLoss
+from dpaudit.canaries.adv_random import AdvRandom
+from dpaudit.canaries.blank import Blank
+from dpaudit.canaries.maxloss import MaxLoss
+from dpaudit.canaries.mislabelled import Mislabelled
+from dpaudit.canaries.none import Null
+from dpaudit.canaries.random import Random
+
+__all__ = ["AdvMaxLoss", "AdvRandom", "Blank", "MaxLoss", "Mislabelled", "Null", "Random"]

@@ -33,6 +33,7 @@ class AdvMaxLoss:
         canary = Canary(
             x=shadows.perturb(models, x, y, self.clip),
             y=y,
+            name="adv-maxloss",
             made=f"the record with the largest mean loss over {len(models)} shadow models, "
             "with adversarial noise from them",
             removed=i,

@@ -34,6 +34,7 @@ class AdvRandom:
         canary = Canary(
             x=shadows.perturb(models, x, y, self.clip),
             y=y,
+            name="adv-random",
             made=f"a random record of the pool with adversarial noise from {len(models)} shadow models",
             removed=i,
             original=x,

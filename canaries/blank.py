@@ -21,6 +21,7 @@ class Blank:
         canary = Canary(
             x=np.zeros(data.shape, dtype=np.float32),
             y=int(generator(seed, "canary", "blank").integers(data.classes)),
+            name="blank",
             made="an all-zero record under a random label",
         )
         return neighbours(data, canary)

@@ -30,6 +30,7 @@ class MaxLoss:
         canary = Canary(
             x=data.pool.x[i],
             y=int(data.pool.y[i]),
+            name="maxloss",
             made=f"the record of the pool with the largest mean loss over {len(models)} shadow models",
             removed=i,
         )

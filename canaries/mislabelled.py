@@ -23,6 +23,7 @@ class Mislabelled:
         canary = Canary(
             x=data.pool.x[i],
             y=(right + 1 + int(draw.integers(data.classes - 1))) % data.classes,
+            name="mislabelled",
             made=f"a random record of the pool (class {right}) under a wrong label",
             removed=i,
         )

@@ -21,6 +21,7 @@ class Null:
         canary = Canary(
             x=data.pool.x[i],
             y=int(data.pool.y[i]),
+            name="none",
             made="none: both worlds are the same; asked about a record that is in both",
             inserted=False,
         )

@@ -21,6 +21,7 @@ class Random:
         canary = Canary(
             x=data.pool.x[i],
             y=int(data.pool.y[i]),
+            name="random",
             made="a random record of the pool",
             removed=i,
         )

@@ -1,1 +1,30 @@
-"""dpaudit tells how much anything that claims differential privacy provably leaks."""
+"""dpaudit tells how much anything that claims differential privacy provably leaks.
+
+In Python::
+
+    import dpaudit as dp
+    data   = dp.data.load("digits")
+    target = dp.mechanisms.DPSGD(data, network="cnn-small", epsilon=8.0, epochs=60)
+    pair   = dp.canaries.AdvMaxLoss(recipe=target.recipe).build(data, seed=1)
+    run    = dp.play(target, pair, models=100, out="runs/digits")
+    print(run.report())
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+_MODULES = ("attacks", "canaries", "data", "estimators", "mechanisms", "types")
+_AUDIT = ("Run", "play")
+
+__all__ = [*_AUDIT, *_MODULES]
+
+
+def __getattr__(name: str) -> Any:
+    """Import on first use, so that `dpaudit --help` answers at once."""
+    if name in _MODULES:
+        return import_module(f"dpaudit.{name}")
+    if name in _AUDIT:
+        return getattr(import_module("dpaudit.audit"), name)
+    raise AttributeError(f"module 'dpaudit' has no attribute {name!r}")

@@ -12,7 +12,6 @@ import warnings
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 
-from scipy.optimize import brentq
 from scipy.special import log_ndtr, ndtr
 
 from dpaudit.errors import BadInput
@@ -65,6 +64,8 @@ def gaussian_delta(mu: float, epsilon: float) -> float:
 
 def gaussian_epsilon(mu: float, delta: float) -> float:
     """The exact epsilon of a Gaussian mechanism: the root of `gaussian_delta`."""
+    from scipy.optimize import brentq
+
     if gaussian_delta(mu, 0.0) <= delta:
         return 0.0
     high = 1.0

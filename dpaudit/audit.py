@@ -1,12 +1,13 @@
-"""An audit from its parts: play the game into a folder, and judge what lies there."""
+"""An audit from its parts: play the game into a folder, judge what lies there."""
 
 from __future__ import annotations
 
 import hashlib
+import os
 import platform
 from collections.abc import Callable, Mapping
 from concurrent.futures import Executor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -16,9 +17,208 @@ import numpy as np
 from dpaudit import data, game, registry, report
 from dpaudit.config import Config
 from dpaudit.errors import BadInput
+from dpaudit.files import write_whole
+from dpaudit.game import Progress
 from dpaudit.journal import Journal
 from dpaudit.judge import Choice, judge
 from dpaudit.seeds import trials
-from dpaudit.types import Array, Canary, Claim, Data, Known, Mechanism, Pair, Report, neighbours
+from dpaudit.types import Canary, Claim, Data, Known, Mechanism, Pair, Report, neighbours
 
-JOURNAL = "journal.sqlite"
+Say = Callable[[str], None]
+"""Told, in a few words, what a long silence is about to be spent on."""
+
+VERSIONS = ("dpaudit", "numpy", "scipy", "torch", "opacus", "dp-accounting")
+
+
+def quiet(*told: object) -> None:
+    """Shows nothing."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """A folder with a journal, complete or not."""
+
+    path: Path
+
+    @property
+    def journal(self) -> Path:
+        """The file that holds every trial."""
+        return self.path / "journal.sqlite"
+
+    def judge(self, **choice: Any) -> Report:
+        """The verdict on the journal; what is not chosen is as the run was configured."""
+        with Journal.read(self.journal) as journal:
+            chosen = {
+                f.name: choice.get(f.name) or journal.settings.get(f.name, f.default)
+                for f in fields(Choice)
+            }
+            if not choice.get("primary") and chosen["primary"] not in chosen["attacks"]:
+                chosen["primary"] = "auto"
+            return judge(journal, Choice(**chosen))
+
+    def report(self, **choice: Any) -> str:
+        """The verdict as text for a terminal."""
+        return report.render(self.judge(**choice))
+
+
+def play(
+    mechanism: Mechanism,
+    pair: Pair,
+    models: int = Config.models,
+    out: str | os.PathLike[str] = "runs/latest",
+    seed: int = 0,
+    workers: int | None = None,
+    progress: Progress = quiet,
+) -> Run:
+    """Play a mechanism on a pair; the same call on the same folder goes on where it stopped.
+
+    Worker processes are started afresh, so a script calls this under
+    ``if __name__ == "__main__":``.
+    """
+    models = Config(models=models).check().models
+    settings = {
+        "mechanism": repr(mechanism),
+        "pair": _fingerprint(pair),
+        "models": models,
+        "seed": seed,
+    }
+    run = Run(Path(out))
+    with Journal.play(run.journal, settings) as journal, game.local_pool(workers or cores()) as pool:
+        if journal.facts is None:
+            sizes = {"test": len(pair.test)}
+            _settle(journal, mechanism, mechanism.claim, pair, sizes)
+        game.play(mechanism, pair, trials(seed, models), journal, pool, progress)
+    return run
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A configuration that has been found to work, with its data and mechanism."""
+
+    config: Config
+    data: Data
+    mechanism: Mechanism
+
+    @property
+    def folder(self) -> Path:
+        """Where the run goes unless said otherwise: the same configuration, the same folder."""
+        return Path("runs") / self.config.digest()
+
+
+def prepare(config: Config, say: Say = quiet) -> Prepared:
+    """Find out everything that is wrong with a configuration before anything is written."""
+    config.check()
+    choice = Choice(config.attacks, config.primary, config.estimator, config.confidence)
+    choice.make_attacks()
+    choice.make_estimator(config.confidence)
+    registry.load("canaries", config.canary)
+    loaded = data.load(config.data, config.seed)
+    fingerprint = data.fingerprint(loaded)
+    if config.fingerprint not in (None, fingerprint):
+        raise BadInput(f"{config.data} does not hold the data that this configuration was made for")
+    config = replace(config, fingerprint=fingerprint)
+    say("accounting")
+    mechanism = registry.make("mechanisms", config.mechanism, **{**vars(config), "data": loaded})
+    return Prepared(config, loaded, mechanism)
+
+
+def run(
+    prepared: Prepared,
+    out: Path | None = None,
+    workers: int | None = None,
+    progress: Progress = quiet,
+    say: Say = quiet,
+) -> Run:
+    """Play a configuration to its end; the same one on the same folder goes on."""
+    config, loaded, mechanism = prepared.config, prepared.data, prepared.mechanism
+    run = Run(out or prepared.folder)
+    with Journal.play(run.journal, config.to_dict()) as journal:
+        write_whole(run.path / "config.toml", config.to_toml().encode())
+        with game.local_pool(workers or cores()) as pool:
+            if journal.facts is None:
+                say(f"making the canary ({config.canary})")
+                pair = _build(config, loaded, mechanism, pool)
+                sizes = {
+                    "name": loaded.name,
+                    "pool": len(loaded.pool),
+                    "shadow": len(loaded.shadow),
+                    "test": len(loaded.test),
+                    "classes": loaded.classes,
+                }
+                _settle(journal, mechanism, _claim(config, mechanism), pair, sizes)
+            pair = neighbours(loaded, _canary(journal.facts or {}, journal.known))
+            game.play(mechanism, pair, trials(config.seed, config.models), journal, pool, progress)
+    return run
+
+
+def cores() -> int:
+    """How many processes can work at once here."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _build(config: Config, loaded: Data, mechanism: Mechanism, pool: Executor) -> Pair:
+    builder = registry.make(
+        "canaries",
+        config.canary,
+        recipe=getattr(mechanism, "recipe", None),
+        clip=config.clip_canary,
+        executor=pool,
+    )
+    pair: Pair = builder.build(loaded, config.seed)
+    return pair
+
+
+def _claim(config: Config, mechanism: Mechanism) -> Claim:
+    """The mechanism's own claim, or the bare one that the user put in its place."""
+    own = mechanism.claim
+    if config.claim is None:
+        return own
+    epsilon, delta = config.claim
+    return Claim(epsilon, delta, unit=own.unit, adjacency=own.adjacency, beside={own.source: own.epsilon})
+
+
+def _settle(
+    journal: Journal, mechanism: Mechanism, claim: Claim, pair: Pair, sizes: Mapping[str, Any]
+) -> None:
+    """Everything that a later judgement, or a resumed run, must find as it was."""
+    c = pair.canary
+    backend = getattr(mechanism, "backend", "none")
+    facts = {
+        "claim": claim.to_dict(),
+        "data": {**sizes, "out": len(pair.out), "in": len(pair.inn)},
+        "canary": {
+            "name": c.name,
+            "made": c.made,
+            "label": c.y,
+            "removed": c.removed,
+            "inserted": c.inserted,
+        },
+        "adversary": getattr(mechanism, "adversary", "sees what the mechanism releases"),
+        "backend": {"name": backend, "reason": "the only one of this version"},
+        "versions": {"python": platform.python_version(), **{v: version(v) for v in VERSIONS}},
+        "warnings": list(getattr(mechanism, "cautions", ())),
+    }
+    known = {"label": np.array(c.y), "canary": c.x, "test_y": pair.test.y}
+    journal.settle(facts, known if c.original is None else {**known, "original": c.original})
+
+
+def _canary(facts: Mapping[str, Any], known: Known) -> Canary:
+    """The canary that `_settle` wrote down."""
+    told = facts["canary"]
+    return Canary(
+        x=known["canary"],
+        y=told["label"],
+        name=told["name"],
+        made=told["made"],
+        removed=told["removed"],
+        original=known.get("original"),
+        inserted=told["inserted"],
+    )
+
+
+def _fingerprint(pair: Pair) -> str:
+    digest = hashlib.sha256()
+    for array in (pair.out.x, pair.out.y, pair.inn.x, pair.inn.y, pair.canary.x, pair.test.x):
+        digest.update(np.ascontiguousarray(array).data)
+    return digest.hexdigest()
+

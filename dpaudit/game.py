@@ -70,6 +70,7 @@ def local_pool(workers: int) -> Iterator[Executor]:
     They are blind to Ctrl-C, which a terminal sends to all of them: the coordinating process
     alone decides what happens then, and ends them.
     """
+    others = set(multiprocessing.active_children())
     context = multiprocessing.get_context("spawn")
     pool = ProcessPoolExecutor(workers, mp_context=context, initializer=_follow_parent)
     blocked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
@@ -83,7 +84,7 @@ def local_pool(workers: int) -> Iterator[Executor]:
         yield pool
     except BaseException:
         pool.shutdown(wait=False, cancel_futures=True)
-        for child in multiprocessing.active_children():
+        for child in set(multiprocessing.active_children()) - others:
             child.terminate()
         raise
     pool.shutdown()

@@ -13,8 +13,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from dpaudit import registry
+from dpaudit import checks, registry
 from dpaudit.attacks.expressions import parse
+from dpaudit.config import Config
 from dpaudit.errors import BadInput
 from dpaudit.estimators.clopper_pearson import ClopperPearson
 from dpaudit.estimators.published import published
@@ -38,10 +39,13 @@ from dpaudit.types import (
 class Choice:
     """What a judgement is free to choose: attacks, which of them decides, how, how surely."""
 
-    attacks: Sequence[str]
+    attacks: Sequence[str] = Config.attacks
     primary: str = "auto"
     estimator: str = "clopper-pearson"
     confidence: float = 0.95
+
+    def __post_init__(self) -> None:
+        checks.refuse([checks.one_of("primary", self.primary, ("auto", *self.attacks))])
 
     def make_attacks(self) -> dict[str, Attack]:
         """The attacks by name; an expression such as 'mean & inv_std' is one too."""
@@ -122,6 +126,9 @@ def pick(attacks: Mapping[str, Attack], choosing: Trials, criterion: BoundCriter
     Each quarter judges the rules of the other, so that an attack which can tune more does not
     look better for that alone.
     """
+    if len(choosing) < 4:
+        return next(iter(attacks))
+    # Trials come in turn from both worlds.
     quarter = (np.arange(len(choosing)) // 2) % 2 == 0
     halves = (choosing[quarter], choosing[~quarter])
 

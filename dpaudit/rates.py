@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Union
 
 import numpy as np
-from scipy.stats import beta
+from scipy.special import betaincinv
 
 from dpaudit.types import Array
 
@@ -21,9 +21,7 @@ Numbers = Union[Array, float, int]
 def upper_rate(k: Numbers, n: int, a: float) -> Array:
     """U(k, n, a): the exact one-sided upper confidence bound on a rate, 1 where k = n."""
     k = np.asarray(k, dtype=float)
-    with np.errstate(invalid="ignore"):
-        u = beta.ppf(1 - a, k + 1, np.maximum(n - k, 1e-300))
-    return np.where(k >= n, 1.0, u)
+    return np.where(k >= n, 1.0, betaincinv(k + 1, np.maximum(n - k, 1.0), 1 - a))
 
 
 def log_ratio(fpr: Numbers, fnr: Numbers, delta: float) -> Array:

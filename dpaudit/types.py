@@ -114,7 +114,7 @@ class Data:
 
 @dataclass(frozen=True)
 class Canary:
-    """A record (x', y') and how it was made.
+    """A record (x', y'), the name of its kind and how it was made.
 
     `removed` is the pool's record that D does without (None: D is the whole pool);
     `inserted` is False only for the null, where D' is D.
@@ -122,6 +122,7 @@ class Canary:
 
     x: Array
     y: int
+    name: str
     made: str
     removed: int | None = None
     original: Array | None = None
@@ -302,7 +303,12 @@ class CanaryBuilder(Protocol):
 
 
 class Mechanism(Protocol):
-    """What is audited. A trial's observation depends on the pair and the trial alone."""
+    """What is audited. A trial's observation depends on the pair and the trial alone.
+
+    Optional attributes, told in the report where they are there: `adversary` and `backend`
+    (words) and `cautions` (a list of warnings). Its repr says everything that changes a
+    number; a run is resumed only by a mechanism of the same repr.
+    """
 
     @property
     def claim(self) -> Claim: ...

@@ -1,1 +1,43 @@
 """The command line, one file per command."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+import click
+
+from dpaudit.errors import DpauditError
+
+COMMANDS = ("run", "report", "list", "explain")
+
+
+class Commands(click.Group):
+    """Imports a command when it is asked for, and says an error in one line."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        if name not in COMMANDS:
+            return None
+        command: click.Command = import_module(f"dpaudit.cli.{name}").command
+        return command
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except DpauditError as error:
+            raise Refused(str(error)) from error
+
+
+class Refused(click.ClickException):
+    """A library error, for a person at a terminal."""
+
+    exit_code = 2
+
+
+@click.group(cls=Commands)
+@click.version_option(package_name="dpaudit")
+def main() -> None:
+    """How much does it provably leak? Audits anything that claims differential privacy."""

@@ -1,1 +1,5 @@
 """Mechanisms: what is audited."""
+
+from dpaudit.mechanisms.dpsgd import DPSGD
+
+__all__ = ["DPSGD"]

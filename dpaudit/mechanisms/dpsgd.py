@@ -9,6 +9,7 @@ import numpy as np
 
 from dpaudit import accounting
 from dpaudit.seeds import derive
+from dpaudit.training import networks
 from dpaudit.training.recipe import Init, Recipe
 from dpaudit.types import Claim, Curve, Data, GaussianCurve, Observation, Pair, Trial
 
@@ -72,6 +73,30 @@ class DPSGD:
             solved = accounting.noise_multiplier(epsilon, q, steps, delta, accountant)
             plan = plan.with_noise(solved)
         self.recipe = plan
+
+        # Refuses, before anything is trained, records that the network cannot take.
+        networks.build(network, data.shape, data.classes, dropout)
+
+    adversary = "observer: sees what the trained model says of the canary, and nothing else"
+
+    def __repr__(self) -> str:
+        told = ("records", "delta", "accountant", "samples", "backend")
+        return f"DPSGD({self.recipe}, {', '.join(f'{t}={getattr(self, t)!r}' for t in told)})"
+
+    @property
+    def cautions(self) -> list[str]:
+        """What a user may have got wrong without noticing."""
+        found = []
+        if self.delta * self.records >= 1:
+            found.append(
+                f"delta {self.delta:g} is not below 1/{self.records}: such a claim would even "
+                "allow to publish a whole record now and then"
+            )
+        if self.recipe.dropout == 0:
+            found.append("without dropout, MC-dropout statistics show nothing of their own")
+        elif self.samples == 1:
+            found.append("with one MC-dropout sample the deviation is 0 and says nothing")
+        return found
 
     @property
     def curve(self) -> Curve:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from dpaudit.errors import BadInput
+from dpaudit.files import write_whole
 from dpaudit.report.consistent import check
 from dpaudit.types import Bound, Claim, Curve, GaussianCurve, Published, Report
 
@@ -65,22 +66,9 @@ def dump(report: Report, path: str | os.PathLike[str]) -> None:
         if target.exists() and not target.is_file():
             target.write_bytes(content)  # a pipe or a terminal: nothing to replace
         else:
-            _replace(Path(os.path.realpath(target)), content)
+            write_whole(target, content)
     except OSError as error:
         raise BadInput(f"cannot write the report to {target}: {error.strerror or error}") from error
-
-
-def _replace(target: Path, content: bytes) -> None:
-    # Not tempfile: its files are for the owner's eyes only, and a report is for others too.
-    fresh = target.with_name(f".{target.name}.{os.getpid()}.tmp")
-    try:
-        with fresh.open("wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(fresh, target)
-    finally:
-        fresh.unlink(missing_ok=True)
 
 
 def _claim(claim: Claim) -> dict[str, Any]:

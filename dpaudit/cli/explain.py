@@ -1,0 +1,21 @@
+"""`dpaudit explain NAME`: what a plug-in does, at length."""
+
+from __future__ import annotations
+
+import click
+
+from dpaudit import registry
+from dpaudit.errors import BadInput
+
+
+@click.command("explain")
+@click.argument("name")
+def command(name: str) -> None:
+    """Tell what NAME (a canary, an attack, a mechanism, ...) does, with the paper."""
+    kinds = [kind for kind in registry.KINDS if name in registry.names(kind)]
+    if not kinds:
+        known = [known for kind in registry.KINDS for known in registry.names(kind)]
+        raise BadInput(registry.unknown("plug-ins", name, known))
+    for kind in kinds:
+        click.secho(f"{name} ({kind})", bold=True)
+        click.echo(registry.description(kind, name) + "\n")

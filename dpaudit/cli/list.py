@@ -1,0 +1,20 @@
+"""`dpaudit list`: every plug-in with one line each."""
+
+from __future__ import annotations
+
+import click
+
+from dpaudit import registry
+
+
+@click.command("list")
+def command() -> None:
+    """Name every data set, canary, mechanism, attack and estimator."""
+    for kind in registry.KINDS:
+        names = registry.names(kind)
+        if not names:
+            continue
+        click.secho(kind, bold=True)
+        width = max(map(len, names))
+        for name in names:
+            click.echo(f"  {name:<{width}}  {registry.summary(kind, name)}")

@@ -1,0 +1,60 @@
+"""How far a run is: a bar on a terminal, plain lines elsewhere."""
+
+from __future__ import annotations
+
+import sys
+import time
+
+BAR = 24
+
+
+class Progress:
+    """Written to standard error, so that standard output is the report alone."""
+
+    def __init__(self) -> None:
+        self.done = self.total = 0
+        self._live = sys.stderr.isatty()
+        self._started: float | None = None
+        self._first = 0
+        self._told = -1.0
+        self._shown = 0
+
+    def say(self, text: str) -> None:
+        """What the next silence is about."""
+        self._line(f"{text} ...", last=not self._live)
+
+    def __call__(self, done: int, total: int) -> None:
+        """So many models are done of those wanted."""
+        self.done, self.total = done, total
+        if self._started is None:
+            self._started, self._first = time.monotonic(), done
+        text = f"{done}/{total} models{self._pace()}"
+        if self._live:
+            filled = BAR * done // total
+            self._line(f"[{'#' * filled}{'.' * (BAR - filled)}] {text}", last=done == total)
+        elif done == total or done / total >= self._told + 0.1:
+            self._told = done / total
+            self._line(text, last=True)
+
+    def clear(self) -> None:
+        """Leave no half-written line behind."""
+        if self._shown:
+            self._line("", last=False)
+            sys.stderr.write("\r")
+
+    def _pace(self) -> str:
+        played = self.done - self._first
+        if self._started is None or played == 0:
+            return ""
+        seconds = time.monotonic() - self._started
+        left = round(seconds / played * (self.total - self.done))
+        minutes, rest = divmod(left, 60)
+        ending = f", {minutes}:{rest:02d} left" if self.done < self.total else ""
+        return f", {played / seconds:.2f}/s{ending}"
+
+    def _line(self, text: str, last: bool) -> None:
+        # The end of a longer line before this one is wiped out with blanks.
+        start, wipe = ("\r", " " * (self._shown - len(text))) if self._live else ("", "")
+        sys.stderr.write(start + text + wipe + ("\n" if last else ""))
+        sys.stderr.flush()
+        self._shown = 0 if last else len(text)

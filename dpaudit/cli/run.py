@@ -1,0 +1,132 @@
+"""`dpaudit run`: play the game and report."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from dpaudit.accounting import NUMERICAL
+from dpaudit.cli.progress import Progress
+from dpaudit.cli.verdict import judging_options, show
+from dpaudit.config import Config
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def setting(flag: str, kind: Any, text: str, **more: Any) -> Callable[[F], F]:
+    """An option that is a setting of the run; left out, it is the configuration's own."""
+    name = flag.split("/")[0].lstrip("-").replace("-", "_")
+    value = getattr(Config, name)
+    shown = "" if value is None or isinstance(value, bool) else f"  [default: {value}]"
+    return click.option(flag, type=kind, default=None, help=text + shown, **more)
+
+
+class Pair(click.ParamType[tuple[float, float]]):
+    """EPS,DELTA."""
+
+    name = "EPS,DELTA"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> tuple[float, float]:
+        try:
+            epsilon, delta = map(float, str(value).split(","))
+        except ValueError:
+            self.fail(f"'{value}' is not of the form EPS,DELTA, such as 8,1e-5", param, ctx)
+        return epsilon, delta
+
+
+class Batch(click.ParamType["int | str"]):
+    """A number of records, or 'full'."""
+
+    name = "N|full"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> int | str:
+        return "full" if value == "full" else click.INT.convert(value, param, ctx)
+
+
+@click.command("run")
+@setting("--data", str, "digits, or a .npz file with x_train, y_train, x_test, y_test or x, y.")
+@setting("--canary", str, "How the record is made that only one world has (dpaudit list).")
+@setting("--clip-canary/--no-clip-canary", None, "Keep an adversarial canary's pixels in [0, 1].")
+@setting("--mechanism", str, "What is audited.")
+@setting("--network", str, "cnn-small, cnn-paper, mlp or logreg.")
+@setting("--epsilon", float, "Train with the least noise that claims this epsilon.")
+@setting("--noise-multiplier", float, "Or train with this much noise, and claim what it gives.")
+@setting("--delta", float, "The claim's delta.")
+@setting("--accountant", click.Choice(NUMERICAL), "Whose epsilon is the claim.")
+@setting("--epochs", int, "Epochs of each training.")
+@setting("--batch", Batch(), "Expected records per batch.")
+@setting("--lr", float, "Learning rate.")
+@setting("--clip", float, "Norm that each record's gradient is clipped to.")
+@setting("--dropout", float, "Dropout probability, in training and in MC dropout.")
+@setting("--init", click.Choice(["random", "fixed"]), "Initial weights: drawn per model, or one.")
+@setting("--samples", int, "T: MC-dropout forward passes per model.")
+@setting("--models", int, "Models trained in all, half of them in each world; rounded up to 4s.")
+@judging_options
+@setting("--claim", Pair(), "Judge this claim instead of the accountant's.")
+@setting("--seed", int, "Root of every random number of the run.")
+@setting("--backend", str, "Which implementation of DP-SGD trains.")
+@click.option("--workers", type=click.IntRange(1), help="Processes.  [default: one a core]")
+@click.option("--out", type=click.Path(path_type=Path), help="Folder.  [default: runs/HASH]")
+@click.option("--config", "file", type=click.Path(path_type=Path), help="A saved config.toml.")
+@click.option("--json", "json", type=click.Path(path_type=Path), help="Also write the report here.")
+@click.option("--fail-on-violation", is_flag=True, help="Exit with 1 if the claim is refuted.")
+def command(
+    workers: int | None,
+    out: Path | None,
+    file: Path | None,
+    json: Path | None,
+    fail_on_violation: bool,
+    **given: Any,
+) -> None:
+    """Play the game and report: train models with and without a canary, tell them apart.
+
+    The same command goes on where an interrupted one stopped.
+    """
+    from dpaudit import audit
+
+    config = _configured(file, given)
+    progress = Progress()
+    # Whoever ends the run politely, by hand or by a scheduler, finds everything kept.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    folder = None
+    try:
+        prepared = audit.prepare(config, progress.say)
+        folder = out or prepared.folder
+        run = audit.run(prepared, folder, workers, progress, progress.say)
+        progress.say("judging")
+        report = run.judge()
+    except KeyboardInterrupt:
+        progress.clear()
+        kept = f"{progress.done} of {progress.total} models are kept in {folder}; "
+        again = "the same command goes on from there"
+        click.echo(f"Stopped: {kept if progress.total else ''}{again}.", err=True)
+        sys.exit(130)
+    finally:
+        progress.clear()
+    show(report, folder / "report.json", json)
+    click.echo(f"\nEverything is in {folder}", err=True)
+    if fail_on_violation and report.verdict == "VIOLATION":
+        sys.exit(1)
+
+
+def _configured(file: Path | None, given: dict[str, Any]) -> Config:
+    """The saved configuration, or the default one, with what the command line says instead."""
+    config = Config() if file is None else Config.from_toml(file)
+    said = {name: value for name, value in given.items() if value not in (None, ())}
+    if "attack" in said:
+        said["attacks"] = said.pop("attack")
+    if "data" in said:
+        said["fingerprint"] = None
+        if said["data"].lower().endswith(".npz"):
+            said["data"] = str(Path(said["data"]).expanduser().resolve())
+    if "noise_multiplier" in said:
+        said.setdefault("epsilon", None)
+    elif "epsilon" in said:
+        said["noise_multiplier"] = None
+    return replace(config, **said)

@@ -1,0 +1,124 @@
+import numpy as np
+import pytest
+
+from dpaudit.attacks import Learned, Loss, Max, Mean, Min
+from dpaudit.attacks.learned import discriminant, features
+from dpaudit.errors import BadInput
+from dpaudit.rates import BoundCriterion, PointCriterion
+
+BOUND = BoundCriterion(1e-5)
+
+
+def certified(attack, play, seed, **leak):
+    """The Clopper-Pearson bound of a rule chosen on 300 + 300 trials, on 300 + 300 others."""
+    seen, worlds, known = play(300, seed, **leak)
+    other, truth, _ = play(300, seed + 1000, **leak)
+    said = attack.fit(seen, worlds, known, BOUND).decide(other)
+    fp, fn = (said & (truth == 0)).sum(), (~said & (truth == 1)).sum()
+    return max(0.0, float(BOUND(fp, 300, fn, 300)))
+
+
+def test_learned_score_finds_a_leak_in_the_deviation(play):
+    """The leak is in the spread of the samples alone; the mean hardly moves."""
+    seeds = range(5)
+    learned = np.mean([certified(Learned(), play, s, spread=0.6) for s in seeds])
+    for single in (Loss(), Mean(), Min(), Max()):
+        assert learned > np.mean([certified(single, play, s, spread=0.6) for s in seeds]) + 0.3
+
+
+def test_learned_score_adds_up_what_single_statistics_see(play):
+    leak = {"shift": 1.0, "spread": 0.7}
+    learned = np.mean([certified(Learned(), play, s, **leak) for s in range(5)])
+    assert learned > np.mean([certified(Mean(), play, s, **leak) for s in range(5)]) + 0.3
+
+
+def test_without_a_leak_held_out_decisions_are_at_chance(play):
+    """P[right] is exactly 1/2 on each of 20 x 200 held-out trials; within a choice the 200 are
+    independent, so the share right has a standard deviation of at most .008; 4 of them."""
+    right = []
+    for seed in range(20):
+        seen, worlds, known = play(50, seed)
+        other, truth, _ = play(100, seed + 1000)
+        rule = Learned().fit(seen, worlds, known, PointCriterion(1e-5))
+        right.append((rule.decide(other) == truth).mean())
+    assert abs(np.mean(right) - 0.5) < 0.032
+
+
+def test_threshold_is_not_chosen_on_the_weights_own_trials(play):
+    """50 features and no leak: the weights separate their own trials, so a threshold chosen
+    there would promise much. The rule's counts on its own trials are better than chance, the
+    value that chose it is not far above what one statistic finds in noise."""
+    seen, worlds, known = play(20, seed=2, classes=50)
+    x = features(seen, known)
+    own = discriminant(x, worlds).project(x)
+    assert own[worlds == 1].min() > own[worlds == 0].mean()
+    rule = Learned().fit(seen, worlds, known, BOUND)
+    assert rule.how == "out of fold"
+    in_sample = (rule.score(seen) > 0) == worlds
+    assert in_sample.mean() > 0.9
+    assert (rule.decide(seen) == worlds).mean() < in_sample.mean()
+
+
+@pytest.mark.parametrize(("out", "inn"), [(1, 1), (1, 3), (2, 1), (2, 2), (3, 2), (2, 40)])
+@pytest.mark.parametrize("classes", [2, 100])
+def test_tiny_halves_give_a_rule_with_numbers(play, out, inn, classes):
+    seen, worlds, known = play(40, seed=3, classes=classes, shift=1.0)
+    few = np.r_[0:out, 40 : 40 + inn]
+    rule = Learned().fit(
+        {name: array[few] for name, array in seen.items()}, worlds[few], known, BOUND
+    )
+    assert np.isfinite(rule.score(seen)).all()
+    assert rule.decide(seen).dtype == bool
+
+
+def test_one_world_alone_is_refused(play):
+    seen, worlds, known = play(5, seed=3)
+    with pytest.raises(BadInput, match="both worlds"):
+        Learned().fit(seen, np.zeros_like(worlds), known, BOUND)
+
+
+def test_one_pass_certainty_and_divergence_leave_features_finite(play):
+    seen, worlds, known = play(10, seed=4, samples=1)
+    seen["mc"][0] = [0.0, 0.0, 1.0]
+    seen["mc"][1] = [1.0, 0.0, 0.0]
+    seen["mc"][2] = np.nan
+    seen["logits"][3] = [np.inf, -np.inf, 0.0]
+    seen["logits"][4] = np.nan
+    assert np.isfinite(features(seen, known)).all()
+    rule = Learned().fit(seen, worlds, known, BOUND)
+    assert np.isfinite(rule.score(seen)).all()
+
+
+def test_constant_features_have_no_weight():
+    x = np.random.default_rng(5).normal(size=(40, 3))
+    x[:, 1] = 0.1
+    line = discriminant(x, np.arange(40) % 2)
+    assert line.weights[1] == 0
+    assert (line.weights[[0, 2]] != 0).all()
+
+
+def test_nothing_but_constants_gives_a_score_of_zero():
+    line = discriminant(np.full((6, 2), 0.1), np.arange(6) % 2)
+    assert line.project(np.array([[5.0, -5.0]])).tolist() == [0.0]
+
+
+def test_discriminant_is_the_textbook_one_where_trials_abound():
+    """Two Gaussians with a common covariance: the direction is cov^-1 (m1 - m0)."""
+    rng = np.random.default_rng(6)
+    worlds = np.arange(40_000) % 2
+    cov = np.array([[2.0, 0.9], [0.9, 1.0]])
+    shift = np.array([0.5, -0.5])
+    x = rng.multivariate_normal([0, 0], cov, size=40_000) + np.outer(worlds, shift)
+    line = discriminant(x, worlds)
+    best = np.linalg.solve(cov, shift)
+    cosine = line.weights @ best / np.linalg.norm(line.weights) / np.linalg.norm(best)
+    assert cosine > 0.999
+    score = line.project(x)
+    assert score[worlds == 1].std() == pytest.approx(1.0, abs=0.03)
+    assert score[worlds == 1].mean() == pytest.approx(-score[worlds == 0].mean(), abs=1e-9)
+
+
+def test_needs_both_observations(play):
+    seen, worlds, known = play(4, seed=7)
+    with pytest.raises(BadInput, match="learned needs mc"):
+        Learned().fit({"logits": seen["logits"]}, worlds, known, BOUND)

@@ -78,8 +78,11 @@ class ThresholdAttack:
         self.needs: frozenset[str] = frozenset().union(*(s.needs for s in self.statistics))
 
     def values(self, seen: Observations, known: Known) -> Array:
-        """The statistics, (trials, k). They do not depend on the worlds: once is enough for
-        a search that is repeated on permuted labels."""
+        """The statistics, (trials, k).
+
+        They do not depend on the worlds, so a search that is repeated on permuted labels needs
+        them once.
+        """
         return table(self.statistics, seen, known)
 
     def choose(self, values: Array, worlds: Array, criterion: Criterion) -> Found:

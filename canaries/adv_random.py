@@ -35,7 +35,7 @@ class AdvRandom:
             x=shadows.perturb(models, x, y, self.clip),
             y=y,
             name="adv-random",
-            made=f"a random record of the pool with adversarial noise from {len(models)} shadow models",
+            made=f"a random record with adversarial noise from {len(models)} shadow models",
             removed=i,
             original=x,
         )

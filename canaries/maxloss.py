@@ -31,7 +31,7 @@ class MaxLoss:
             x=data.pool.x[i],
             y=int(data.pool.y[i]),
             name="maxloss",
-            made=f"the record of the pool with the largest mean loss over {len(models)} shadow models",
+            made=f"the record with the largest mean loss over {len(models)} shadow models",
             removed=i,
         )
         return neighbours(data, canary)

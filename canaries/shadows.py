@@ -42,7 +42,9 @@ def hardest(models: Sequence[nn.Sequential], records: Records) -> int:
     from dpaudit.training.predict import logits
 
     y = torch.as_tensor(records.y)
-    losses = [cross_entropy(torch.as_tensor(logits(m, records.x)), y, reduction="none") for m in models]
+    losses = [
+        cross_entropy(torch.as_tensor(logits(m, records.x)), y, reduction="none") for m in models
+    ]
     return int(torch.stack(losses).mean(dim=0).argmax())
 
 

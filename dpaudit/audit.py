@@ -83,7 +83,10 @@ def play(
         "seed": seed,
     }
     run = Run(Path(out))
-    with Journal.play(run.journal, settings) as journal, game.local_pool(workers or cores()) as pool:
+    with (
+        Journal.play(run.journal, settings) as journal,
+        game.local_pool(workers or cores()) as pool,
+    ):
         if journal.facts is None:
             sizes = {"test": len(pair.test)}
             _settle(journal, mechanism, mechanism.claim, pair, sizes)
@@ -174,7 +177,9 @@ def _claim(config: Config, mechanism: Mechanism) -> Claim:
     if config.claim is None:
         return own
     epsilon, delta = config.claim
-    return Claim(epsilon, delta, unit=own.unit, adjacency=own.adjacency, beside={own.source: own.epsilon})
+    return Claim(
+        epsilon, delta, unit=own.unit, adjacency=own.adjacency, beside={own.source: own.epsilon}
+    )
 
 
 def _settle(
@@ -221,4 +226,3 @@ def _fingerprint(pair: Pair) -> str:
     for array in (pair.out.x, pair.out.y, pair.inn.x, pair.inn.y, pair.canary.x, pair.test.x):
         digest.update(np.ascontiguousarray(array).data)
     return digest.hexdigest()
-

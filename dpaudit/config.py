@@ -154,4 +154,6 @@ def _as(wanted: str, value: Any) -> Any:
         number = isinstance(value, (int, float)) and not isinstance(value, bool)
         return float(value) if number else None
     kinds = tuple({"int": int, "str": str, "bool": bool}[kind] for kind in wanted.split(" | "))
-    return value if isinstance(value, kinds) and (bool in kinds) == isinstance(value, bool) else None
+    return (
+        value if isinstance(value, kinds) and (bool in kinds) == isinstance(value, bool) else None
+    )

@@ -167,7 +167,9 @@ def next_steps(claim: Claim, bound: Bound, canary: str) -> list[str]:
             f"{claim.epsilon:.2f} takes about {needed:,} (--models)."
         )
     else:
-        steps.append("Try another canary or more models (--canary, --models) before you rely on it.")
+        steps.append(
+            "Try another canary or more models (--canary, --models) before you rely on it."
+        )
     if canary != "none":
         steps.append("See what selection alone gives: the same line with --canary none.")
     steps.append("Judge again without training: dpaudit report RUN --attack 'mean & inv_std'.")
@@ -188,8 +190,8 @@ def models_needed(epsilon: float, delta: float, confidence: float) -> int:
     while high - low > max(1, high // 200):
         middle = (low + high) // 2
         low, high = (middle, high) if ceiling(middle, middle, delta) <= epsilon else (low, middle)
-    digits = max(0, len(str(4 * high)) - 2)
-    return -(-4 * high // 10**digits) * 10**digits
+    tens = max(1, int(10 ** (len(str(4 * high)) - 2)))
+    return -(-4 * high // tens) * tens
 
 
 def _utility(trials: Trials) -> dict[str, float]:

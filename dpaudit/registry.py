@@ -20,8 +20,8 @@ def _entries(kind: str) -> dict[str, EntryPoint]:
 
 
 def names(kind: str) -> list[str]:
-    """The names of every plug-in of a kind, built-ins first and in their own order."""
-    return list(_entries(kind))
+    """The names of every plug-in of a kind."""
+    return sorted(_entries(kind))
 
 
 def load(kind: str, name: str) -> Callable[..., Any]:
@@ -32,7 +32,9 @@ def load(kind: str, name: str) -> Callable[..., Any]:
     try:
         loaded: Callable[..., Any] = entry.load()
     except Exception as error:
-        raise BadInput(f"the plug-in {entry.value} ({kind}: {name}) does not load: {error}") from error
+        raise BadInput(
+            f"the plug-in {entry.value} ({kind}: {name}) does not load: {error}"
+        ) from error
     return loaded
 
 

@@ -344,7 +344,9 @@ class Attack(Protocol):
     needs: frozenset[str]
     fitted: bool
 
-    def fit(self, seen: Observations, worlds: Array, known: Known, criterion: Criterion) -> Rule: ...
+    def fit(
+        self, seen: Observations, worlds: Array, known: Known, criterion: Criterion
+    ) -> Rule: ...
 
 
 class Estimator(Protocol):

@@ -127,9 +127,7 @@ class DPSGD:
         from dpaudit.training.dpsgd import fit
 
         records = pair.world(trial.world)
-        model = fit(
-            self.recipe, records, trial.seed, size=self.records, backend=self.backend
-        ).model
+        model = fit(self.recipe, records, trial.seed, size=self.records, backend=self.backend).model
         canary = pair.canary.x[None]
         logits = predict.logits(model, canary)[0]
         guesses = predict.logits(model, pair.test.x).argmax(axis=1)

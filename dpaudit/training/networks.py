@@ -33,9 +33,9 @@ def cnn_small(shape: Shape, classes: int, dropout: float) -> nn.Sequential:
 
 
 def cnn_paper(shape: Shape, classes: int, dropout: float) -> nn.Sequential:
-    """The audited paper's CNN: two 5 x 5 convolutions of 64, dense 512; 932,170 weights on CIFAR-10.
+    """The paper's CNN: two 5 x 5 convolutions of 64 and a dense layer of 512.
 
-    Dropout stands before the pooling, as in the paper's table.
+    932,170 parameters on CIFAR-10. Dropout stands before the pooling, as in its table.
     """
     convolutions = [(64, 5, 1, 0, 2), (64, 5, 1, 0, 2)]
     return _convolutional("cnn-paper", shape, classes, dropout, convolutions, hidden=512)

@@ -28,5 +28,5 @@ def test_unknown_word_is_named_with_the_known_ones(text, word):
 
 
 def test_mixture_is_refused():
-    with pytest.raises(BadInput, match="mixes & and |"):
+    with pytest.raises(BadInput, match=r"mixes & and \|"):
         parse("mean & min | max")

@@ -10,10 +10,10 @@ KNOWN = {"label": np.array(1)}
 CRITERIA = [PointCriterion(1e-5), BoundCriterion(1e-5)]
 
 
-def seen_with(p):
+def seen_with(p, dtype=np.float32):
     """Observations of two classes whose true class has the probabilities p (trials, T)."""
     p = np.asarray(p)
-    return {"mc": np.stack([1 - p, p], axis=-1).astype(np.float32)}
+    return {"mc": np.stack([1 - p, p], axis=-1).astype(dtype)}
 
 
 def test_statistics_are_those_of_the_true_class():
@@ -39,9 +39,11 @@ def test_statistics_are_computed_in_double_precision():
 
 @pytest.mark.parametrize("samples", [1, 2, 3, 7, 10, 1000])
 @pytest.mark.parametrize("p", [0.0, 0.1, 0.3, 0.37, 1.0])
-def test_equal_samples_have_infinite_inverse_deviation(p, samples):
-    """Also where the mean of equal numbers is not that number: 3 x 0.1 / 3 in binary."""
-    assert inv_std.compute(seen_with(np.full((2, samples), p)), KNOWN).tolist() == [np.inf] * 2
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_equal_samples_have_infinite_inverse_deviation(p, samples, dtype):
+    """Also where the mean of equal doubles is not that number: a defence may release 0.1."""
+    seen = seen_with(np.full((2, samples), p), dtype)
+    assert inv_std.compute(seen, KNOWN).tolist() == [np.inf] * 2
 
 
 @pytest.fixture

@@ -40,7 +40,7 @@ def test_composition_keeps_kind_and_order():
     ],
 )
 def test_mixing_all_and_any_is_refused(mixed):
-    with pytest.raises(BadInput, match="mixes & and |"):
+    with pytest.raises(BadInput, match=r"mixes & and \|"):
         mixed()
 
 

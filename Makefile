@@ -1,0 +1,35 @@
+# The front door. `make demo` and `make test` need nothing but Python 3.10 or later, git and make.
+
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: demo test lint clean
+
+demo: .venv/installed  ## a first audit on embedded data, in minutes
+	$(BIN)/dpaudit run --canary adv-maxloss --samples 1000
+
+test: .venv/installed-dev  ## every test, lint included
+	$(BIN)/python -m pytest
+
+lint: .venv/installed-dev  ## style, types and layers
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+clean:  ## everything that make has made
+	rm -rf .venv build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+
+.venv/bin/python:
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10) and "dpaudit needs Python 3.10 or later; try: make PYTHON=python3.11 ...")'
+	$(PYTHON) -m venv .venv
+
+.venv/installed: setup.cfg pyproject.toml | .venv/bin/python
+	@echo "Installing dpaudit into .venv (PyTorch is large: some minutes)"
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
+	@touch $@
+
+.venv/installed-dev: setup.cfg pyproject.toml | .venv/bin/python
+	@echo "Installing dpaudit and its test tools into .venv (PyTorch is large: some minutes)"
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .[dev]
+	@touch $@ .venv/installed

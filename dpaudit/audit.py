@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import os
-import platform
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from concurrent.futures import Executor
 from dataclasses import dataclass, fields, replace
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from dpaudit import data, game, registry, report
+from dpaudit import data, game, registry, report, settled
 from dpaudit.config import Config
 from dpaudit.errors import BadInput
 from dpaudit.files import write_whole
@@ -22,12 +20,10 @@ from dpaudit.game import Progress
 from dpaudit.journal import Journal
 from dpaudit.judge import Choice, judge
 from dpaudit.seeds import trials
-from dpaudit.types import Canary, Claim, Data, Known, Mechanism, Pair, Report, neighbours
+from dpaudit.types import Claim, Data, Mechanism, Pair, Report, neighbours
 
 Say = Callable[[str], None]
 """Told, in a few words, what a long silence is about to be spent on."""
-
-VERSIONS = ("dpaudit", "numpy", "scipy", "torch", "opacus", "dp-accounting")
 
 
 def quiet(*told: object) -> None:
@@ -88,8 +84,7 @@ def play(
         game.local_pool(workers or cores()) as pool,
     ):
         if journal.facts is None:
-            sizes = {"test": len(pair.test)}
-            _settle(journal, mechanism, mechanism.claim, pair, sizes)
+            settled.settle(journal, mechanism, mechanism.claim, pair, {})
         game.play(mechanism, pair, trials(seed, models), journal, pool, progress)
     return run
 
@@ -135,22 +130,20 @@ def run(
     """Play a configuration to its end; the same one on the same folder goes on."""
     config, loaded, mechanism = prepared.config, prepared.data, prepared.mechanism
     run = Run(out or prepared.folder)
+    wanted = trials(config.seed, config.models)
     with Journal.play(run.journal, config.to_dict()) as journal:
         write_whole(run.path / "config.toml", config.to_toml().encode())
+        canary = settled.canary(journal)
+        if canary and not journal.missing(wanted):
+            return run
         with game.local_pool(workers or cores()) as pool:
-            if journal.facts is None:
+            if canary:
+                pair = neighbours(loaded, canary)
+            else:
                 say(f"making the canary ({config.canary})")
                 pair = _build(config, loaded, mechanism, pool)
-                sizes = {
-                    "name": loaded.name,
-                    "pool": len(loaded.pool),
-                    "shadow": len(loaded.shadow),
-                    "test": len(loaded.test),
-                    "classes": loaded.classes,
-                }
-                _settle(journal, mechanism, _claim(config, mechanism), pair, sizes)
-            pair = neighbours(loaded, _canary(journal.facts or {}, journal.known))
-            game.play(mechanism, pair, trials(config.seed, config.models), journal, pool, progress)
+                settled.settle(journal, mechanism, _claim(config, mechanism), pair, _told(loaded))
+            game.play(mechanism, pair, wanted, journal, pool, progress)
     return run
 
 
@@ -171,6 +164,16 @@ def _build(config: Config, loaded: Data, mechanism: Mechanism, pool: Executor) -
     return pair
 
 
+def _told(loaded: Data) -> dict[str, Any]:
+    """What a report says of the data."""
+    return {
+        "name": loaded.name,
+        "pool": len(loaded.pool),
+        "shadow": len(loaded.shadow),
+        "classes": loaded.classes,
+    }
+
+
 def _claim(config: Config, mechanism: Mechanism) -> Claim:
     """The mechanism's own claim, or the bare one that the user put in its place."""
     own = mechanism.claim
@@ -179,45 +182,6 @@ def _claim(config: Config, mechanism: Mechanism) -> Claim:
     epsilon, delta = config.claim
     return Claim(
         epsilon, delta, unit=own.unit, adjacency=own.adjacency, beside={own.source: own.epsilon}
-    )
-
-
-def _settle(
-    journal: Journal, mechanism: Mechanism, claim: Claim, pair: Pair, sizes: Mapping[str, Any]
-) -> None:
-    """Everything that a later judgement, or a resumed run, must find as it was."""
-    c = pair.canary
-    backend = getattr(mechanism, "backend", "none")
-    facts = {
-        "claim": claim.to_dict(),
-        "data": {**sizes, "out": len(pair.out), "in": len(pair.inn)},
-        "canary": {
-            "name": c.name,
-            "made": c.made,
-            "label": c.y,
-            "removed": c.removed,
-            "inserted": c.inserted,
-        },
-        "adversary": getattr(mechanism, "adversary", "sees what the mechanism releases"),
-        "backend": {"name": backend, "reason": "the only one of this version"},
-        "versions": {"python": platform.python_version(), **{v: version(v) for v in VERSIONS}},
-        "warnings": list(getattr(mechanism, "cautions", ())),
-    }
-    known = {"label": np.array(c.y), "canary": c.x, "test_y": pair.test.y}
-    journal.settle(facts, known if c.original is None else {**known, "original": c.original})
-
-
-def _canary(facts: Mapping[str, Any], known: Known) -> Canary:
-    """The canary that `_settle` wrote down."""
-    told = facts["canary"]
-    return Canary(
-        x=known["canary"],
-        y=told["label"],
-        name=told["name"],
-        made=told["made"],
-        removed=told["removed"],
-        original=known.get("original"),
-        inserted=told["inserted"],
     )
 
 

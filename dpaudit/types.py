@@ -305,9 +305,9 @@ class CanaryBuilder(Protocol):
 class Mechanism(Protocol):
     """What is audited. A trial's observation depends on the pair and the trial alone.
 
-    Optional attributes, told in the report where they are there: `adversary` and `backend`
-    (words) and `cautions` (a list of warnings). Its repr says everything that changes a
-    number; a run is resumed only by a mechanism of the same repr.
+    Its repr says everything that changes a number: a run is resumed only by a mechanism of
+    the same repr. Optional attributes, told in the report where they are there: `adversary`,
+    `backend`, `backend_reason` (words) and `cautions` (a list of warnings).
     """
 
     @property

@@ -78,6 +78,7 @@ class DPSGD:
         networks.build(network, data.shape, data.classes, dropout)
 
     adversary = "observer: sees what the trained model says of the canary, and nothing else"
+    backend_reason = "the only one of this version"
 
     def __repr__(self) -> str:
         told = ("records", "delta", "accountant", "samples", "backend")

@@ -109,7 +109,7 @@ def standing_out(report: Report) -> str:
     return (
         f"Published estimates that stand out from the same search with no leak: "
         f"{', '.join(above)} ({len(above)} of {len(comparable)}; with no leak each would do so "
-        f"by chance in about 1 of 20 audits)."
+        f"by chance in at most about 1 of 20 audits)."
     )
 
 

@@ -168,7 +168,7 @@ def test_estimates_within_the_null_are_said_not_to_stand_out() -> None:
 def test_estimates_above_the_null_are_named() -> None:
     text = flat(render(no_violation_found()))
     assert "stand out from the same search with no leak: mean+std, learned (2 of 3" in text
-    assert "by chance in about 1 of 20" in text
+    assert "by chance in at most about 1 of 20" in text
 
 
 @pytest.mark.parametrize("width", [72, 80, 96])

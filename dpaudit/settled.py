@@ -1,0 +1,53 @@
+"""What is settled before the first trial, so that a resumed run and every later judgement agree."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Mapping
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+
+from dpaudit.journal import Journal
+from dpaudit.types import Canary, Claim, Mechanism, Pair
+
+VERSIONS = ("dpaudit", "numpy", "scipy", "torch", "opacus", "dp-accounting")
+
+
+def settle(
+    journal: Journal, mechanism: Mechanism, claim: Claim, pair: Pair, data: Mapping[str, Any]
+) -> None:
+    """Write down the claim, the canary, the sizes and what else a report tells."""
+    c = pair.canary
+    facts = {
+        "claim": claim.to_dict(),
+        "data": {**data, "test": len(pair.test), "out": len(pair.out), "in": len(pair.inn)},
+        "canary": {"name": c.name, "made": c.made, "label": c.y},
+        "pairing": {"removed": c.removed, "inserted": c.inserted},
+        "adversary": getattr(mechanism, "adversary", "sees what the mechanism releases"),
+        "backend": {
+            "name": getattr(mechanism, "backend", "none"),
+            "reason": getattr(mechanism, "backend_reason", "the mechanism's own"),
+        },
+        "versions": {"python": platform.python_version(), **{v: version(v) for v in VERSIONS}},
+        "warnings": list(getattr(mechanism, "cautions", ())),
+    }
+    known = {"label": np.array(c.y), "canary": c.x, "test_y": pair.test.y}
+    journal.settle(facts, known if c.original is None else {**known, "original": c.original})
+
+
+def canary(journal: Journal) -> Canary | None:
+    """The canary that was settled, or None where nothing is settled yet."""
+    facts, known = journal.facts, journal.known
+    if facts is None:
+        return None
+    told = facts["canary"]
+    return Canary(
+        x=known["canary"],
+        y=told["label"],
+        name=told["name"],
+        made=told["made"],
+        original=known.get("original"),
+        **facts["pairing"],
+    )

@@ -9,9 +9,8 @@ from scipy.special import logit
 
 from dpaudit.attacks.loss import minus_loss
 from dpaudit.attacks.mc_dropout import deviation, samples
-from dpaudit.attacks.rules import ThresholdRule
 from dpaudit.attacks.search import both_worlds, search
-from dpaudit.attacks.statistics import AND, Statistic, require
+from dpaudit.attacks.statistics import AND, require
 from dpaudit.rates import rounded
 from dpaudit.types import IN, OUT, Array, Criterion, Known, Observations
 
@@ -44,33 +43,27 @@ class Learned:
     def __init__(self) -> None:
         self.needs: frozenset[str] = frozenset({"logits", "mc"})
 
-    def fit(
-        self, seen: Observations, worlds: Array, known: Known, criterion: Criterion
-    ) -> ThresholdRule:
+    def features(self, seen: Observations, known: Known) -> Array:
+        """What the score is learned from, (trials, 5 + classes); finite, with fixed bounds."""
         require(self.needs, seen, "learned")
-        worlds = np.asarray(worlds)
-        x = features(seen, known)
-        found = search(_unseen_scores(x, worlds)[:, None], worlds, (AND,), criterion)
-        learned = Statistic("learned", self.needs, discriminant(x, worlds))
-        return ThresholdRule(AND, (learned,), found.thresholds, (1.0,), known, "out of fold")
+        with np.errstate(invalid="ignore"):
+            p = samples(seen, known)
+            std = deviation(p, axis=1)
+        levels = np.stack([p.mean(axis=1), p.min(axis=1), p.max(axis=1)], axis=1)
+        columns = (
+            logit(np.clip(levels, SMALLEST, 1 - SMALLEST)),
+            np.log(np.maximum(std, SMALLEST))[:, None],
+            np.clip(minus_loss.compute(seen, known), -LARGEST, 0)[:, None],
+            np.clip(np.asarray(seen["logits"], dtype=np.float64), -LARGEST, LARGEST),
+        )
+        return rounded(np.nan_to_num(np.concatenate(columns, axis=1)))
+
+    def fit(self, features: Array, worlds: Array, criterion: Criterion) -> LearnedRule:
+        found = search(_unseen_scores(features, worlds)[:, None], worlds, (AND,), criterion)
+        return LearnedRule(discriminant(features, worlds), found.thresholds[0])
 
     def __repr__(self) -> str:
         return "learned"
-
-
-def features(seen: Observations, known: Known) -> Array:
-    """What the score is learned from, (trials, 5 + classes); finite, with fixed bounds."""
-    with np.errstate(invalid="ignore"):
-        p = samples(seen, known)
-        std = deviation(p, axis=1)
-    levels = np.stack([p.mean(axis=1), p.min(axis=1), p.max(axis=1)], axis=1)
-    columns = (
-        logit(np.clip(levels, SMALLEST, 1 - SMALLEST)),
-        np.log(np.maximum(std, SMALLEST))[:, None],
-        np.clip(minus_loss.compute(seen, known), -LARGEST, 0)[:, None],
-        np.clip(np.asarray(seen["logits"], dtype=np.float64), -LARGEST, LARGEST),
-    )
-    return rounded(np.nan_to_num(np.concatenate(columns, axis=1)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,10 +75,24 @@ class Discriminant:
 
     def project(self, x: Array) -> Array:
         """The score of each row of features."""
-        return (x - self.centre) @ self.weights
+        return rounded((x - self.centre) @ self.weights)
 
-    def __call__(self, seen: Observations, known: Known) -> Array:
-        return self.project(features(seen, known))
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LearnedRule:
+    """Says D' where the learned score exceeds a threshold, strictly."""
+
+    direction: Discriminant
+    threshold: float
+
+    def score(self, features: Array) -> Array:
+        return self.direction.project(features)
+
+    def decide(self, features: Array) -> Array:
+        return self.score(features) > self.threshold
+
+    def __repr__(self) -> str:
+        return f"learned > {self.threshold:.6g}"
 
 
 def discriminant(x: Array, worlds: Array) -> Discriminant:
@@ -114,11 +121,11 @@ def _unseen_scores(x: Array, worlds: Array) -> Array:
     """
     folds = min(FOLDS, *both_worlds(worlds))
     if folds < 2:
-        return rounded(discriminant(x, worlds).project(x))
+        return discriminant(x, worlds).project(x)
     fold = np.empty(len(worlds), dtype=int)
     for world in (OUT, IN):
         fold[worlds == world] = np.arange((worlds == world).sum()) % folds
     scores = np.empty(len(worlds))
     for held in (fold == f for f in range(folds)):
         scores[held] = discriminant(x[~held], worlds[~held]).project(x[held])
-    return rounded(scores)
+    return scores

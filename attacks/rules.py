@@ -8,7 +8,7 @@ from typing import TypeAlias, Union
 
 import numpy as np
 
-from dpaudit.attacks.search import Found, search
+from dpaudit.attacks.search import search
 from dpaudit.attacks.statistics import AND, OR, Expression, Kind, Statistic
 from dpaudit.errors import BadInput
 from dpaudit.types import Array, Criterion, Known, Observations
@@ -26,26 +26,24 @@ class ThresholdRule:
     """
 
     kind: Kind
-    statistics: tuple[Statistic, ...]
+    names: tuple[str, ...]
     thresholds: tuple[float, ...]
     scales: tuple[float, ...]
-    known: Known
     how: str = "given"
 
-    def score(self, seen: Observations) -> Array:
-        values = table(self.statistics, seen, self.known)
-        if len(self.statistics) == 1:
-            return values[:, 0]
+    def score(self, features: Array) -> Array:
+        if len(self.names) == 1:
+            return features[:, 0]
         # An infinite threshold has no distance: the margin is then all or nothing.
         finite = np.isfinite(self.thresholds)
         t = np.where(finite, self.thresholds, 0.0)
         with np.errstate(over="ignore"):
-            margins = (values - t) / self.scales
-        side = np.where(values > self.thresholds, np.inf, -np.inf)
+            margins = (features - t) / self.scales
+        side = np.where(features > self.thresholds, np.inf, -np.inf)
         return self._joined(np.where(finite, margins, side))
 
-    def decide(self, seen: Observations) -> Array:
-        return self._joined(table(self.statistics, seen, self.known) > self.thresholds)
+    def decide(self, features: Array) -> Array:
+        return self._joined(features > self.thresholds)
 
     def _joined(self, columns: Array) -> Array:
         """All is the smallest of the columns, any is the largest: of margins and of bools."""
@@ -55,8 +53,8 @@ class ThresholdRule:
     def __repr__(self) -> str:
         off = -np.inf if self.kind == AND else np.inf
         parts = [
-            f"{statistic} > {threshold:.6g}"
-            for statistic, threshold in zip(self.statistics, self.thresholds, strict=True)
+            f"{name} > {threshold:.6g}"
+            for name, threshold in zip(self.names, self.thresholds, strict=True)
             if threshold != off
         ]
         return f" {self.kind} ".join(parts) or ("always" if self.kind == AND else "never")
@@ -77,29 +75,17 @@ class ThresholdAttack:
             raise BadInput("a threshold attack needs at least one statistic")
         self.needs: frozenset[str] = frozenset().union(*(s.needs for s in self.statistics))
 
-    def values(self, seen: Observations, known: Known) -> Array:
-        """The statistics, (trials, k).
+    def features(self, seen: Observations, known: Known) -> Array:
+        """Every statistic of every trial, (trials, k)."""
+        return np.stack([statistic.compute(seen, known) for statistic in self.statistics], axis=1)
 
-        They do not depend on the worlds, so a search that is repeated on permuted labels needs
-        them once.
-        """
-        return table(self.statistics, seen, known)
-
-    def choose(self, values: Array, worlds: Array, criterion: Criterion) -> Found:
-        """The best thresholds on these trials."""
-        return search(values, worlds, self.kinds, criterion)
-
-    def fit(
-        self, seen: Observations, worlds: Array, known: Known, criterion: Criterion
-    ) -> ThresholdRule:
-        values = self.values(seen, known)
-        found = self.choose(values, worlds, criterion)
+    def fit(self, features: Array, worlds: Array, criterion: Criterion) -> ThresholdRule:
+        found = search(features, worlds, self.kinds, criterion)
         return ThresholdRule(
             found.kind,
-            self.statistics,
+            tuple(statistic.name for statistic in self.statistics),
             found.thresholds,
-            tuple(_spread(column) for column in values.T),
-            known,
+            tuple(_spread(column) for column in features.T),
             found.how,
         )
 
@@ -107,11 +93,6 @@ class ThresholdAttack:
         if len(self.kinds) == 1:
             return repr(Expression(self.kinds[0], self.statistics))
         return "{" + ", ".join(map(repr, self.statistics)) + "}"
-
-
-def table(statistics: Sequence[Statistic], seen: Observations, known: Known) -> Array:
-    """Every statistic of every trial, (trials, k)."""
-    return np.stack([statistic.compute(seen, known) for statistic in statistics], axis=1)
 
 
 def _resolved(form: Form) -> tuple[tuple[Statistic, ...], tuple[Kind, ...]]:

@@ -44,11 +44,10 @@ class Run:
     def judge(self, **choice: Any) -> Report:
         """The verdict on the journal; what is not chosen is as the run was configured."""
         with Journal.read(self.journal) as journal:
-            chosen = {
-                f.name: choice.get(f.name) or journal.settings.get(f.name, f.default)
-                for f in fields(Choice)
-            }
-            if not choice.get("primary") and chosen["primary"] not in chosen["attacks"]:
+            given = {name: value for name, value in choice.items() if value not in (None, ())}
+            configured = {f.name: journal.settings.get(f.name, f.default) for f in fields(Choice)}
+            chosen = {**configured, **given}
+            if "primary" not in given and chosen["primary"] not in chosen["attacks"]:
                 chosen["primary"] = "auto"
             return judge(journal, Choice(**chosen))
 

@@ -42,16 +42,10 @@ def play(
         trial = futures.pop(future)
         try:
             seen, seconds = future.result()
-        except DpauditError:
+        except (DpauditError, BrokenExecutor):
             raise
-        except BrokenExecutor as error:
-            raise TrialFailed(
-                f"a worker process died (out of memory?); the {done} trials that were finished "
-                "are kept, and the same command goes on from there"
-            ) from error
         except Exception as error:
-            where = f"trial {trial.index} of world {trial.world}"
-            raise TrialFailed(f"{where} failed: {type(error).__name__}: {error}") from error
+            raise TrialFailed(f"no trial can be sent to a worker process: {error}") from error
         journal.add(trial, seen, seconds)
         done += 1
         progress(done, len(trials))
@@ -59,7 +53,14 @@ def play(
 
 def _timed(mechanism: Mechanism, pair: Pair, trial: Trial) -> tuple[Observation, float]:
     started = time.perf_counter()
-    (seen,) = mechanism.play(pair, [trial])
+    try:
+        (seen,) = mechanism.play(pair, [trial])
+    except DpauditError:
+        raise
+    except Exception as error:
+        # Told in words, because not every exception survives the way between processes.
+        where = f"trial {trial.index} of world {trial.world}"
+        raise TrialFailed(f"{where} failed: {type(error).__name__}: {error}") from error
     return seen, time.perf_counter() - started
 
 
@@ -67,27 +68,38 @@ def _timed(mechanism: Mechanism, pair: Pair, trial: Trial) -> tuple[Observation,
 def local_pool(workers: int) -> Iterator[Executor]:
     """Worker processes on this machine, which never outlive this one.
 
-    They are blind to Ctrl-C, which a terminal sends to all of them: the coordinating process
+    They are deaf to Ctrl-C, which a terminal sends to all of them: the coordinating process
     alone decides what happens then, and ends them.
     """
     others = set(multiprocessing.active_children())
     context = multiprocessing.get_context("spawn")
     pool = ProcessPoolExecutor(workers, mp_context=context, initializer=_follow_parent)
-    blocked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
-        # A child inherits the mask from the moment it starts, which the first tasks make it do.
-        for _ in range(workers):
-            pool.submit(os.getpid)
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
-    try:
+        with _deaf_to_interrupts():
+            # A child inherits that from the moment it starts, which the first tasks make it do.
+            for _ in range(workers):
+                pool.submit(os.getpid)
         yield pool
-    except BaseException:
+    except BaseException as error:
         pool.shutdown(wait=False, cancel_futures=True)
         for child in set(multiprocessing.active_children()) - others:
             child.terminate()
+        if isinstance(error, BrokenExecutor):
+            raise TrialFailed(
+                "a worker process died (out of memory?); what was finished is kept, and the same "
+                "command goes on from there"
+            ) from error
         raise
     pool.shutdown()
+
+
+@contextmanager
+def _deaf_to_interrupts() -> Iterator[None]:
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _follow_parent() -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -46,7 +47,13 @@ class Journal:
     @classmethod
     def play(cls, path: Path, settings: Mapping[str, Any]) -> Journal:
         """A journal to add trials to: a new one, or that of the same settings."""
-        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            reason = error.strerror or error
+            raise JournalError(
+                f"the folder {path.parent} cannot be made ({reason}); choose another --out"
+            ) from error
         journal = cls._connect(path)
         try:
             with journal._explained():
@@ -71,7 +78,7 @@ class Journal:
     @classmethod
     def read(cls, path: Path) -> Journal:
         """The journal of an existing run."""
-        if not path.is_file():
+        if not os.path.isfile(path):
             raise JournalError(f"there is no run at {path.parent} (no {path.name} in it)")
         journal = cls._connect(path)
         try:
@@ -107,7 +114,7 @@ class Journal:
         """The arrays that the adversary has beforehand."""
         with self._explained():
             rows = self._db.execute("SELECT name, npy FROM known").fetchall()
-        return {name: _array(npy) for name, npy in rows}
+            return {name: _array(npy) for name, npy in rows}
 
     def settle(self, facts: Mapping[str, Any], known: Known) -> None:
         """Write down, at once and for good, what is fixed before the first trial."""
@@ -274,5 +281,9 @@ def _npy(array: Array) -> bytes:
 
 
 def _array(npy: bytes) -> Array:
-    array: Array = np.load(io.BytesIO(npy), allow_pickle=False)
+    try:
+        array: Array = np.load(io.BytesIO(npy), allow_pickle=False)
+    except Exception as error:
+        # SQLite does not check what its cells hold, and numpy raises many things on damaged ones.
+        raise sqlite3.DatabaseError("malformed array") from error
     return array

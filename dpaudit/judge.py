@@ -7,27 +7,31 @@ judgement of the same journal with another primary is numbered and decides only 
 
 from __future__ import annotations
 
+import math
+import shlex
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
+from pathlib import Path
 
 import numpy as np
+from scipy.special import expit
 
 from dpaudit import checks, registry
 from dpaudit.attacks.expressions import parse
 from dpaudit.config import Config
 from dpaudit.errors import BadInput
-from dpaudit.estimators.clopper_pearson import ClopperPearson
 from dpaudit.estimators.published import published
 from dpaudit.journal import Journal
 from dpaudit.rates import BoundCriterion
 from dpaudit.types import (
     IN,
     OUT,
+    Array,
     Attack,
     Bound,
     Claim,
-    Counts,
+    Criterion,
     Estimator,
     Report,
     Trials,
@@ -45,7 +49,12 @@ class Choice:
     confidence: float = 0.95
 
     def __post_init__(self) -> None:
-        checks.refuse([checks.one_of("primary", self.primary, ("auto", *self.attacks))])
+        checks.refuse(
+            [
+                checks.one_of("primary", self.primary, ("auto", *self.attacks)),
+                checks.in_range("confidence", self.confidence, 0.5, 1, ends="()"),
+            ]
+        )
 
     def make_attacks(self) -> dict[str, Attack]:
         """The attacks by name; an expression such as 'mean & inv_std' is one too."""
@@ -71,27 +80,32 @@ def judge(journal: Journal, choice: Choice) -> Report:
     if facts is None or len(worlds) < models:
         raise BadInput(
             f"the run at {journal.path.parent} is not complete ({len(worlds)} of {models} models);"
-            f" go on with: dpaudit run --config {journal.path.parent / 'config.toml'}"
+            f" go on with {_way_on(journal.path.parent)}"
         )
     claim = Claim.from_dict(facts["claim"])
-    trials = Trials(journal.observations(), worlds, journal.known)
-    # By the index's parity: settled before anything was seen, and both halves are balanced.
-    choosing, judging = trials[indices % 2 == 0], trials[indices % 2 == 1]
+    seen, known = journal.observations(), journal.known
     attacks = choice.make_attacks()
     for name, attack in attacks.items():
-        if lacking := attack.needs - trials.seen.keys():
-            raise BadInput(f"attack {name} needs {', '.join(lacking)}, which is not released here")
+        if lacking := attack.needs - seen.keys():
+            what = ", ".join(sorted(lacking))
+            raise BadInput(f"attack {name} needs {what}, which is not released here")
+    choice.make_estimator(choice.confidence)  # refused, if at all, before a look is numbered
+    trials = {name: Trials(a.features(seen, known), worlds) for name, a in attacks.items()}
+    # By the index's parity: settled before anything was seen, and both halves are balanced.
+    choosing = {name: t[indices % 2 == 0] for name, t in trials.items()}
+    judging = {name: t[indices % 2 == 1] for name, t in trials.items()}
 
-    criterion = BoundCriterion(claim.delta, choice.confidence)
+    # Not at the confidence asked for: a primary has one rule, whatever the look's confidence.
+    criterion = BoundCriterion(claim.delta)
     primary = choice.primary
     if primary == "auto":
         primary = pick(attacks, choosing, criterion)
+    rules = {name: choosing[name].fit(attack, criterion) for name, attack in attacks.items()}
     looks = journal.look(primary, choice.estimator)
     bounds = []
-    for name, attack in attacks.items():
+    for name, rule in rules.items():
         confidence = deciding(choice.confidence, looks) if name == primary else choice.confidence
-        rule = choosing.fit(attack, criterion)
-        bound = choice.make_estimator(confidence).bound(judging.count(rule), claim.delta)
+        bound = choice.make_estimator(confidence).bound(judging[name].count(rule), claim.delta)
         bounds.append(replace(bound, attack=name, rule=repr(rule)))
     decisive = list(attacks).index(primary)
     return Report(
@@ -99,20 +113,22 @@ def judge(journal: Journal, choice: Choice) -> Report:
         verdict=verdict(claim, bounds[decisive]),
         primary=decisive,
         bounds=bounds,
-        published=[published(name, a, trials, claim.delta, seed) for name, a in attacks.items()],
+        published=[
+            published(name, a, trials[name], claim.delta, seed) for name, a in attacks.items()
+        ],
         looks=looks,
         models={
             "in": int((worlds == IN).sum()),
             "out": int((worlds == OUT).sum()),
-            "choosing": len(choosing),
-            "judging": len(judging),
+            "choosing": int((indices % 2 == 0).sum()),
+            "judging": int((indices % 2 == 1).sum()),
         },
         data=facts["data"],
         canary=facts["canary"],
         adversary=facts["adversary"],
         backend=facts["backend"],
         seconds={"training": journal.seconds(), "judging": time.perf_counter() - started},
-        utility=_utility(trials),
+        utility=_utility(seen.get("accuracy"), worlds),
         versions=facts["versions"],
         seed=seed,
         next_steps=next_steps(claim, bounds[decisive], facts["canary"]["name"]),
@@ -120,24 +136,26 @@ def judge(journal: Journal, choice: Choice) -> Report:
     )
 
 
-def pick(attacks: Mapping[str, Attack], choosing: Trials, criterion: BoundCriterion) -> str:
+def pick(
+    attacks: Mapping[str, Attack], choosing: Mapping[str, Trials], criterion: Criterion
+) -> str:
     """The attack that does best within the choosing half, rule and errors on different trials.
 
     Each quarter judges the rules of the other, so that an attack which can tune more does not
     look better for that alone.
     """
-    if len(choosing) < 4:
-        return next(iter(attacks))
-    # Trials come in turn from both worlds.
-    quarter = (np.arange(len(choosing)) // 2) % 2 == 0
-    halves = (choosing[quarter], choosing[~quarter])
 
-    def worth(attack: Attack) -> float:
-        a, b = (there.count(here.fit(attack, criterion)) for here, there in (halves, halves[::-1]))
-        both = Counts(a.fp + b.fp, a.out + b.out, a.fn + b.fn, a.inn + b.inn)
-        return float(criterion(np.array(both.fp), both.out, np.array(both.fn), both.inn))
+    def worth(name: str) -> float:
+        # Trials come in turn from both worlds, two to an index.
+        quarter = (np.arange(len(choosing[name])) // 2) % 2 == 0
+        halves = choosing[name][quarter], choosing[name][~quarter]
+        if not all(map(len, halves)):
+            return 0.0
+        counts = [b.count(a.fit(attacks[name], criterion)) for a, b in (halves, halves[::-1])]
+        fp, out, fn, inn = np.sum([astuple(c) for c in counts], axis=0)
+        return float(criterion(fp, out, fn, inn))
 
-    return max(attacks, key=lambda name: worth(attacks[name]))
+    return max(attacks, key=worth)
 
 
 def deciding(confidence: float, looks: int) -> float:
@@ -162,9 +180,10 @@ def next_steps(claim: Claim, bound: Bound, canary: str) -> list[str]:
         )
     elif bound.ceiling < claim.epsilon:
         needed = models_needed(claim.epsilon, claim.delta, bound.confidence)
+        takes = "more than can be trained" if needed is None else f"about {needed:,} (--models)"
         steps.append(
             f"Nothing above {bound.ceiling:.2f} can be shown with these models; a ceiling above "
-            f"{claim.epsilon:.2f} takes about {needed:,} (--models)."
+            f"{claim.epsilon:.2f} takes {takes}."
         )
     else:
         steps.append(
@@ -176,30 +195,34 @@ def next_steps(claim: Claim, bound: Bound, canary: str) -> list[str]:
     return steps
 
 
-def models_needed(epsilon: float, delta: float, confidence: float) -> int:
+def models_needed(epsilon: float, delta: float, confidence: float) -> int | None:
     """The least number of models, to two digits, whose judging half has a ceiling above epsilon.
 
-    For the assumption-free bound on two rates, half of the models choosing the rule.
+    For Clopper-Pearson, half of the models choosing the rule. No error in n trials leaves a rate
+    of U = 1 - (a/2)^(1/n), and ln((1-d-U)/U) is above epsilon iff U < (1-d)/(1+e^epsilon). None
+    above some 10^13 models, which nobody trains.
     """
-    ceiling = ClopperPearson(confidence).ceiling
-    low, high = 1, 2
-    while ceiling(high, high, delta) <= epsilon:
-        low, high = high, 2 * high
-        if high > 10**12:
-            break
-    while high - low > max(1, high // 200):
-        middle = (low + high) // 2
-        low, high = (middle, high) if ceiling(middle, middle, delta) <= epsilon else (low, middle)
-    tens = max(1, int(10 ** (len(str(4 * high)) - 2)))
-    return -(-4 * high // tens) * tens
+    rate = (1 - delta) * float(expit(-epsilon))
+    if rate < 1e-12:
+        return None
+    n = math.floor(math.log((1 - confidence) / 2) / math.log1p(-rate)) + 1
+    tens: int = 10 ** max(0, len(str(4 * n)) - 2)
+    return -(-4 * n // tens) * tens
 
 
-def _utility(trials: Trials) -> dict[str, float]:
-    accuracy = trials.seen.get("accuracy")
+def _way_on(folder: Path) -> str:
+    """How the run in a folder is played to its end."""
+    config = folder / "config.toml"
+    if config.is_file():
+        return shlex.join(["dpaudit", "run", "--config", str(config), "--out", str(folder)])
+    return "the same call of dpaudit.play"
+
+
+def _utility(accuracy: Array | None, worlds: Array) -> dict[str, float]:
     if accuracy is None:
         return {}
     return {
         "accuracy": float(np.mean(accuracy)),
-        "accuracy_in": float(np.mean(accuracy[trials.worlds == IN])),
-        "accuracy_out": float(np.mean(accuracy[trials.worlds == OUT])),
+        "accuracy_in": float(np.mean(accuracy[worlds == IN])),
+        "accuracy_out": float(np.mean(accuracy[worlds == OUT])),
     }

@@ -175,29 +175,28 @@ Known: TypeAlias = Mapping[str, Array]
 
 @dataclass(frozen=True)
 class Trials:
-    """Observations, the world that each came from, and what was known beforehand."""
+    """What one attack looks at in each trial, and the world that the trial came from."""
 
-    seen: Observations
+    features: Array
     worlds: Array
-    known: Known
 
     def __len__(self) -> int:
         return len(self.worlds)
 
     def __getitem__(self, rows: Array) -> Trials:
-        return Trials({k: a[rows] for k, a in self.seen.items()}, self.worlds[rows], self.known)
+        return Trials(self.features[rows], self.worlds[rows])
 
     def shuffled(self, draw: np.random.Generator) -> Trials:
-        """The same observations with the worlds at random: nothing is left to find."""
-        return Trials(self.seen, draw.permutation(self.worlds), self.known)
+        """The same trials with the worlds at random: nothing is left to find."""
+        return Trials(self.features, draw.permutation(self.worlds))
 
     def fit(self, attack: Attack, criterion: Criterion) -> Rule:
         """The rule that an attack chooses on these trials."""
-        return attack.fit(self.seen, self.worlds, self.known, criterion)
+        return attack.fit(self.features, self.worlds, criterion)
 
     def count(self, rule: Rule) -> Counts:
         """The errors of a rule on these trials."""
-        says_in = rule.decide(self.seen)
+        says_in = rule.decide(self.features)
         out, inn = says_in[self.worlds == OUT], says_in[self.worlds == IN]
         return Counts(fp=int(out.sum()), out=len(out), fn=int((~inn).sum()), inn=len(inn))
 
@@ -325,28 +324,31 @@ class Criterion(Protocol):
 class Rule(Protocol):
     """A decision rule that is fixed: nothing in it will be chosen any more."""
 
-    def score(self, seen: Observations) -> Array:
+    def score(self, features: Array) -> Array:
         """One number per trial, larger = more like D'."""
         ...
 
-    def decide(self, seen: Observations) -> Array:
+    def decide(self, features: Array) -> Array:
         """One bool per trial, True = says D'."""
         ...
 
 
 class Attack(Protocol):
-    """Turns observations into a rule, using the choosing half of the trials only.
+    """Turns observations into a rule, in two steps.
 
-    `needs` names the observations that must be there; `fitted` is False where there is
-    nothing to choose, so that the rule may be judged on all trials.
+    `features` is what it looks at, one row per trial, whatever the worlds; `fit` chooses the
+    rule, on the choosing half of the rows only. So a search that is repeated, on chunks or on
+    shuffled worlds, reads the observations once. `needs` names the observations that must be
+    there; `fitted` is False where there is nothing to choose, so that the rule may be judged
+    on all trials.
     """
 
     needs: frozenset[str]
     fitted: bool
 
-    def fit(
-        self, seen: Observations, worlds: Array, known: Known, criterion: Criterion
-    ) -> Rule: ...
+    def features(self, seen: Observations, known: Known) -> Array: ...
+
+    def fit(self, features: Array, worlds: Array, criterion: Criterion) -> Rule: ...
 
 
 class Estimator(Protocol):

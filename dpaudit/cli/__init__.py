@@ -29,6 +29,9 @@ class Commands(click.Group):
             return super().invoke(ctx)
         except DpauditError as error:
             raise Refused(str(error)) from error
+        except KeyboardInterrupt:
+            click.echo("Stopped.", err=True)
+            ctx.exit(130)
 
 
 class Refused(click.ClickException):

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from dpaudit.errors import BadInput
-from dpaudit.rates import BoundCriterion
+from dpaudit.rates import log_ratio, upper_rate
 from dpaudit.types import Bound, Counts, Outcome
 
 
@@ -42,5 +40,6 @@ class ClopperPearson:
         return self._epsilon(Counts(fp=0, out=out, fn=0, inn=inn), delta)
 
     def _epsilon(self, c: Counts, delta: float) -> float:
-        value = BoundCriterion(delta, self.confidence)(np.array(c.fp), c.out, np.array(c.fn), c.inn)
+        a = (1 - self.confidence) / 2
+        value = log_ratio(upper_rate(c.fp, c.out, a), upper_rate(c.fn, c.inn, a), delta)
         return max(0.0, float(value))

@@ -1,13 +1,16 @@
 """Synthetic trials that look like what MC dropout releases about a canary."""
 
 from collections.abc import Callable
+from dataclasses import astuple
+from typing import Any
 
 import numpy as np
 import pytest
 
-from dpaudit.types import Array, Known, Observations
+from dpaudit.rates import BoundCriterion
+from dpaudit.types import Array, Attack, Known, Observations, Trials
 
-Trials = tuple[Observations, Array, Known]
+Game = tuple[Observations, Array, Known]
 
 
 def _play(
@@ -18,7 +21,7 @@ def _play(
     spread: float = 1.0,
     samples: int = 30,
     classes: int = 3,
-) -> Trials:
+) -> Game:
     """Observations of `per_world` trials out and in, the worlds, and what is known.
 
     With the canary in, the model's logit is higher by `shift` of its standard deviations, and
@@ -39,6 +42,30 @@ def _play(
     return seen, worlds, {"label": np.array(label)}
 
 
+def _trials(attack: Attack, per_world: int, seed: int, **leak: Any) -> Trials:
+    """What an attack looks at in the trials of `play`."""
+    seen, worlds, known = _play(per_world, seed, **leak)
+    return Trials(attack.features(seen, known), worlds)
+
+
+def _certified(attack: Attack, per_world: int, seed: int, **leak: Any) -> float:
+    """The Clopper-Pearson bound of a rule chosen on some trials, on as many others."""
+    bound = BoundCriterion(1e-5)
+    rule = _trials(attack, per_world, seed, **leak).fit(attack, bound)
+    counts = _trials(attack, per_world, seed + 1000, **leak).count(rule)
+    return max(0.0, float(bound(*astuple(counts))))
+
+
 @pytest.fixture
-def play() -> Callable[..., Trials]:
+def play() -> Callable[..., Game]:
     return _play
+
+
+@pytest.fixture
+def trials() -> Callable[..., Trials]:
+    return _trials
+
+
+@pytest.fixture
+def certified() -> Callable[..., float]:
+    return _certified

@@ -2,74 +2,74 @@ import numpy as np
 import pytest
 
 from dpaudit.attacks import Learned, Loss, Max, Mean, Min, inv_std, max_, mean, min_, minus_loss
-from dpaudit.attacks.learned import discriminant, features
+from dpaudit.attacks.learned import Discriminant, LearnedRule, discriminant
 from dpaudit.errors import BadInput
 from dpaudit.rates import BoundCriterion, PointCriterion
 
 BOUND = BoundCriterion(1e-5)
 
 
-def certified(attack, play, seed, **leak):
-    """The Clopper-Pearson bound of a rule chosen on 300 + 300 trials, on 300 + 300 others."""
-    seen, worlds, known = play(300, seed, **leak)
-    other, truth, _ = play(300, seed + 1000, **leak)
-    said = attack.fit(seen, worlds, known, BOUND).decide(other)
-    fp, fn = (said & (truth == 0)).sum(), (~said & (truth == 1)).sum()
-    return max(0.0, float(BOUND(fp, 300, fn, 300)))
-
-
-def test_learned_score_finds_a_leak_in_the_deviation(play):
+def test_learned_score_finds_a_leak_in_the_deviation(certified):
     """The leak is in the spread of the samples alone; the mean hardly moves."""
     seeds = range(5)
-    learned = np.mean([certified(Learned(), play, s, spread=0.6) for s in seeds])
+    learned = np.mean([certified(Learned(), 300, s, spread=0.6) for s in seeds])
     for single in (Loss(), Mean(), Min(), Max()):
-        assert learned > np.mean([certified(single, play, s, spread=0.6) for s in seeds]) + 0.3
+        assert learned > np.mean([certified(single, 300, s, spread=0.6) for s in seeds]) + 0.3
 
 
-def test_learned_score_adds_up_what_single_statistics_see(play):
+def test_learned_score_adds_up_what_single_statistics_see(certified):
     leak = {"shift": 1.0, "spread": 0.7}
-    learned = np.mean([certified(Learned(), play, s, **leak) for s in range(5)])
-    assert learned > np.mean([certified(Mean(), play, s, **leak) for s in range(5)]) + 0.3
+    learned = np.mean([certified(Learned(), 300, s, **leak) for s in range(5)])
+    assert learned > np.mean([certified(Mean(), 300, s, **leak) for s in range(5)]) + 0.3
 
 
-def test_without_a_leak_held_out_decisions_are_at_chance(play):
+def test_without_a_leak_held_out_decisions_are_at_chance(trials):
     """P[right] is exactly 1/2 on each of 20 x 200 held-out trials; within a choice the 200 are
     independent, so the share right has a standard deviation of at most .008; 4 of them."""
     right = []
     for seed in range(20):
-        seen, worlds, known = play(50, seed)
-        other, truth, _ = play(100, seed + 1000)
-        rule = Learned().fit(seen, worlds, known, PointCriterion(1e-5))
-        right.append((rule.decide(other) == truth).mean())
+        rule = trials(Learned(), 50, seed).fit(Learned(), PointCriterion(1e-5))
+        other = trials(Learned(), 100, seed + 1000)
+        right.append((rule.decide(other.features) == other.worlds).mean())
     assert abs(np.mean(right) - 0.5) < 0.032
 
 
-def test_threshold_is_not_chosen_on_the_weights_own_trials(play):
+def test_threshold_is_not_chosen_on_the_weights_own_trials(trials):
     """With 55 features and 40 trials the weights separate their own trials though nothing
     leaks; a threshold chosen there would call all of them rightly. The rule's does not."""
-    seen, worlds, known = play(20, seed=2, classes=50)
-    rule = Learned().fit(seen, worlds, known, BOUND)
-    halfway = (rule.score(seen) > 0) == worlds
+    own = trials(Learned(), 20, seed=2, classes=50)
+    rule = own.fit(Learned(), BOUND)
+    halfway = (rule.score(own.features) > 0) == own.worlds
     assert halfway.mean() > 0.9
-    assert (rule.decide(seen) == worlds).mean() < 0.8
-    assert rule.how == "out of fold"
+    assert (rule.decide(own.features) == own.worlds).mean() < 0.8
+
+
+def test_rule_is_strict_and_reads_as_what_it_decides():
+    rule = LearnedRule(Discriminant(np.array([1.0, 0.0]), np.array([1.0, 2.0])), 0.5)
+    x = np.array([[1.5, 0.0], [2.0, 0.0], [0.0, 0.5], [0.0, 1.0]])
+    assert rule.score(x).tolist() == [0.5, 1.0, 0.0, 1.0]
+    assert rule.decide(x).tolist() == [False, True, False, True]
+    assert repr(rule) == "learned > 0.5"
+
+
+def test_low_bits_cannot_tell_scores_apart():
+    x = 0.3 + np.arange(4)[:, None] * 1e-16
+    assert len(np.unique(x)) > 1
+    assert len(np.unique(Discriminant(np.zeros(1), np.ones(1)).project(x))) == 1
 
 
 @pytest.mark.parametrize(("out", "inn"), [(1, 1), (1, 3), (2, 1), (2, 2), (3, 2), (2, 40)])
 @pytest.mark.parametrize("classes", [2, 100])
-def test_tiny_halves_give_a_rule_with_numbers(play, out, inn, classes):
-    seen, worlds, known = play(40, seed=3, classes=classes, shift=1.0)
-    few = np.r_[0:out, 40 : 40 + inn]
-    rule = Learned().fit(
-        {name: array[few] for name, array in seen.items()}, worlds[few], known, BOUND
-    )
-    assert np.isfinite(rule.score(seen)).all()
-    assert rule.decide(seen).dtype == bool
+def test_tiny_halves_give_a_rule_with_numbers(trials, out, inn, classes):
+    many = trials(Learned(), 40, seed=3, classes=classes, shift=1.0)
+    rule = many[np.r_[0:out, 40 : 40 + inn]].fit(Learned(), BOUND)
+    assert np.isfinite(rule.score(many.features)).all()
+    assert rule.decide(many.features).dtype == bool
 
 
 def test_features_are_the_statistics_on_their_natural_scales(play):
     seen, _, known = play(10, seed=1, classes=4)
-    x = features(seen, known)
+    x = Learned().features(seen, known)
     assert x.shape == (20, 9)
     for column, statistic in enumerate((mean, min_, max_)):
         p = statistic.compute(seen, known)
@@ -79,10 +79,11 @@ def test_features_are_the_statistics_on_their_natural_scales(play):
     np.testing.assert_allclose(x[:, 5:], seen["logits"], rtol=1e-6)
 
 
-def test_one_world_alone_is_refused(play):
-    seen, worlds, known = play(5, seed=3)
+@pytest.mark.parametrize("world", [0, 1])
+def test_one_world_alone_is_refused(trials, world):
+    both = trials(Learned(), 5, seed=3)
     with pytest.raises(BadInput, match="both worlds"):
-        Learned().fit(seen, np.zeros_like(worlds), known, BOUND)
+        both[both.worlds == world].fit(Learned(), BOUND)
 
 
 def test_one_pass_certainty_and_divergence_leave_features_finite(play):
@@ -92,9 +93,9 @@ def test_one_pass_certainty_and_divergence_leave_features_finite(play):
     seen["mc"][2] = np.nan
     seen["logits"][3] = [np.inf, -np.inf, 0.0]
     seen["logits"][4] = np.nan
-    assert np.isfinite(features(seen, known)).all()
-    rule = Learned().fit(seen, worlds, known, BOUND)
-    assert np.isfinite(rule.score(seen)).all()
+    x = Learned().features(seen, known)
+    assert np.isfinite(x).all()
+    assert np.isfinite(Learned().fit(x, worlds, BOUND).score(x)).all()
 
 
 def test_constant_features_have_no_weight():
@@ -127,6 +128,8 @@ def test_discriminant_is_the_textbook_one_where_trials_abound():
 
 
 def test_needs_both_observations(play):
-    seen, worlds, known = play(4, seed=7)
-    with pytest.raises(BadInput, match="learned needs mc"):
-        Learned().fit({"logits": seen["logits"]}, worlds, known, BOUND)
+    seen, _, known = play(4, seed=7)
+    for missing in ("mc", "logits"):
+        rest = {name: array for name, array in seen.items() if name != missing}
+        with pytest.raises(BadInput, match=f"learned needs {missing}"):
+            Learned().features(rest, known)

@@ -20,18 +20,20 @@ def test_huge_logits_do_not_overflow():
 
 def test_attack_says_in_where_the_loss_is_below_the_threshold(play):
     seen, worlds, known = play(50, seed=1, shift=2.0)
-    rule = Loss().fit(seen, worlds, known, PointCriterion(1e-5))
+    x = Loss().features(seen, known)
+    rule = Loss().fit(x, worlds, PointCriterion(1e-5))
     tau = -rule.thresholds[0]
     loss = -minus_loss.compute(seen, known)
-    np.testing.assert_array_equal(rule.decide(seen), loss < tau)
+    np.testing.assert_array_equal(rule.decide(x), loss < tau)
     assert repr(rule) == f"-loss > {-tau:.6g}"
 
 
 def test_needs_logits_only(play):
     seen, worlds, known = play(10, seed=1)
     assert Loss().needs == {"logits"}
-    rule = Loss().fit({"logits": seen["logits"]}, worlds, known, PointCriterion(1e-5))
-    assert rule.score({"logits": seen["logits"]}).shape == (20,)
+    x = Loss().features({"logits": seen["logits"]}, known)
+    assert x.shape == (20, 1)
+    assert Loss().fit(x, worlds, PointCriterion(1e-5)).score(x).shape == (20,)
 
 
 def test_adding_a_constant_to_all_logits_changes_nothing(play):

@@ -1,8 +1,11 @@
+from functools import partial
+
 import numpy as np
 import pytest
 
 from dpaudit.attacks import InvStd, Max, Mean, Min, ThresholdAttack, inv_std, max_, mean, min_
 from dpaudit.attacks.rules import ThresholdRule
+from dpaudit.attacks.search import search
 from dpaudit.attacks.statistics import OR
 from dpaudit.rates import BoundCriterion, PointCriterion
 
@@ -47,49 +50,52 @@ def test_equal_samples_have_infinite_inverse_deviation(p, samples, dtype):
 
 
 @pytest.fixture
-def one_pass(play):
-    """T = 1: the deviation says nothing, the probability a lot."""
-    return play(50, seed=3, shift=1.5, samples=1)
+def one_pass(trials):
+    """What an attack looks at where T = 1: the deviation says nothing, the probability a lot."""
+    return partial(trials, per_world=50, seed=3, shift=1.5, samples=1)
 
 
 @pytest.mark.parametrize("criterion", CRITERIA)
 def test_inverse_deviation_of_one_pass_proves_nothing(one_pass, criterion):
-    seen, worlds, known = one_pass
-    attack = InvStd()
-    found = attack.choose(attack.values(seen, known), worlds, criterion)
+    seen = one_pass(InvStd())
+    found = search(seen.features, seen.worlds, InvStd().kinds, criterion)
     assert max(found.value, 0.0) == 0.0
 
 
 @pytest.mark.parametrize("criterion", CRITERIA)
 def test_type_1_ignores_the_deviation_of_one_pass(one_pass, criterion):
-    seen, worlds, known = one_pass
-    both = ThresholdAttack(mean & inv_std).fit(seen, worlds, known, criterion)
-    single = Mean().fit(seen, worlds, known, criterion)
+    attack = ThresholdAttack(mean & inv_std)
+    seen = one_pass(attack)
+    both = seen.fit(attack, criterion)
+    single = one_pass(Mean()).fit(Mean(), criterion)
     assert both.thresholds == (single.thresholds[0], -np.inf)
-    np.testing.assert_array_equal(both.decide(seen), single.decide(seen))
+    np.testing.assert_array_equal(
+        both.decide(seen.features), single.decide(one_pass(Mean()).features)
+    )
 
 
 def test_type_2_with_any_finite_threshold_says_in_always_at_one_pass(one_pass):
-    seen, _, known = one_pass
+    x = one_pass(ThresholdAttack(mean | inv_std)).features
     for threshold in (-1.0, 0.0, 1e300):
-        rule = ThresholdRule(OR, (mean, inv_std), (0.9, threshold), (1.0, 1.0), known)
-        assert rule.decide(seen).all()
-        assert (rule.score(seen) == np.inf).all()
+        rule = ThresholdRule(OR, ("mean", "inv_std"), (0.9, threshold), (1.0, 1.0))
+        assert rule.decide(x).all()
+        assert (rule.score(x) == np.inf).all()
 
 
 @pytest.mark.parametrize("criterion", CRITERIA)
 def test_type_2_switches_the_deviation_of_one_pass_off(one_pass, criterion):
-    seen, worlds, known = one_pass
-    rule = ThresholdAttack(mean | inv_std).fit(seen, worlds, known, criterion)
-    assert rule.thresholds[1] == np.inf
+    attack = ThresholdAttack(mean | inv_std)
+    assert one_pass(attack).fit(attack, criterion).thresholds[1] == np.inf
 
 
 @pytest.mark.parametrize(
-    ("attack", "name"), [(Mean, "mean"), (InvStd, "inv_std"), (Min, "min"), (Max, "max")]
+    ("attack", "statistic"), [(Mean, mean), (InvStd, inv_std), (Min, min_), (Max, max_)]
 )
-def test_single_attack_compares_its_own_statistic(play, attack, name):
+def test_single_attack_compares_its_own_statistic(play, attack, statistic):
     seen, worlds, known = play(20, seed=4, shift=1.0)
-    rule = attack().fit(seen, worlds, known, PointCriterion(1e-5))
+    x = attack().features(seen, known)
+    np.testing.assert_array_equal(x, statistic.compute(seen, known)[:, None])
     assert attack().needs == {"mc"}
-    assert repr(attack()) == name
-    assert repr(rule).startswith(f"{name} > ")
+    assert repr(attack()) == statistic.name
+    rule = attack().fit(x, worlds, PointCriterion(1e-5))
+    assert repr(rule).startswith(f"{statistic.name} > ")

@@ -17,21 +17,18 @@ from dpaudit.attacks import (
     min_,
 )
 from dpaudit.attacks.rules import ThresholdRule
-from dpaudit.attacks.statistics import AND, OR, Statistic
+from dpaudit.attacks.search import ASCENT, EXACT, search
+from dpaudit.attacks.statistics import AND, OR
 from dpaudit.errors import BadInput
 from dpaudit.rates import BoundCriterion, PointCriterion
+from dpaudit.types import Counts, Trials
 
 POINT, BOUND = PointCriterion(1e-5), BoundCriterion(1e-5)
 
 
-def column(i):
-    """A statistic that is simply there: column i of the observation `x`."""
-    return Statistic(f"s{i}", frozenset({"x"}), lambda seen, known: seen["x"][:, i])
-
-
 def rule_of(kind, thresholds, scales=None):
-    statistics = tuple(column(i) for i in range(len(thresholds)))
-    return ThresholdRule(kind, statistics, thresholds, scales or (1.0,) * len(thresholds), {})
+    names = tuple(f"s{i}" for i in range(len(thresholds)))
+    return ThresholdRule(kind, names, thresholds, scales or (1.0,) * len(thresholds))
 
 
 @pytest.mark.parametrize(
@@ -47,21 +44,21 @@ def rule_of(kind, thresholds, scales=None):
     ],
 )
 def test_rule_reads_as_what_it_decides(kind, thresholds, code):
-    assert repr(ThresholdRule(kind, (mean, inv_std), thresholds, (1.0, 1.0), {})) == code
+    assert repr(ThresholdRule(kind, ("mean", "inv_std"), thresholds, (1.0, 1.0))) == code
 
 
 def test_decision_is_strict():
     x = np.array([[1.0, 1.0], [2.0, 1.0], [2.0, 2.0]])
-    assert rule_of(AND, (1.0,)).decide({"x": x}).tolist() == [False, True, True]
-    assert rule_of(AND, (1.0, 1.0)).decide({"x": x}).tolist() == [False, False, True]
-    assert rule_of(OR, (1.0, 1.0)).decide({"x": x}).tolist() == [False, True, True]
+    assert rule_of(AND, (1.0,)).decide(x[:, :1]).tolist() == [False, True, True]
+    assert rule_of(AND, (1.0, 1.0)).decide(x).tolist() == [False, False, True]
+    assert rule_of(OR, (1.0, 1.0)).decide(x).tolist() == [False, True, True]
 
 
 def test_infinite_statistic_does_not_exceed_an_infinite_threshold():
-    seen = {"x": np.array([[np.inf, np.inf]])}
-    assert not rule_of(AND, (np.inf,)).decide(seen).any()
-    assert not rule_of(OR, (np.inf, np.inf)).decide(seen).any()
-    assert rule_of(AND, (-np.inf, 1e308)).decide(seen).all()
+    x = np.array([[np.inf, np.inf]])
+    assert not rule_of(AND, (np.inf,)).decide(x[:, :1]).any()
+    assert not rule_of(OR, (np.inf, np.inf)).decide(x).any()
+    assert rule_of(AND, (-np.inf, 1e308)).decide(x).all()
 
 
 numbers = st.sampled_from([-np.inf, -1e308, -2.0, 0.0, 1e-300, 0.5, 0.5000001, 3.0, 1e308, np.inf])
@@ -75,10 +72,10 @@ numbers = st.sampled_from([-np.inf, -1e308, -2.0, 0.0, 1e-300, 0.5, 0.5000001, 3
 @settings(max_examples=300, deadline=None)
 def test_score_of_several_is_positive_exactly_where_the_rule_says_in(kind, parts, x):
     thresholds, scales = zip(*parts, strict=True)
-    rule, seen = rule_of(kind, thresholds, scales), {"x": np.array(x)}
-    score = rule.score(seen)
+    rule, features = rule_of(kind, thresholds, scales), np.array(x)[:, : len(parts)]
+    score = rule.score(features)
     assert not np.isnan(score).any()
-    np.testing.assert_array_equal(score > 0, rule.decide(seen))
+    np.testing.assert_array_equal(score > 0, rule.decide(features))
 
 
 def test_score_never_falls_when_a_statistic_rises():
@@ -87,14 +84,22 @@ def test_score_never_falls_when_a_statistic_rises():
     higher = x + rng.exponential(size=x.shape) * rng.integers(0, 2, size=x.shape)
     for kind in (AND, OR):
         rule = rule_of(kind, (0.1, -0.3, 0.5), (1.0, 2.0, 0.5))
-        assert (rule.score({"x": higher}) >= rule.score({"x": x})).all()
+        assert (rule.score(higher) >= rule.score(x)).all()
+
+
+def test_features_are_the_statistics_in_their_order(play):
+    seen, _, known = play(5, seed=1)
+    x = ThresholdAttack((max_, mean, inv_std)).features(seen, known)
+    for values, statistic in zip(x.T, (max_, mean, inv_std), strict=True):
+        np.testing.assert_array_equal(values, statistic.compute(seen, known))
 
 
 def test_score_of_one_statistic_is_the_statistic(play):
     seen, worlds, known = play(20, seed=1)
-    rule = Mean().fit(seen, worlds, known, POINT)
-    np.testing.assert_array_equal(rule.score(seen), mean.compute(seen, known))
-    np.testing.assert_array_equal(rule.decide(seen), rule.score(seen) > rule.thresholds[0])
+    x = Mean().features(seen, known)
+    rule = Mean().fit(x, worlds, POINT)
+    np.testing.assert_array_equal(rule.score(x), mean.compute(seen, known))
+    np.testing.assert_array_equal(rule.decide(x), rule.score(x) > rule.thresholds[0])
 
 
 def test_expression_fixes_the_kind_and_a_set_leaves_it_open():
@@ -113,12 +118,11 @@ def test_attack_reads_as_code():
 
 
 @pytest.mark.parametrize("criterion", [POINT, BOUND])
-def test_set_is_as_good_as_the_better_of_its_two_kinds(play, criterion):
-    seen, worlds, known = play(40, seed=6, shift=0.7, spread=0.8)
-    attacks = (mean & inv_std, mean | inv_std, (mean, inv_std))
-    values = MeanStd().values(seen, known)
+def test_set_is_as_good_as_the_better_of_its_two_kinds(trials, criterion):
+    seen = trials(MeanStd(), 40, seed=6, shift=0.7, spread=0.8)
     type_1, type_2, either = (
-        ThresholdAttack(form).choose(values, worlds, criterion).value for form in attacks
+        search(seen.features, seen.worlds, ThresholdAttack(form).kinds, criterion).value
+        for form in (mean & inv_std, mean | inv_std, (mean, inv_std))
     )
     assert either == max(type_1, type_2)
 
@@ -127,17 +131,17 @@ def test_set_is_as_good_as_the_better_of_its_two_kinds(play, criterion):
 def test_rule_chosen_on_one_half_judges_the_other(play, attack):
     """The rule is a function of the trial alone, and on a clear leak it keeps its power."""
     seen, worlds, known = play(200, seed=8, shift=4.0)
-    choosing = np.arange(400) % 2 == 0
-    half = {name: array[choosing] for name, array in seen.items()}
-    other = {name: array[~choosing] for name, array in seen.items()}
-    rule = attack().fit(half, worlds[choosing], known, BOUND)
-    said, score = rule.decide(other), rule.score(other)
+    trials, choosing = Trials(attack().features(seen, known), worlds), np.arange(400) % 2 == 0
+    rule, other = trials[choosing].fit(attack(), BOUND), trials[~choosing]
+    said, score = rule.decide(other.features), rule.score(other.features)
     assert said.dtype == bool
     assert said.shape == score.shape == (200,)
-    fp, fn = np.sum(said & (worlds[~choosing] == 0)), np.sum(~said & (worlds[~choosing] == 1))
+    fp, fn = np.sum(said & (other.worlds == 0)), np.sum(~said & (other.worlds == 1))
+    assert other.count(rule) == Counts(fp, 100, fn, 100)
     assert BOUND(fp, 100, fn, 100) > 1.0
     for trial in (0, 77, 199):
-        alone = {name: array[trial : trial + 1] for name, array in other.items()}
+        row = np.flatnonzero(~choosing)[trial]
+        alone = attack().features({name: array[[row]] for name, array in seen.items()}, known)
         assert rule.decide(alone)[0] == said[trial]
         assert rule.score(alone)[0] == pytest.approx(score[trial], rel=1e-8)
 
@@ -147,19 +151,22 @@ def test_order_of_the_trials_does_not_change_the_rule(play, attack):
     seen, worlds, known = play(30, seed=9, shift=0.5)
     order = np.random.default_rng(0).permutation(60)
     shuffled = {name: array[order] for name, array in seen.items()}
-    one = attack().fit(seen, worlds, known, POINT)
-    two = attack().fit(shuffled, worlds[order], known, POINT)
+    one = attack().fit(attack().features(seen, known), worlds, POINT)
+    two = attack().fit(attack().features(shuffled, known), worlds[order], POINT)
     assert (one.kind, one.thresholds, one.scales) == (two.kind, two.thresholds, two.scales)
 
 
-def test_permuted_labels_need_no_new_statistics(play):
-    seen, worlds, known = play(20, seed=10)
-    permuted = np.random.default_rng(0).permutation(worlds)
-    attack = AllFour()
-    chosen = attack.choose(attack.values(seen, known), permuted, POINT)
-    fitted = attack.fit(seen, permuted, known, POINT)
-    assert (chosen.kind, chosen.thresholds) == (fitted.kind, fitted.thresholds)
-    assert fitted.how == chosen.how == "coordinate ascent from the best pairs"
+@pytest.mark.parametrize(
+    ("attack", "how"), [(MinMax(), EXACT), (AllFour(), ASCENT)], ids=["two", "four"]
+)
+def test_rule_is_what_the_search_finds_also_on_permuted_worlds(trials, attack, how):
+    seen = trials(attack, 20, seed=10)
+    for game in (seen, seen.shuffled(np.random.default_rng(0))):
+        found = search(game.features, game.worlds, attack.kinds, POINT)
+        rule = game.fit(attack, POINT)
+        assert (rule.kind, rule.thresholds) == (found.kind, found.thresholds)
+        assert rule.names == tuple(statistic.name for statistic in attack.statistics)
+        assert rule.how == found.how == how
 
 
 @pytest.mark.parametrize(

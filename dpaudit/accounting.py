@@ -21,7 +21,7 @@ NUMERICAL = ("pld", "rdp", "prv")
 """Accountants for Poisson sampling, by the name that `--accountant` takes."""
 
 INTERVAL = 1e-4
-"""Grid of the privacy loss; a coarser one only raises the printed epsilon."""
+"""Coarsest grid of the privacy loss; a coarser one only raises the printed epsilon."""
 
 
 def curve(noise_multiplier: float, sample_rate: float, steps: int) -> Curve:
@@ -83,7 +83,7 @@ def noise_multiplier(
         c = curve(s, sample_rate, steps)
         if accountant == "pld" and isinstance(c, DPSGDCurve):
             # Ten times coarser than the claim's own grid: faster, and never below it.
-            return _pld(c, delta, interval=10 * INTERVAL)
+            return _pld(c, delta, coarsest=10 * INTERVAL)
         return epsilon(c, delta, accountant)
 
     low = high = 1.0
@@ -106,15 +106,16 @@ def _round_up(value: float, digits: int = 4) -> float:
     return math.ceil(value * scale) / scale
 
 
-def _pld(c: DPSGDCurve, delta: float, interval: float = INTERVAL) -> float:
+def _pld(c: DPSGDCurve, delta: float, coarsest: float = INTERVAL) -> float:
     from dp_accounting.pld import privacy_loss_distribution as pld
 
+    # Every step rounds to the grid, so it has to be fine beside the loss of one step, q/s.
+    interval = min(coarsest, 0.1 * c.sample_rate / c.noise_multiplier)
     once = pld.from_gaussian_mechanism(
         c.noise_multiplier,
         sensitivity=1.0,
         sampling_prob=c.sample_rate,
         value_discretization_interval=interval,
-        neighboring_relation=pld.NeighborRel.ADD_OR_REMOVE_ONE,
     )
     return float(once.self_compose(c.steps).get_epsilon_for_delta(delta))
 

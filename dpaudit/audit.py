@@ -131,7 +131,11 @@ def run(
     run = Run(out or prepared.folder)
     wanted = trials(config.seed, config.models)
     with Journal.play(run.journal, config.to_dict()) as journal:
-        write_whole(run.path / "config.toml", config.to_toml().encode())
+        try:
+            write_whole(run.path / "config.toml", config.to_toml().encode())
+        except OSError as error:
+            reason = error.strerror or error
+            raise BadInput(f"cannot write config.toml to {run.path}: {reason}") from error
         canary = settled.canary(journal)
         if canary and not journal.missing(wanted):
             return run

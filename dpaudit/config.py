@@ -126,7 +126,9 @@ class Config:
 
     def digest(self) -> str:
         """The hash that names the run's folder."""
-        hashed = {k: v for k, v in self.to_dict().items() if k not in UNHASHED}
+        # Through `from_dict`, so that 8 and 8.0 are the same epsilon.
+        plain = Config.from_dict(self.to_dict()).to_dict()
+        hashed = {k: v for k, v in plain.items() if k not in UNHASHED}
         return hashlib.sha256(json.dumps(hashed, sort_keys=True).encode()).hexdigest()[:12]
 
 
@@ -152,7 +154,7 @@ def _as(wanted: str, value: Any) -> Any:
         return tuple(numbers) if len(numbers) == 2 and None not in numbers else None
     if wanted == "float":
         number = isinstance(value, (int, float)) and not isinstance(value, bool)
-        return float(value) if number else None
+        return float(value) if number and abs(value) <= sys.float_info.max else None
     kinds = tuple({"int": int, "str": str, "bool": bool}[kind] for kind in wanted.split(" | "))
     return (
         value if isinstance(value, kinds) and (bool in kinds) == isinstance(value, bool) else None

@@ -57,11 +57,12 @@ class Journal:
         journal = cls._connect(path)
         try:
             with journal._explained():
+                if not journal._is_empty():
+                    journal._check()
                 journal._db.execute("PRAGMA locking_mode = EXCLUSIVE")
                 journal._db.execute("BEGIN EXCLUSIVE")
-                if not journal._is_empty():
+                if journal._tables():
                     journal._db.execute("COMMIT")
-                    journal._check()
                     journal._refuse_other(settings)
                 else:
                     journal._db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
@@ -204,9 +205,14 @@ class Journal:
     ) -> None:
         self.close()
 
+    def _tables(self) -> int:
+        # A first query also takes back what a killed process has left half written.
+        (tables,) = self._db.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()
+        return int(tables)
+
     def _is_empty(self) -> bool:
-        (objects,) = self._db.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()
-        return bool(objects == 0)
+        # SQLite would take a foreign file of a few bytes for an empty one, and overwrite it.
+        return self._tables() == 0 and os.path.getsize(self.path) == 0
 
     def _check(self) -> None:
         """Refuse a foreign, unfinished, newer or damaged file."""
@@ -218,7 +224,10 @@ class Journal:
             if version != FORMAT:
                 raise JournalError(f"{self.path} has format {version}; this dpaudit reads {FORMAT}")
             (health,) = self._db.execute("PRAGMA quick_check(1)").fetchone()
-            if health != "ok":
+            (pages,) = self._db.execute("PRAGMA page_count").fetchone()
+            (page,) = self._db.execute("PRAGMA page_size").fetchone()
+            # SQLite reads zeros where the last page is cut short.
+            if health != "ok" or os.path.getsize(self.path) < pages * page:
                 raise JournalError(_damaged(self.path))
 
     def _refuse_other(self, settings: Mapping[str, Any]) -> None:
@@ -233,7 +242,7 @@ class Journal:
     def _get(self, key: str) -> Any:
         with self._explained():
             row = self._db.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
-        return None if row is None else json.loads(row[0])
+            return None if row is None else json.loads(row[0])
 
     def _put(self, key: str, value: Mapping[str, Any]) -> None:
         self._db.execute("INSERT INTO meta VALUES (?, ?)", (key, json.dumps(value)))
@@ -255,6 +264,8 @@ class Journal:
         """SQLite's errors in a user's words."""
         try:
             yield
+        except (UnicodeDecodeError, json.JSONDecodeError) as error:
+            raise JournalError(_damaged(self.path)) from error
         except sqlite3.Error as error:
             text = str(error)
             if "locked" in text:

@@ -48,7 +48,12 @@ def unknown(kind: str, name: str, known: list[str]) -> str:
 def make(kind: str, name: str, **offered: Any) -> Any:
     """An instance of a plug-in, given those of the offered arguments that it asks for."""
     plugin = load(kind, name)
-    asked = inspect.signature(plugin).parameters
+    # Not *args and **kwargs, which a class has for being derived from a Protocol.
+    asked = {
+        p.name: p
+        for p in inspect.signature(plugin).parameters.values()
+        if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)
+    }
     missing = [
         p.name for p in asked.values() if p.default is p.empty and offered.get(p.name) is None
     ]

@@ -29,13 +29,16 @@ class Commands(click.Group):
             return super().invoke(ctx)
         except DpauditError as error:
             raise Refused(str(error)) from error
+        except click.UsageError as error:
+            about = error.ctx.command_path if error.ctx else "dpaudit"
+            raise Refused(f"{error.format_message()} (see {about} --help)") from error
         except KeyboardInterrupt:
             click.echo("Stopped.", err=True)
             ctx.exit(130)
 
 
 class Refused(click.ClickException):
-    """A library error, for a person at a terminal."""
+    """What was asked for cannot be done: one line for a person at a terminal."""
 
     exit_code = 2
 

@@ -27,26 +27,25 @@ def setting(flag: str, kind: Any, text: str, **more: Any) -> Callable[[F], F]:
     return click.option(flag, type=kind, default=None, help=text + shown, **more)
 
 
-class Pair(click.ParamType[tuple[float, float]]):
-    """EPS,DELTA."""
-
-    name = "EPS,DELTA"
-
-    def convert(self, value: Any, param: Any, ctx: Any) -> tuple[float, float]:
-        try:
-            epsilon, delta = map(float, str(value).split(","))
-        except ValueError:
-            self.fail(f"'{value}' is not of the form EPS,DELTA, such as 8,1e-5", param, ctx)
-        return epsilon, delta
+def _pair(ctx: click.Context, param: click.Parameter, text: str | None) -> Any:
+    """EPS,DELTA as two numbers."""
+    if text is None:
+        return None
+    try:
+        epsilon, delta = map(float, text.split(","))
+    except ValueError:
+        raise click.BadParameter(f"'{text}' is not EPS,DELTA, such as 8,1e-5") from None
+    return epsilon, delta
 
 
-class Batch(click.ParamType["int | str"]):
+def _batch(ctx: click.Context, param: click.Parameter, text: str | None) -> Any:
     """A number of records, or 'full'."""
-
-    name = "N|full"
-
-    def convert(self, value: Any, param: Any, ctx: Any) -> int | str:
-        return "full" if value == "full" else click.INT.convert(value, param, ctx)
+    if text is None or text == "full":
+        return text
+    try:
+        return int(text)
+    except ValueError:
+        raise click.BadParameter(f"'{text}' is neither a number of records nor full") from None
 
 
 @click.command("run")
@@ -60,7 +59,7 @@ class Batch(click.ParamType["int | str"]):
 @setting("--delta", float, "The claim's delta.")
 @setting("--accountant", click.Choice(NUMERICAL), "Whose epsilon is the claim.")
 @setting("--epochs", int, "Epochs of each training.")
-@setting("--batch", Batch(), "Expected records per batch.")
+@setting("--batch", str, "Expected records per batch.", metavar="N|full", callback=_batch)
 @setting("--lr", float, "Learning rate.")
 @setting("--clip", float, "Norm that each record's gradient is clipped to.")
 @setting("--dropout", float, "Dropout probability, in training and in MC dropout.")
@@ -68,7 +67,13 @@ class Batch(click.ParamType["int | str"]):
 @setting("--samples", int, "T: MC-dropout forward passes per model.")
 @setting("--models", int, "Models trained in all, half of them in each world; rounded up to 4s.")
 @judging_options
-@setting("--claim", Pair(), "Judge this claim instead of the accountant's.")
+@setting(
+    "--claim",
+    str,
+    "Judge this claim instead of the accountant's.",
+    metavar="EPS,DELTA",
+    callback=_pair,
+)
 @setting("--seed", int, "Root of every random number of the run.")
 @setting("--backend", str, "Which implementation of DP-SGD trains.")
 @click.option("--workers", type=click.IntRange(1), help="Processes.  [default: one a core]")

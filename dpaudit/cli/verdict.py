@@ -38,7 +38,10 @@ def judging_options(command: F) -> F:
 
 def show(found: Report, *files: Path | None) -> None:
     """Print the report, and write it to files."""
-    for file in files:
-        if file is not None:
-            report.dump(found, file)
-    click.echo(report.render(found, color=sys.stdout.isatty()))
+    try:
+        for file in files:
+            if file is not None:
+                report.dump(found, file)
+    finally:
+        # A file that cannot be written costs hours of training nothing.
+        click.echo(report.render(found, color=sys.stdout.isatty()))

@@ -7,7 +7,8 @@ from functools import cached_property
 
 import numpy as np
 
-from dpaudit import accounting
+from dpaudit import accounting, checks
+from dpaudit.errors import BadInput
 from dpaudit.seeds import derive
 from dpaudit.training import networks
 from dpaudit.training.recipe import Init, Recipe
@@ -49,6 +50,17 @@ class DPSGD:
         seed: int = 0,
         backend: str = "opacus",
     ) -> None:
+        from dpaudit.training.dpsgd import BACKENDS
+
+        noise = {"epsilon": epsilon, "noise_multiplier": noise_multiplier}
+        checks.refuse(
+            [
+                *(checks.positive(name, v) for name, v in noise.items() if v is not None),
+                checks.in_range("delta", delta, 0, 1, ends="()"),
+                checks.one_of("accountant", accountant, accounting.NUMERICAL),
+                checks.one_of("backend", backend, BACKENDS),
+            ]
+        )
         # The pool's size is public: the sampling rate and the steps are made from it, and so
         # are the same in both worlds, whichever record is in or out.
         self.records = len(data.pool)
@@ -68,7 +80,8 @@ class DPSGD:
             init_seed=derive(seed, "init"),
         )
         if noise_multiplier is None:
-            assert epsilon is not None
+            if epsilon is None:
+                raise BadInput("DPSGD needs an epsilon or a noise_multiplier")
             q, steps = plan.sample_rate(self.records), plan.steps(self.records)
             solved = accounting.noise_multiplier(epsilon, q, steps, delta, accountant)
             plan = plan.with_noise(solved)

@@ -1,0 +1,42 @@
+"""What the tests of several parts share: a plug-in that trains nothing, and data for it."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dpaudit import registry
+
+TESTS = Path(__file__).parent
+
+
+@pytest.fixture(scope="session")
+def plugin_paths(tmp_path_factory) -> list[Path]:
+    """Folders that, on Python's path, make `leaky` a mechanism like any third party's."""
+    site = tmp_path_factory.mktemp("site")
+    installed = site / "playground-1.0.dist-info"
+    installed.mkdir()
+    (installed / "METADATA").write_text("Metadata-Version: 2.1\nName: playground\nVersion: 1.0\n")
+    (installed / "entry_points.txt").write_text(
+        "[dpaudit.mechanisms]\nleaky = playground:Leaky\n", encoding="utf-8"
+    )
+    return [site, TESTS]
+
+
+@pytest.fixture
+def plugins(plugin_paths, monkeypatch):
+    """The plug-in in this process."""
+    for path in plugin_paths:
+        monkeypatch.syspath_prepend(path)
+    registry._entries.cache_clear()
+    yield
+    registry._entries.cache_clear()
+
+
+@pytest.fixture(scope="session")
+def npz(tmp_path_factory) -> Path:
+    """A user's own data, of two classes."""
+    path = tmp_path_factory.mktemp("data") / "own.npz"
+    draw = np.random.default_rng(0)
+    np.savez(path, x=draw.uniform(size=(90, 4)).astype(np.float32), y=np.arange(90) % 2)
+    return path

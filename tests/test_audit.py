@@ -1,0 +1,180 @@
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from playground import Leaky, Shifted, finished, observe, tiny_pair, worlds_and_indices
+
+import dpaudit as dp
+from dpaudit import audit
+from dpaudit.config import Config
+from dpaudit.errors import BadInput, OtherConfiguration
+from dpaudit.journal import Journal
+
+CONFIG = Config(canary="random", mechanism="leaky", models=8, attacks=("loss", "mean"))
+
+
+@pytest.fixture(scope="module")
+def played(tmp_path_factory):
+    """A finished run of Python's own interface."""
+    out = tmp_path_factory.mktemp("played") / "run"
+    return dp.play(Shifted(20.0), tiny_pair(), models=6, out=out, workers=1)
+
+
+@pytest.fixture
+def config(plugins, npz):
+    return replace(CONFIG, data=str(npz))
+
+
+def observations(run):
+    with Journal.read(run.journal) as journal:
+        return journal.observations()
+
+
+# ---------------------------------------------------------------- dpaudit.play
+
+
+def test_a_mechanism_and_a_pair_are_all_it_takes(played):
+    """Models are rounded up to fours, which two halves of two worlds need."""
+    report = played.judge(attacks=("loss",))
+    assert report.models == {"in": 4, "out": 4, "choosing": 4, "judging": 4}
+    assert report.claim == Shifted().claim
+    assert report.canary["name"] == "tiny"
+    text = played.report(attacks=("loss",))
+    assert "INCONCLUSIVE" in text
+    assert "epsilon" in text
+
+
+def test_same_call_goes_on_and_changes_nothing(played):
+    before, told = observations(played), []
+    again = dp.play(
+        Shifted(20.0),
+        tiny_pair(),
+        models=6,
+        out=str(played.path),
+        workers=1,
+        progress=lambda *numbers: told.append(numbers),
+    )
+    assert again == played
+    assert told == [(8, 8)]
+    for name, array in observations(again).items():
+        np.testing.assert_array_equal(array, before[name])
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        ({"mechanism": Shifted(19.0)}, "mechanism: Shifted(shift=20.0"),
+        ({"models": 12}, "models: 8 there, 12 here"),
+        ({"seed": 1}, "seed: 0 there, 1 here"),
+        ({"pair": replace(tiny_pair(), out=tiny_pair().inn)}, "pair: "),
+    ],
+    ids=lambda value: None if isinstance(value, str) else next(iter(value)),
+)
+def test_another_call_on_the_same_folder_is_refused(played, change, named):
+    call = {"mechanism": Shifted(20.0), "pair": tiny_pair(), "models": 6, "seed": 0, **change}
+    with pytest.raises(OtherConfiguration) as caught:
+        dp.play(call.pop("mechanism"), call.pop("pair"), out=played.path, workers=1, **call)
+    assert named in str(caught.value)
+
+
+def test_play_refuses_too_few_models_before_it_writes(tmp_path):
+    with pytest.raises(BadInput, match="models must be a whole number of at least 4, not 0"):
+        dp.play(Shifted(), tiny_pair(), models=0, out=tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+# ---------------------------------------------------------------- Run.judge
+
+
+def test_what_is_not_chosen_is_as_configured(tmp_path):
+    seen = observe(worlds_and_indices(8)[0], np.random.default_rng(0))
+    finished(tmp_path / "journal.sqlite", seen)
+    run = audit.Run(tmp_path)
+    report = run.judge(attacks=(), estimator=None, primary=None, confidence=None)
+    assert [b.attack for b in report.bounds] == list(Config.attacks)
+    assert {b.confidence for b in report.bounds} == {0.95}
+    report = run.judge(attacks=("loss", "mean"), confidence=0.8)
+    assert [(b.attack, b.confidence) for b in report.bounds if b.attack == "loss"] in (
+        [("loss", 0.8)],
+        [("loss", pytest.approx(1 - 0.2 / 2**report.looks))],
+    )
+
+
+@pytest.mark.parametrize("confidence", [0, 0.0, 0.5, 1.0, 2.0, -1.0])
+def test_no_confidence_is_taken_for_another(played, confidence):
+    """Not even 0, which Python takes for nothing."""
+    with pytest.raises(BadInput, match=r"confidence must be above 0\.5 and below 1, not"):
+        played.judge(confidence=confidence)
+
+
+def test_configured_primary_gives_way_to_attacks_without_it(config, tmp_path):
+    prepared = audit.prepare(replace(config, primary="loss"))
+    run = audit.run(prepared, tmp_path / "run", workers=1)
+    assert run.judge().primary == 0
+    again = run.judge(attacks=("mean",))
+    assert again.bounds[again.primary].attack == "mean"
+    assert again.looks == 2
+    with pytest.raises(BadInput, match="primary must be one of auto, mean, not 'loss'"):
+        run.judge(attacks=("mean",), primary="loss")
+
+
+# ---------------------------------------------------------------- prepare and run
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"canary": "randm"}, "did you mean 'random'"),
+        ({"mechanism": "dp-sdg"}, "no 'dp-sdg' among the mechanisms"),
+        ({"attacks": ("loss", "means")}, "no 'means' among the attacks"),
+        ({"attacks": ("mean | min & max",)}, "mixes & and |"),
+        ({"estimator": "point"}, "no 'point' among the estimators"),
+        ({"primary": "max"}, "primary must be one of auto, loss, mean"),
+        ({"data": "/nowhere.npz"}, "/nowhere.npz: there is no such file"),
+        ({"fingerprint": "0"}, "does not hold the data that this configuration was made for"),
+        ({"epsilon": -1.0, "delta": 2.0}, "2 problems"),
+    ],
+    ids=str,
+)
+def test_prepare_finds_what_is_wrong_before_anything_is_written(
+    config, tmp_path, monkeypatch, change, said
+):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(BadInput) as caught:
+        audit.prepare(replace(config, **change))
+    assert said in str(caught.value)
+    assert "\n" not in str(caught.value)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_default_folder_is_the_configurations_own(config):
+    one, same = audit.prepare(config), audit.prepare(config)
+    other = audit.prepare(replace(config, seed=1))
+    assert one.folder == same.folder != other.folder
+    assert one.folder.parent == Path("runs")
+
+
+def test_a_saved_configuration_is_complete(config, tmp_path):
+    prepared = audit.prepare(config)
+    audit.run(prepared, tmp_path / "run", workers=1)
+    saved = Config.from_toml(tmp_path / "run" / "config.toml")
+    assert saved == prepared.config
+    assert saved.fingerprint
+    assert isinstance(prepared.mechanism, Leaky)
+
+
+def test_a_stated_claim_is_judged_and_the_accountants_stands_beside_it(config, tmp_path):
+    prepared = audit.prepare(replace(config, claim=(0.01, 1e-6), epsilon=3.0, models=40))
+    report = audit.run(prepared, tmp_path / "run", workers=1).judge()
+    assert (report.claim.epsilon, report.claim.delta) == (0.01, 1e-6)
+    assert report.claim.curve is None
+    assert report.claim.beside == {"playground": 3.0}
+    assert report.bounds[0].delta == 1e-6
+    assert report.verdict == "VIOLATION"
+
+
+def test_a_configuration_that_cannot_be_written_is_told(config, tmp_path):
+    (tmp_path / "run" / "config.toml").mkdir(parents=True)
+    with pytest.raises(BadInput, match=r"cannot write config\.toml to .*run: "):
+        audit.run(audit.prepare(config), tmp_path / "run", workers=1)

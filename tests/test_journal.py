@@ -1,0 +1,412 @@
+import os
+import random
+import resource
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from playground import KNOWN, facts, finished, observe, worlds_and_indices
+
+from dpaudit.errors import JournalError, OtherConfiguration
+from dpaudit.journal import APPLICATION_ID, FORMAT, Journal
+from dpaudit.seeds import trials
+from dpaudit.types import Trial
+
+SETTINGS = {"seed": 0, "models": 8, "lr": 1.0, "attacks": ["loss", "mean"]}
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "run" / "journal.sqlite"
+
+
+@pytest.fixture
+def complete(path):
+    """A journal of eight trials."""
+    worlds, _ = worlds_and_indices(8)
+    return finished(path, observe(worlds, np.random.default_rng(0)))
+
+
+def refusal(do, *arguments) -> str:
+    """The one sentence with which a journal refuses, and the promise that it is one."""
+    with pytest.raises(JournalError) as caught:
+        do(*arguments)
+    said = str(caught.value)
+    assert said
+    assert "\n" not in said
+    return said
+
+
+def contents(folder):
+    """Every file below a folder with its bytes."""
+    return {p.relative_to(folder): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
+
+
+# ---------------------------------------------------------------- what goes in comes out
+
+
+@pytest.mark.parametrize(
+    "array",
+    [
+        np.float32([[0.1, np.nan], [np.inf, -0.0]]),
+        np.linspace(0, 1, 7, dtype=np.float16),
+        np.array(0.1),
+        np.array(7, dtype=np.int64),
+        np.array([], dtype=np.float32),
+        np.asfortranarray(np.arange(6, dtype=np.uint8).reshape(2, 3)),
+    ],
+    ids=lambda a: f"{a.dtype}{a.shape}",
+)
+def test_arrays_come_back_bit_by_bit(path, array):
+    with Journal.play(path, SETTINGS) as journal:
+        journal.settle(facts(), {"known": array})
+        journal.add(Trial(0, 1, 2**63 - 1), {"seen": array}, seconds=0.25)
+    with Journal.read(path) as journal:
+        for back in (journal.known["known"], next(journal.arrays("seen"))):
+            assert (back.dtype, back.shape) == (array.dtype, array.shape)
+            assert back.tobytes() == array.tobytes()
+        assert journal.observations()["seen"].shape == (1, *array.shape)
+        assert journal.seconds() == 0.25
+
+
+def test_settings_and_facts_come_back(path):
+    with Journal.play(path, SETTINGS) as journal:
+        assert journal.facts is None
+        journal.settle(facts(), KNOWN)
+    with Journal.read(path) as journal:
+        assert journal.settings == SETTINGS
+        assert journal.facts == facts()
+
+
+def test_order_of_playing_leaves_no_trace(path):
+    """Trials come back by index and world, whichever worker was faster."""
+    wanted = trials(0, 8)
+    with Journal.play(path, SETTINGS) as journal:
+        for trial in random.Random(1).sample(wanted, len(wanted)):
+            journal.add(trial, {"mark": np.array([trial.index, trial.world])}, 0.0)
+        worlds, indices = journal.trials()
+        marks = journal.observations()["mark"]
+    assert [(t.index, t.world) for t in wanted] == list(zip(indices, worlds, strict=True))
+    np.testing.assert_array_equal(marks, np.stack([indices, worlds], axis=1))
+
+
+def test_only_what_every_trial_released_is_an_observation(path):
+    with Journal.play(path, SETTINGS) as journal:
+        journal.add(Trial(0, 0, 1), {"all": np.array(1.0), "some": np.array(2.0)}, 0.0)
+        journal.add(Trial(0, 1, 2), {"all": np.array(3.0)}, 0.0)
+        assert list(journal.observations()) == ["all"]
+        assert [float(a) for a in journal.arrays("some")] == [2.0]
+
+
+def test_pickles_are_neither_written_nor_read(path):
+    with Journal.play(path, SETTINGS) as journal:
+        with pytest.raises(ValueError, match="Object arrays"):
+            journal.add(Trial(0, 0, 1), {"object": np.array([print])}, 0.0)
+        assert journal.missing(trials(0, 8)) == trials(0, 8)
+
+
+# ---------------------------------------------------------------- resuming
+
+
+def test_same_settings_go_on_with_what_is_missing(path):
+    wanted = trials(0, 8)
+    with Journal.play(path, SETTINGS) as journal:
+        for trial in wanted[:3]:
+            journal.add(trial, {"a": np.array(0.0)}, 1.0)
+    with Journal.play(path, SETTINGS) as journal:
+        assert journal.missing(wanted) == wanted[3:]
+        journal.add(wanted[3], {"a": np.array(0.0)}, 1.0)
+        assert journal.missing(wanted) == wanted[4:]
+        assert journal.seconds() == 4.0
+
+
+def test_a_trial_is_written_once(path):
+    with Journal.play(path, SETTINGS) as journal:
+        journal.add(Trial(0, 0, 1), {"a": np.array(1.0)}, 1.0)
+        refusal(journal.add, Trial(0, 0, 1), {"a": np.array(2.0)}, 1.0)
+        assert journal.observations()["a"].tolist() == [1.0]
+
+
+def test_other_configuration_is_refused_with_all_that_differs(path, complete):
+    before = contents(path.parent)
+    with pytest.raises(OtherConfiguration) as caught:
+        Journal.play(path, {"seed": 1, "models": 8, "canary": "blank"})
+    said = str(caught.value)
+    assert "seed: 0 there, 1 here" in said
+    assert "canary: none there, blank here" in said
+    assert "models" not in said
+    assert str(path.parent) in said
+    assert "--out" in said
+    assert contents(path.parent) == before
+
+
+def test_where_the_data_lie_is_no_difference(path):
+    Journal.play(path, {**SETTINGS, "data": "/here.npz"}).close()
+    Journal.play(path, {**SETTINGS, "data": "/there.npz"}).close()
+
+
+def test_a_second_writer_is_refused_and_a_reader_too(path, complete):
+    with Journal.play(path, {"seed": 0, "models": 8}):
+        assert "another dpaudit is at work" in refusal(Journal.play, path, {"seed": 0})
+        assert "another dpaudit is at work" in refusal(Journal.read, path)
+    Journal.read(path).close()
+
+
+# ---------------------------------------------------------------- files that are no journal
+
+
+@pytest.mark.parametrize("do", [Journal.read, lambda path: Journal.play(path, SETTINGS)])
+class TestUnusableFile:
+    """One clear sentence each, for reading and for playing, and the file stays as it was."""
+
+    def refused(self, do, path):
+        before = contents(path.parent)
+        said = refusal(do, path)
+        assert contents(path.parent) == before
+        assert str(path) in said
+        return said
+
+    @pytest.mark.parametrize(
+        "content", [b"x", b"not a journal\n" * 500, None, b"SQLite format 3\0"]
+    )
+    def test_of_random_bytes(self, do, path, content):
+        path.parent.mkdir()
+        path.write_bytes(random.Random(0).randbytes(20_000) if content is None else content)
+        assert "is not a dpaudit journal" in self.refused(do, path)
+
+    @pytest.mark.parametrize("share", [0.03, 0.3, 0.9, 0.999])
+    def test_cut_short(self, do, path, complete, share):
+        os.truncate(path, int(path.stat().st_size * share))
+        assert "damaged or cut short" in self.refused(do, path)
+
+    def test_of_another_program(self, do, path):
+        path.parent.mkdir()
+        with sqlite3.connect(path) as db:
+            db.execute("CREATE TABLE bookmarks (url TEXT)")
+        db.close()
+        assert "is not a dpaudit journal" in self.refused(do, path)
+
+    def test_of_a_newer_format(self, do, path, complete):
+        with sqlite3.connect(path) as db:
+            db.execute(f"PRAGMA user_version = {FORMAT + 1}")
+        db.close()
+        assert f"format {FORMAT + 1}; this dpaudit reads {FORMAT}" in self.refused(do, path)
+
+    def test_that_is_a_folder(self, do, path):
+        path.mkdir(parents=True)
+        refusal(do, path)
+        assert not list(path.iterdir())
+
+
+def test_a_run_that_is_not_there_is_not_made_by_reading(path):
+    assert f"there is no run at {path.parent}" in refusal(Journal.read, path)
+    path.parent.mkdir()
+    assert "no journal.sqlite" in refusal(Journal.read, path)
+    assert not list(path.parent.iterdir())
+
+
+def test_an_empty_file_is_no_run(path):
+    """It is where a run was about to begin: reading refuses it, playing begins."""
+    path.parent.mkdir()
+    path.touch()
+    assert "is not a dpaudit journal" in refusal(Journal.read, path)
+    assert path.stat().st_size == 0
+    with Journal.play(path, SETTINGS) as journal:
+        assert journal.settings == SETTINGS
+
+
+@pytest.mark.parametrize("blocked", ["run", "run/below"])
+def test_a_file_in_the_folders_place_is_refused(tmp_path, blocked):
+    (tmp_path / "run").write_text("mine")
+    said = refusal(Journal.play, tmp_path / blocked / "journal.sqlite", SETTINGS)
+    assert "cannot be made" in said
+    assert "--out" in said
+    assert (tmp_path / "run").read_text() == "mine"
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs another user's eyes")
+def test_an_unreadable_file_is_refused(path, complete):
+    """Root reads everything, so a child that is nobody looks at it."""
+    path.chmod(0)
+    told, tell = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            if os.geteuid() == 0:
+                os.chdir(path.parent)
+                os.setuid(65534)
+            said = refusal(Journal.read, path.relative_to(path.parent))
+            said += "\n" + refusal(Journal.read, path)
+        except BaseException as error:
+            said = repr(error)
+        os.write(tell, said.encode())
+        os._exit(0)
+    os.close(tell)
+    os.waitpid(child, 0)
+    near, far = os.read(told, 10_000).decode().split("\n")
+    os.close(told)
+    assert "journal.sqlite cannot be" in near
+    assert "journal.sqlite" in far
+
+
+@pytest.mark.parametrize(
+    ("table", "cell", "look"),
+    [
+        ("meta", "value", lambda journal: journal.settings),
+        ("meta", "value", lambda journal: journal.facts),
+        ("known", "npy", lambda journal: journal.known),
+        ("seen", "npy", lambda journal: journal.observations()),
+    ],
+)
+def test_damage_that_sqlite_does_not_see_is_told(complete, table, cell, look):
+    with sqlite3.connect(complete) as db:
+        db.execute(f"UPDATE {table} SET {cell} = substr({cell}, 1, 9)")
+    db.close()
+    with Journal.read(complete) as journal:
+        assert "damaged" in refusal(look, journal)
+
+
+@settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(st.data())
+def test_damage_anywhere_is_never_a_traceback(path, tmp_path, data):
+    """A few overwritten bytes: everything reads as before or differently, or is refused."""
+    whole = tmp_path / "whole.sqlite"
+    if not whole.exists():
+        worlds, _ = worlds_and_indices(8)
+        finished(whole, observe(worlds, np.random.default_rng(0)))
+    content = bytearray(whole.read_bytes())
+    at = data.draw(st.integers(0, len(content) - 1))
+    junk = data.draw(st.binary(min_size=1, max_size=64))
+    content[at : at + len(junk)] = junk
+    path.parent.mkdir(exist_ok=True)
+    path.write_bytes(content[: whole.stat().st_size])
+    said = ""
+    try:
+        with Journal.read(path) as journal:
+            journal.settings, journal.facts, journal.known  # noqa: B018
+            journal.trials()
+            list(journal.arrays("mc"))
+    except JournalError as error:
+        said = str(error)
+    assert "\n" not in said
+
+
+# ---------------------------------------------------------------- nothing is lost
+
+WRITER = """
+import sys
+from pathlib import Path
+import numpy as np
+from dpaudit.journal import Journal
+from dpaudit.seeds import trials
+
+with Journal.play(Path(sys.argv[1]), {"models": 100_000}) as journal:
+    if journal.facts is None:
+        journal.settle({"a": "fact"}, {"label": np.array(1)})
+    for trial in journal.missing(trials(0, 100_000)):
+        seen = {name: np.full(3000, trial.index) for name in ("logits", "mc", "accuracy")}
+        journal.add(trial, seen, 1.0)
+        print("one more", flush=True)
+"""
+
+
+def test_a_kill_at_any_instant_leaves_whole_trials(path):
+    instants, before = random.Random(3), 0
+    for _ in range(3):
+        writer = subprocess.Popen(
+            [sys.executable, "-c", WRITER, path], stdout=subprocess.PIPE, text=True
+        )
+        assert writer.stdout.readline() == "one more\n"
+        time.sleep(instants.uniform(0.02, 0.25))
+        writer.send_signal(signal.SIGKILL)
+        assert writer.wait() == -signal.SIGKILL
+        writer.stdout.close()
+        with Journal.read(path) as journal:
+            _, indices = journal.trials()
+            assert len(indices) > before, "each writer goes on where the one before was killed"
+            before = len(indices)
+            for name in ("logits", "mc", "accuracy"):
+                seen = journal.observations()[name]
+                np.testing.assert_array_equal(seen, np.tile(indices[:, None], (1, 3000)))
+
+
+def test_a_kill_while_the_tables_are_made_leaves_a_run_that_begins_again(path, tmp_path):
+    """They are one transaction: here it has already reached the disk, and is not committed."""
+    path.parent.mkdir()
+    half = tmp_path / "half.sqlite"
+    with sqlite3.connect(half, isolation_level=None) as db:
+        db.execute("PRAGMA cache_size = 1")
+        db.execute("BEGIN EXCLUSIVE")
+        db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+        db.execute("CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL)")
+        db.executemany("INSERT INTO meta VALUES (?, '')", [(f"{i:01000}",) for i in range(99)])
+        shutil.copy(half, path)
+        shutil.copy(f"{half}-journal", f"{path}-journal")
+    db.close()
+    assert path.stat().st_size > 0
+    with Journal.play(path, SETTINGS) as journal:
+        assert journal.settings == SETTINGS
+        assert journal.missing(trials(0, 8)) == trials(0, 8)
+
+
+def test_a_full_disk_is_told_and_costs_nothing_that_was_finished(path, complete):
+    before = contents(path.parent)[path.relative_to(path.parent)]
+    with Journal.play(path, {"seed": 0, "models": 8}) as journal:
+        (pages,) = journal._db.execute("PRAGMA page_count").fetchone()
+        journal._db.execute(f"PRAGMA max_page_count = {pages}")
+        said = refusal(journal.add, Trial(4, 0, 1), {"mc": np.zeros(100_000)}, 1.0)
+        assert "the disk is full" in said
+        assert str(path) in said
+        assert len(journal.trials()[0]) == 8
+    assert path.read_bytes() == before
+
+
+def test_a_file_that_may_not_grow_keeps_what_was_finished(path):
+    def limit():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (2_000_000, 2_000_000))
+
+    script = WRITER.replace("import sys", "import sys\nfrom dpaudit.errors import JournalError", 1)
+    script = script.replace(
+        "        journal.add(trial, seen, 1.0)",
+        "        try:\n            journal.add(trial, seen, 1.0)\n"
+        "        except JournalError as error:\n            sys.exit(str(error))",
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script, path], capture_output=True, text=True, preexec_fn=limit
+    )
+    assert done.returncode == 1
+    assert done.stderr.count("\n") == 1
+    assert str(path) in done.stderr
+    with Journal.read(path) as journal:
+        _, indices = journal.trials()
+        assert len(indices) > 10
+        np.testing.assert_array_equal(journal.observations()["mc"][:, 0], indices)
+
+
+# ---------------------------------------------------------------- looks
+
+
+def test_looks_number_the_primaries_and_never_forget(path, complete):
+    with Journal.read(path) as journal:
+        assert journal.look("loss", "clopper-pearson") == 1
+        assert journal.look("loss", "clopper-pearson") == 1
+        assert journal.look("mean", "clopper-pearson") == 2
+        assert journal.look("loss", "other") == 3
+    with Journal.read(path) as journal:
+        assert journal.look("mean", "clopper-pearson") == 2
+        assert journal.look("loss", "clopper-pearson") == 1
+        assert journal.look("max", "clopper-pearson") == 4
+
+
+def test_header_names_its_program(complete):
+    """So that `file journal.sqlite` and other tools can tell whose it is."""
+    assert complete.read_bytes()[68:72] == APPLICATION_ID.to_bytes(4, "big") == b"dpau"

@@ -1,0 +1,454 @@
+import math
+from dataclasses import asdict
+
+import numpy as np
+import pytest
+from playground import KNOWN, facts, finished, observe, worlds_and_indices
+from scipy.stats import binom
+
+from dpaudit.attacks import Loss
+from dpaudit.errors import BadInput
+from dpaudit.estimators import ClopperPearson
+from dpaudit.estimators.published import published
+from dpaudit.journal import Journal
+from dpaudit.judge import Choice, deciding, judge, models_needed, next_steps, pick, verdict
+from dpaudit.rates import BoundCriterion
+from dpaudit.seeds import generator, trials
+from dpaudit.types import IN, OUT, Bound, Claim, Trials
+
+DELTA = 1e-5
+FAST = ("loss", "mean", "min", "max")
+"""Attacks with one statistic, whose permutations take no time."""
+
+
+def judged(path, *attacks, **choice):
+    with Journal.read(path) as journal:
+        return judge(journal, Choice(attacks or FAST, **choice))
+
+
+def deciding_bound(report):
+    return report.bounds[report.primary]
+
+
+def released(models, shift=0.0, seed=0):
+    worlds, _ = worlds_and_indices(models)
+    return observe(worlds, np.random.default_rng(seed), shift)
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "run" / "journal.sqlite"
+
+
+# ---------------------------------------------------------------- a bound is a bound
+
+
+def audits_of_nothing(games, models, attacks):
+    """The primary's bounds, for so many audits in which both worlds are the same.
+
+    All that `judge` does but the journal: the primary picked and its rule fixed on the choosing
+    half. Beside each the bound of the same rule on the very half that it was chosen on.
+    """
+    worlds, indices = worlds_and_indices(models)
+    choosing, judging = indices % 2 == 0, indices % 2 == 1
+    criterion, estimator = BoundCriterion(DELTA), ClopperPearson()
+    for seed in range(games):
+        seen = observe(worlds, np.random.default_rng([7, seed]))
+        played = {name: Trials(a.features(seen, KNOWN), worlds) for name, a in attacks.items()}
+        halves = {name: t[choosing] for name, t in played.items()}
+        primary = pick(attacks, halves, criterion)
+        rule = halves[primary].fit(attacks[primary], criterion)
+        yield tuple(
+            estimator.bound(played[primary][half].count(rule), DELTA).epsilon
+            for half in (judging, choosing)
+        )
+
+
+def worst_alarm_rate(n):
+    """P[bound > 0] of a fixed rule, for whichever error rates a mechanism without a leak has."""
+    k = np.arange(n + 1)
+    alarm = BoundCriterion(DELTA)(k[:, None], n, k[None, :], n) > 0
+    return max(binom.pmf(k, n, p) @ alarm @ binom.pmf(k, n, 1 - p) for p in np.linspace(0, 1, 101))
+
+
+def test_no_leak_certifies_zero_with_the_stated_confidence():
+    """At 95 % at most 1 audit in 20 of a mechanism without a leak may say more than 0.
+
+    A fixed rule alarms in 0.11 % of audits at most, by enumeration; a
+    rule chosen on other models, of a primary picked on other models, may not alarm more often.
+    The tolerance has a false-alarm probability below 1e-4. The same rules on the models that
+    they were chosen on do exceed it: the test can see a selection that is not paid for.
+    """
+    games, rate = 300, worst_alarm_rate(20)
+    assert rate <= 0.05
+    tolerated = binom.isf(1e-4, games, rate)
+    held_out, in_sample = np.array(list(audits_of_nothing(games, 80, Choice().make_attacks()))).T
+    assert (held_out > 0).sum() <= tolerated
+    assert (in_sample > 0).sum() > tolerated
+
+
+def test_a_strong_leak_is_certified_and_stays_below_the_ceiling(path):
+    finished(path, released(200, shift=8.0))
+    report = judged(path)
+    for bound in report.bounds:
+        assert 1.0 < bound.epsilon <= bound.ceiling
+    assert deciding_bound(report).ceiling == pytest.approx(ClopperPearson().ceiling(50, 50, DELTA))
+
+
+def test_selection_alone_is_shown_beside_a_certified_zero(path):
+    """The pattern that the tool exists for: published numbers of a mechanism without a leak."""
+    report = judged(finished(path, released(80)), "loss", "mean+std")
+    assert [bound.epsilon for bound in report.bounds] == [0, 0]
+    one, two = report.published
+    assert 0.7 < one.null_mean < two.null_mean < two.null_q95
+
+
+@pytest.mark.parametrize("models", [4, 8])
+def test_the_smallest_runs_are_judged_too(path, models):
+    finished(path, released(models, shift=9.0))
+    report = judged(path, *Choice().attacks)
+    assert [b.epsilon for b in report.bounds] == [0.0] * 5
+    assert report.verdict == "INCONCLUSIVE"
+    assert report.models == {
+        "in": models // 2,
+        "out": models // 2,
+        "choosing": models // 2,
+        "judging": models // 2,
+    }
+
+
+# ---------------------------------------------------------------- two halves
+
+
+def with_half(models, half, change):
+    """Observations of a leak in which one half of the indices is changed."""
+    seen = released(models, shift=1.5)
+    worlds, indices = worlds_and_indices(models)
+    rows = np.flatnonzero(indices % 2 == half)
+    changed = {name: array.copy() for name, array in seen.items()}
+    for array in changed.values():
+        array[rows] = array[rows][change(worlds[rows])]
+    return seen, changed
+
+
+def swapped(worlds):
+    """Every trial's observations become those of the other world."""
+    return np.arange(len(worlds)) ^ 1
+
+
+def turned(worlds):
+    """Some of each world's observations change places with those of the other."""
+    return np.random.default_rng(1).permutation(len(worlds))
+
+
+@pytest.mark.parametrize("change", [swapped, turned])
+def test_judging_half_changes_neither_rule_nor_primary(tmp_path, change):
+    before, after = with_half(80, half=1, change=change)
+    a = judged(finished(tmp_path / "a" / "j", before))
+    b = judged(finished(tmp_path / "b" / "j", after))
+    assert a.primary == b.primary
+    assert [x.rule for x in a.bounds] == [x.rule for x in b.bounds]
+    assert [x.counts for x in a.bounds] != [x.counts for x in b.bounds]
+
+
+def test_choosing_half_makes_the_rule(tmp_path):
+    before, after = with_half(80, half=0, change=swapped)
+    a = judged(finished(tmp_path / "a" / "j", before))
+    b = judged(finished(tmp_path / "b" / "j", after))
+    for x, y in zip(a.bounds, b.bounds, strict=True):
+        assert x.rule != y.rule
+
+
+def test_primary_is_the_attack_that_does_best_on_the_choosing_half(tmp_path):
+    """A leak that only the logits show, and one that only the MC samples show."""
+    for shown, hidden in (("logits", "mc"), ("mc", "logits")):
+        seen = {**released(80, shift=5.0), hidden: released(80, seed=1)[hidden]}
+        report = judged(finished(tmp_path / shown / "j", seen), "loss", "mean")
+        assert deciding_bound(report).attack == {"logits": "loss", "mc": "mean"}[shown]
+
+
+def test_primary_that_was_named_decides_even_if_it_is_the_weakest(path):
+    seen = {**released(80, shift=5.0), "logits": released(80, seed=1)["logits"]}
+    report = judged(finished(path, seen), "loss", "mean", primary="loss")
+    assert deciding_bound(report).attack == "loss"
+    assert report.bounds[0].epsilon < report.bounds[1].epsilon
+
+
+def test_pick_takes_the_first_attack_where_there_is_nothing_to_go_by():
+    worlds, _ = worlds_and_indices(2)
+    seen = observe(worlds, np.random.default_rng(0))
+    attacks = Choice(FAST).make_attacks()
+    choosing = {name: Trials(a.features(seen, KNOWN), worlds) for name, a in attacks.items()}
+    assert pick(attacks, choosing, BoundCriterion(DELTA)) == "loss"
+
+
+# ---------------------------------------------------------------- looks
+
+
+def test_same_primary_stays_the_first_look(path):
+    finished(path, released(80, shift=3.0))
+    first, again = judged(path, primary="loss"), judged(path, "mean", "loss", primary="loss")
+    assert first.looks == again.looks == 1
+    assert deciding_bound(first) == deciding_bound(again)
+    assert deciding_bound(first).confidence == 0.95
+
+
+def test_another_primary_decides_at_a_quarter_of_the_error(path):
+    finished(path, released(80, shift=3.0))
+    judged(path, primary="loss")
+    second = judged(path, primary="mean")
+    assert second.looks == 2
+    assert deciding_bound(second).confidence == pytest.approx(1 - 0.05 / 4)
+    counts = deciding_bound(second).counts
+    expected = ClopperPearson(1 - 0.05 / 4).bound(counts, DELTA)
+    assert deciding_bound(second).epsilon == pytest.approx(expected.epsilon)
+    assert deciding_bound(second).ceiling == pytest.approx(expected.ceiling)
+    others = [b for b in second.bounds if b.attack != "mean"]
+    assert {b.confidence for b in others} == {0.95}
+    third = judged(path, "max", primary="max", confidence=0.9)
+    assert deciding_bound(third).confidence == pytest.approx(1 - 0.1 / 8)
+    assert judged(path, "loss", primary="loss").looks == 1
+
+
+def test_all_looks_together_err_with_at_most_one_and_a_half_of_the_stated_error():
+    """a + a/4 + a/8 + ...: what the law's numbering allows."""
+    errors = [1 - deciding(0.95, look) for look in range(1, 40)]
+    assert errors[0] == pytest.approx(0.05)
+    assert errors == sorted(errors, reverse=True)
+    assert sum(errors) <= 1.5 * 0.05 + 1e-12
+
+
+def test_another_confidence_never_tries_another_rule(path):
+    """Else one could ask for .95, .951, .952 ... until a threshold fits the judging half."""
+    finished(path, released(80, shift=2.0))
+    reports = [judged(path, "loss", "mean", confidence=c) for c in (0.6, 0.9, 0.95, 0.99, 0.999)]
+    assert {r.looks for r in reports} == {1}
+    assert len({deciding_bound(r).rule for r in reports}) == 1
+    bounds = [deciding_bound(r).epsilon for r in reports]
+    assert bounds == sorted(bounds, reverse=True)
+    assert bounds[0] > bounds[-1]
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        {"estimator": "clopper"},
+        {"confidence": 0.0},
+        {"confidence": 1.0},
+        {"confidence": 2.0},
+        {"confidence": math.nan},
+        {"primary": "all-four"},
+        {"attacks": ("loss", "losss")},
+        {"attacks": ("mean & ",)},
+    ],
+    ids=str,
+)
+def test_a_refused_judgement_is_no_look(path, bad):
+    finished(path, released(8))
+    before = path.read_bytes()
+    with pytest.raises(BadInput) as caught:
+        judged(path, *bad.pop("attacks", FAST), **bad)
+    assert "\n" not in str(caught.value)
+    assert path.read_bytes() == before
+
+
+# ---------------------------------------------------------------- the verdict
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "ceiling", "expected"),
+    [
+        (1.1, 3.0, "VIOLATION"),
+        (np.nextafter(1.0, 2), 3.0, "VIOLATION"),
+        (1.0, 3.0, "NO_VIOLATION_FOUND"),
+        (0.0, 3.0, "NO_VIOLATION_FOUND"),
+        (0.0, 1.0, "NO_VIOLATION_FOUND"),
+        (0.0, np.nextafter(1.0, 0), "INCONCLUSIVE"),
+        (0.9, 0.9, "INCONCLUSIVE"),
+        (0.0, 0.0, "INCONCLUSIVE"),
+    ],
+)
+def test_verdict_is_the_claim_against_bound_and_ceiling(epsilon, ceiling, expected):
+    bound = Bound(epsilon, DELTA, 0.95, "clopper-pearson", "none", "hold-out", ceiling)
+    assert verdict(Claim(1.0, DELTA), bound) == expected
+
+
+@pytest.mark.parametrize(
+    ("claimed", "expected"),
+    [(0.5, "VIOLATION"), (2.5, "NO_VIOLATION_FOUND"), (2.6, "INCONCLUSIVE")],
+)
+def test_verdict_of_a_journal(path, claimed, expected):
+    """50 judging trials a world have a ceiling of 2.57."""
+    finished(path, released(200, shift=3.0), epsilon=claimed)
+    report = judged(path, "loss")
+    assert report.verdict == expected
+    assert report.claim.epsilon == claimed
+    assert report.next_steps
+
+
+@pytest.mark.parametrize("epsilon", [0.01, 0.5, 1, 2.2, 3, 5, 8, 12, 20])
+@pytest.mark.parametrize("confidence", [0.6, 0.95, 0.9875])
+def test_models_needed_really_have_a_ceiling_above(epsilon, confidence):
+    """Just above: a tenth fewer, which two digits leave open, do not."""
+    needed = models_needed(epsilon, DELTA, confidence)
+    ceiling = ClopperPearson(confidence).ceiling
+    assert ceiling(needed // 4, needed // 4, DELTA) > epsilon
+    fewer = math.floor(0.9 * needed) // 4 if needed > 100 else needed // 4 - 1
+    assert fewer == 0 or ceiling(fewer, fewer, DELTA) <= epsilon
+
+
+@pytest.mark.parametrize("epsilon", [50.0, 800.0, 1e6])
+def test_a_claim_beyond_all_models_is_told_so(epsilon):
+    bound = Bound(0.0, DELTA, 0.95, "clopper-pearson", "none", "hold-out", 2.57)
+    assert models_needed(epsilon, DELTA, 0.95) is None
+    assert "more than can be trained" in next_steps(Claim(epsilon, DELTA), bound, "blank")[0]
+
+
+# ---------------------------------------------------------------- what is refused
+
+
+def incomplete(path, played):
+    with Journal.play(path, {"seed": 0, "models": 8}) as journal:
+        journal.settle(facts(), KNOWN)
+        for trial, row in zip(trials(0, 8)[:played], range(8), strict=False):
+            seen = released(8)
+            journal.add(trial, {name: array[row] for name, array in seen.items()}, 1.0)
+
+
+@pytest.mark.parametrize("played", [0, 7])
+def test_an_incomplete_run_is_refused_with_the_way_to_go_on(path, played):
+    incomplete(path, played)
+    with pytest.raises(BadInput, match=rf"not complete \({played} of 8 models\)") as caught:
+        judged(path)
+    assert str(caught.value).endswith("go on with the same call of dpaudit.play")
+    (path.parent / "config.toml").touch()
+    with pytest.raises(BadInput) as caught:
+        judged(path)
+    folder = path.parent
+    way = f"dpaudit run --config {folder}/config.toml --out {folder}"
+    assert str(caught.value).endswith(f"go on with {way}")
+
+
+def test_a_run_that_settled_nothing_is_refused(path):
+    Journal.play(path, {"seed": 0, "models": 8}).close()
+    with pytest.raises(BadInput, match=r"not complete \(0 of 8 models\)"):
+        judged(path)
+
+
+def test_an_attack_whose_needs_are_not_released_is_refused(path):
+    seen = released(8)
+    finished(path, {"probabilities": seen["probabilities"]})
+    for attack, needs in (("loss", "logits"), ("mean", "mc"), ("learned", "logits, mc")):
+        with pytest.raises(BadInput, match=f"attack {attack} needs {needs}, which is not"):
+            judged(path, attack)
+
+
+def test_released_arrays_decide_which_attacks_fit(path):
+    finished(path, {"logits": released(8)["logits"]})
+    assert judged(path, "loss").bounds[0].attack == "loss"
+
+
+# ---------------------------------------------------------------- the published estimate
+
+
+def naive_in_sample(scores, worlds):
+    """The paper's formula at every threshold, without any cleverness."""
+    best = 0.0
+    for threshold in [-np.inf, *scores, np.inf]:
+        says_in = scores > threshold
+        fpr, fnr = says_in[worlds == OUT].mean(), (~says_in)[worlds == IN].mean()
+        for one, other in ((fpr, fnr), (fnr, fpr)):
+            if other > 0 and 1 - DELTA - one > 0:
+                best = max(best, math.log((1 - DELTA - one) / other))
+    return best
+
+
+@pytest.mark.parametrize(("models", "chunks"), [(40, 1), (98, 1), (100, 1), (248, 2)])
+def test_published_estimate_is_the_papers_over_chunks_of_100(models, chunks):
+    worlds, _ = worlds_and_indices(models)
+    seen = observe(worlds, np.random.default_rng(models), shift=1.0)
+    features = Loss().features(seen, KNOWN)
+    got = published("loss", Loss(), Trials(features, worlds), DELTA, seed=5)
+
+    size = min(models, 100) // 2
+    rows = [
+        np.concatenate([np.flatnonzero(worlds == w)[c * size : (c + 1) * size] for w in (OUT, IN)])
+        for c in range(chunks)
+    ]
+    if models < 100:
+        rows = [np.arange(models)]
+    estimates = [naive_in_sample(features[r, 0], worlds[r]) for r in rows]
+    draw, null = generator(5, "permutations", "loss"), []
+    for r in rows:
+        null += [
+            naive_in_sample(features[r, 0], draw.permutation(worlds[r]))
+            for _ in range(200 // chunks)
+        ]
+    spread = np.std(estimates, ddof=1) if chunks > 1 else 0.0
+    assert got.attack == "loss"
+    assert {k: v for k, v in asdict(got).items() if k != "attack"} == pytest.approx(
+        {
+            "epsilon_in_sample": np.mean(estimates),
+            "epsilon_in_sample_std": spread,
+            "chunks": chunks,
+            "null_mean": np.mean(null),
+            "null_q95": np.quantile(null, 0.95),
+            "permutations": 200,
+        },
+        rel=1e-12,
+    )
+
+
+@pytest.mark.parametrize("models", [300, 320, 700])
+def test_permutations_are_200_in_all_whatever_the_chunks(models):
+    worlds, _ = worlds_and_indices(models)
+    features = Loss().features(observe(worlds, np.random.default_rng(0)), KNOWN)
+    got = published("loss", Loss(), Trials(features, worlds), DELTA, seed=0)
+    assert (got.chunks, got.permutations) == (models // 100, 200)
+
+
+def test_without_a_leak_the_estimate_is_one_of_its_null():
+    """It is one more shuffle, so it passes the null's 95 % quantile in 1 game of 20.
+
+    Of 40 games 11 or more have probability below 1e-4 even at 7 % (200 shuffles know the
+    quantile only roughly). And the estimate is far from 0 all the same.
+    """
+    worlds, _ = worlds_and_indices(40)
+    assert binom.sf(10, 40, 0.07) < 1e-4
+    passed, estimates = 0, []
+    for seed in range(40):
+        features = Loss().features(observe(worlds, np.random.default_rng([3, seed])), KNOWN)
+        got = published("loss", Loss(), Trials(features, worlds), DELTA, seed)
+        passed += got.epsilon_in_sample > got.null_q95
+        estimates.append(got.epsilon_in_sample)
+    assert passed <= 10
+    assert np.mean(estimates) > 0.7
+
+
+# ---------------------------------------------------------------- the rest of the report
+
+
+def test_report_carries_what_was_settled(path):
+    seen = released(8)
+    report = judged(finished(path, seen, epsilon=3.0, seed=4))
+    settled = facts(3.0)
+    assert report.claim == Claim(3.0, DELTA)
+    assert report.seed == 4
+    for name in ("data", "canary", "adversary", "backend", "versions", "warnings"):
+        assert getattr(report, name) == settled[name]
+    assert report.seconds["training"] == 8 * 0.5
+    worlds, _ = worlds_and_indices(8)
+    accuracy = seen["accuracy"]
+    assert report.utility == pytest.approx(
+        {
+            "accuracy": accuracy.mean(),
+            "accuracy_in": accuracy[worlds == IN].mean(),
+            "accuracy_out": accuracy[worlds == OUT].mean(),
+        }
+    )
+
+
+def test_expressions_are_attacks(path):
+    report = judged(finished(path, released(80, shift=4.0)), "mean & inv_std", "min | max")
+    assert [b.attack for b in report.bounds] == ["mean & inv_std", "min | max"]
+    assert "&" in report.bounds[0].rule or "inv_std" not in report.bounds[0].rule

@@ -22,7 +22,7 @@ class Null:
             x=data.pool.x[i],
             y=int(data.pool.y[i]),
             name="none",
-            made="none: both worlds are the same; asked about a record that is in both",
+            made="both worlds are the same; the models are asked about a record of both",
             inserted=False,
         )
         return neighbours(data, canary)

@@ -11,7 +11,10 @@ from dpaudit.errors import BadInput
 @click.command("explain")
 @click.argument("name")
 def command(name: str) -> None:
-    """Tell what NAME (a canary, an attack, a mechanism, ...) does, with the paper."""
+    """Tell what a plug-in does.
+
+    NAME is any name that dpaudit list shows.
+    """
     kinds = [kind for kind in registry.KINDS if name in registry.names(kind)]
     if not kinds:
         known = [known for kind in registry.KINDS for known in registry.names(kind)]

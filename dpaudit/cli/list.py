@@ -9,7 +9,7 @@ from dpaudit import registry
 
 @click.command("list")
 def command() -> None:
-    """Name every data set, canary, mechanism, attack and estimator."""
+    """Name every plug-in."""
     for kind in registry.KINDS:
         names = registry.names(kind)
         if not names:

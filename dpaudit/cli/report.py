@@ -24,10 +24,11 @@ def command(
     json: Path | None,
     fail_on_violation: bool,
 ) -> None:
-    """Judge the run in the folder RUN again, with other attacks if you like.
+    """Judge a run again, without training.
 
-    Another deciding attack than before is another look at the same models: it decides only
-    with a higher confidence, which the report states.
+    RUN is its folder; other attacks may be named. Another deciding attack than before is
+    another look at the same models: it decides only with a higher confidence, which the
+    report states.
     """
     from dpaudit.audit import Run
 

@@ -89,9 +89,10 @@ def command(
     fail_on_violation: bool,
     **given: Any,
 ) -> None:
-    """Play the game and report: train models with and without a canary, tell them apart.
+    """Play the game and report.
 
-    The same command goes on where an interrupted one stopped.
+    Trains many models with and without a canary, lets attacks tell them apart, and bounds
+    epsilon by their errors. The same command goes on where an interrupted one stopped.
     """
     from dpaudit import audit
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import pickle
 from collections.abc import Callable
 from concurrent.futures import Executor
 from dataclasses import dataclass, fields, replace
@@ -71,6 +72,10 @@ def play(
     ``if __name__ == "__main__":``.
     """
     models = Config(models=models).check().models
+    try:
+        pickle.dumps((mechanism, pair))
+    except Exception as error:
+        raise BadInput(f"the mechanism cannot be sent to worker processes: {error}") from error
     settings = {
         "mechanism": repr(mechanism),
         "pair": _fingerprint(pair),
@@ -90,11 +95,12 @@ def play(
 
 @dataclass(frozen=True)
 class Prepared:
-    """A configuration that has been found to work, with its data and mechanism."""
+    """A configuration that has been found to work, with its data, mechanism and claim."""
 
     config: Config
     data: Data
     mechanism: Mechanism
+    claim: Claim
 
     @property
     def folder(self) -> Path:
@@ -116,7 +122,7 @@ def prepare(config: Config, say: Say = quiet) -> Prepared:
     config = replace(config, fingerprint=fingerprint)
     say("accounting")
     mechanism = registry.make("mechanisms", config.mechanism, **{**vars(config), "data": loaded})
-    return Prepared(config, loaded, mechanism)
+    return Prepared(config, loaded, mechanism, _claim(config, mechanism))
 
 
 def run(
@@ -145,7 +151,7 @@ def run(
             else:
                 say(f"making the canary ({config.canary})")
                 pair = _build(config, loaded, mechanism, pool)
-                settled.settle(journal, mechanism, _claim(config, mechanism), pair, _told(loaded))
+                settled.settle(journal, mechanism, prepared.claim, pair, _told(loaded))
             game.play(mechanism, pair, wanted, journal, pool, progress)
     return run
 

@@ -81,9 +81,10 @@ def local_pool(workers: int) -> Iterator[Executor]:
                 pool.submit(os.getpid)
         yield pool
     except BaseException as error:
-        pool.shutdown(wait=False, cancel_futures=True)
-        for child in set(multiprocessing.active_children()) - others:
-            child.terminate()
+        with _deaf_to_interrupts():
+            pool.shutdown(wait=False, cancel_futures=True)
+            for child in set(multiprocessing.active_children()) - others:
+                child.terminate()
         if isinstance(error, BrokenExecutor):
             raise TrialFailed(
                 "a worker process died (out of memory?); what was finished is kept, and the same "

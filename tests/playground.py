@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
+from dpaudit.errors import BadInput
 from dpaudit.journal import Journal
 from dpaudit.seeds import trials
 from dpaudit.types import (
@@ -86,6 +87,8 @@ class Leaky(Shifted):
 
     @property
     def claim(self) -> Claim:
+        if self._claim.epsilon > 1000:
+            raise BadInput(f"no accountant reaches epsilon {self._claim.epsilon:g}")
         return self._claim
 
 

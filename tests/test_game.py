@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from playground import KNOWN, Failing, Shifted, Unpicklable, facts, tiny_pair
+from playground import KNOWN, Failing, Shifted, facts, tiny_pair
 
 from dpaudit import game
 from dpaudit.errors import BadInput, TrialFailed
@@ -143,13 +143,6 @@ def test_a_failure_in_a_worker_is_one_clear_line_and_loses_nothing(journal, how,
     finished = {(index, world) for index, world, *_ in dump(journal)}
     assert finished == {(t.index, t.world) for t in wanted[: 2 * 2 + 1]}
     assert len(dump(journal)) == 4 * len(finished)
-
-
-def test_what_cannot_be_sent_to_a_worker_is_told(journal):
-    with pytest.raises(TrialFailed) as caught, game.local_pool(1) as pool:
-        game.play(Unpicklable(), tiny_pair(), trials(0, 4), journal, pool)
-    assert "no trial can be sent to a worker process" in str(caught.value)
-    assert "pickle" in str(caught.value)
 
 
 def test_a_worker_that_dies_outside_a_trial_is_told_too():

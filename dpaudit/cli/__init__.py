@@ -16,7 +16,7 @@ class Commands(click.Group):
     """Imports a command when it is asked for, and says an error in one line."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(COMMANDS)
+        return [*COMMANDS]  # `list` is a module here, once that command is imported
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         if name not in COMMANDS:

@@ -108,6 +108,7 @@ def command(
         progress.say("judging")
         report = run.judge()
     except KeyboardInterrupt:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # an impatient second one
         progress.clear()
         kept = f"{progress.done} of {progress.total} models are kept in {folder}; "
         again = "the same command goes on from there"

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import Executor
 from dataclasses import dataclass
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
@@ -56,7 +55,8 @@ def fit(
         torch.manual_seed(recipe.init_seed if recipe.init == "fixed" else derive(seed, "init"))
         model = networks.build(recipe.network, recipe.shape, recipe.classes, recipe.dropout)
         if initial is not None:
-            start = torch.as_tensor(np.asarray(initial, dtype=np.float32))
+            # A copy: the descent would write into the caller's own array.
+            start = torch.tensor(initial, dtype=torch.float32)
             nn.utils.vector_to_parameters(start, model.parameters())
         torch.manual_seed(derive(seed, "descent"))
         products = BACKENDS[backend](

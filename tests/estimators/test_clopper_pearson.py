@@ -129,7 +129,7 @@ def test_memory_does_not_grow_with_the_trials():
 # ---------------------------------------------------------------- coverage
 
 
-@pytest.mark.parametrize("n", [1, 5, 20, 60])
+@pytest.mark.parametrize("n", [1, 5, 20, 40])
 @pytest.mark.parametrize("true", [0.0, 0.5, 1.0, 3.0])
 @pytest.mark.parametrize("confidence", [0.6, 0.95])
 def test_bound_exceeds_the_truth_no_more_often_than_stated(n, true, confidence):
@@ -140,5 +140,5 @@ def test_bound_exceeds_the_truth_no_more_often_than_stated(n, true, confidence):
     table = [[epsilon(Counts(fp, n, fn, n), 0.0, confidence) for fn in k] for fp in k]
     above = np.array(table) > true + 1e-9
     assert chance[above].sum() <= 1 - confidence
-    if n == 60 and true <= 1:
+    if n == 40 and true <= 1:
         assert above.any(), "an enumeration that could not fail shows nothing"

@@ -1,0 +1,183 @@
+from collections import Counter
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+
+from dpaudit import canaries, registry
+from dpaudit.canaries import shadows
+from dpaudit.errors import BadInput
+
+FROM_POOL = ["random", "maxloss"]
+NOISY = ["adv-random", "adv-maxloss"]
+ALL = [*FROM_POOL, *NOISY, "mislabelled", "blank", "none"]
+
+
+@pytest.fixture(scope="module")
+def build(data, recipe):
+    """Builds a canary as a run does, from the class behind its name."""
+
+    def build(name, seed=0, data=data, clip=False):
+        offered = {"recipe": recipe, "clip": clip, "executor": None}
+        return registry.make("canaries", name, **offered).build(data, seed)
+
+    return build
+
+
+def multiset(records):
+    return Counter((x.tobytes(), int(y)) for x, y in zip(records.x, records.y, strict=True))
+
+
+def one(x, y):
+    return Counter([(np.asarray(x, np.float32).tobytes(), int(y))])
+
+
+# ---------------------------------------------------------------- neighbours
+
+
+def test_every_canary_that_is_registered_is_tested_here():
+    named = {name for name in registry.names("canaries") if _is_built_in(name)}
+    assert named == set(ALL)
+    assert len(canaries.__all__) == len(ALL)
+
+
+def _is_built_in(name):
+    return registry.load("canaries", name).__module__.startswith("dpaudit.")
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_neighbours_differ_in_exactly_the_canary(name, build, data):
+    pair = build(name)
+    extra = multiset(pair.inn) - multiset(pair.out)
+    assert not multiset(pair.out) - multiset(pair.inn)
+    assert extra == (Counter() if name == "none" else one(pair.canary.x, pair.canary.y))
+    assert pair.canary.name == name
+    assert pair.adjacency == "add-remove"
+    assert pair.test is data.test
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_sets_have_the_sizes_of_the_paper(name, build, data):
+    """D' is as large as the pool; a canary from nowhere comes on top, and none is none."""
+    pair, n = build(name), len(data.pool)
+    expected = {"blank": (n, n + 1), "none": (n, n)}.get(name, (n - 1, n))
+    assert (len(pair.out), len(pair.inn)) == expected
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_records_keep_the_layout_and_types_that_training_takes(name, build, data):
+    pair = build(name)
+    for part in (pair.out, pair.inn):
+        assert (part.x.dtype, part.y.dtype) == (np.float32, np.int64)
+        assert part.x.shape[1:] == data.shape
+    assert pair.canary.x.shape == data.shape
+    assert pair.canary.x.dtype == np.float32
+    assert 0 <= pair.canary.y < data.classes
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_the_seed_alone_decides_the_pair(name, build):
+    first, again = build(name, seed=3), build(name, seed=3)
+    assert multiset(first.inn) == multiset(again.inn)
+    assert np.array_equal(first.canary.x, again.canary.x)
+    assert first.canary.y == again.canary.y
+
+
+@pytest.mark.parametrize("name", ["random", "mislabelled", "none"])
+def test_every_record_has_its_chance(name, build, data):
+    """In 1,000 draws each of 40 turns up but for a probability of 40 (39/40)^1000 < 1e-9."""
+    seen = {build(name, seed).canary.x.tobytes() for seed in range(1000)}
+    assert len(seen) == len(data.pool)
+
+
+# ---------------------------------------------------------------- each kind
+
+
+@pytest.mark.parametrize("name", FROM_POOL)
+def test_a_canary_from_the_pool_makes_it_whole(name, build, data):
+    pair = build(name)
+    i = pair.canary.removed
+    assert one(pair.canary.x, pair.canary.y) == one(data.pool.x[i], data.pool.y[i])
+    assert multiset(pair.inn) == multiset(data.pool)
+
+
+@pytest.mark.parametrize("name", NOISY)
+def test_the_clean_record_of_a_noisy_canary_is_in_neither_world(name, build, data):
+    pair = build(name)
+    i = pair.canary.removed
+    clean = one(data.pool.x[i], data.pool.y[i])
+    assert multiset(data.pool) - multiset(pair.out) == clean
+    assert not multiset(pair.out) & clean
+    assert not multiset(pair.inn) & clean
+    assert np.array_equal(pair.canary.original, data.pool.x[i])
+
+
+@pytest.mark.parametrize("name", NOISY)
+def test_a_noisy_canary_keeps_its_label_and_gets_the_shadows_noise(name, build, data, models):
+    for clip in (False, True):
+        canary = build(name, clip=clip).canary
+        assert canary.y == data.pool.y[canary.removed]
+        expected = shadows.perturb(models, data.pool.x[canary.removed], canary.y, clip)
+        assert np.array_equal(canary.x, expected)
+
+
+def test_noise_is_not_clipped_unless_asked_for(recipe):
+    assert not canaries.AdvRandom(recipe).clip
+    assert not canaries.AdvMaxLoss(recipe).clip
+
+
+@pytest.mark.parametrize("name", ["maxloss", "adv-maxloss"])
+def test_a_maxloss_canary_is_the_hardest_record_of_the_pool(name, build, data, models):
+    assert build(name).canary.removed == shadows.hardest(models, data.pool)
+
+
+def test_the_noisy_random_canary_is_not_the_random_one(build, data, monkeypatch):
+    """Drawn anew, the two meet as often as chance has it: too often with less than 1e-5."""
+    monkeypatch.setattr(shadows, "train", lambda *arguments: [])
+    monkeypatch.setattr(shadows, "perturb", lambda models, x, y, clip: x + 0.1)
+    seeds = range(300)
+    met = sum(
+        build("random", seed).canary.removed == build("adv-random", seed).canary.removed
+        for seed in seeds
+    )
+    assert met <= binom.isf(1e-5, len(seeds), 1 / len(data.pool))
+    assert build("random").canary.removed != build("adv-random").canary.removed
+
+
+def test_a_mislabelled_canary_has_every_label_but_its_own(build, data):
+    seen = set()
+    for seed in range(300):
+        canary = build("mislabelled", seed).canary
+        right = int(data.pool.y[canary.removed])
+        assert np.array_equal(canary.x, data.pool.x[canary.removed])
+        seen.add((right, canary.y))
+    c = range(data.classes)
+    assert seen == {(right, wrong) for right in c for wrong in c if right != wrong}
+
+
+def test_a_blank_canary_is_empty_and_has_any_label(build, data):
+    drawn = [build("blank", seed) for seed in range(60)]
+    assert not any(pair.canary.x.any() for pair in drawn)
+    assert {pair.canary.y for pair in drawn} == set(range(data.classes))
+    assert all(multiset(pair.out) == multiset(data.pool) for pair in drawn[:2])
+
+
+def test_without_a_canary_both_worlds_are_one_and_hold_what_is_asked_about(build, data):
+    pair = build("none")
+    assert pair.inn is pair.out is data.pool
+    assert not pair.canary.inserted
+    assert multiset(data.pool) & one(pair.canary.x, pair.canary.y)
+
+
+@pytest.mark.parametrize("name", [*NOISY, "maxloss"])
+def test_a_canary_that_needs_shadows_needs_a_recipe(name):
+    with pytest.raises(BadInput, match=f"{name} needs recipe, which this run does not have"):
+        registry.make("canaries", name, recipe=None, clip=False, executor=None)
+
+
+def test_the_test_set_has_no_say(build, data):
+    elsewhere = replace(data, test=data.shadow)
+    for name in ALL:
+        here, there = build(name), build(name, data=elsewhere)
+        assert np.array_equal(here.canary.x, there.canary.x)

@@ -1,0 +1,106 @@
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import click
+import pytest
+from click.testing import CliRunner
+
+import dpaudit
+from dpaudit import registry
+from dpaudit.cli import COMMANDS, main
+
+DPAUDIT = Path(sys.executable).with_name("dpaudit")
+PLUGINS = [(kind, name) for kind in registry.KINDS for name in registry.names(kind)]
+
+
+def said(*words) -> str:
+    result = CliRunner().invoke(main, list(words))
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
+# ---------------------------------------------------------------- help
+
+
+def test_help_and_list_do_not_import_torch():
+    """They answer at once; and they are checked where nothing else has imported it."""
+    script = """
+import json, sys
+from click.testing import CliRunner
+from dpaudit.cli import main
+heavy = {}
+asked = ["--help", "--version", "run --help", "report --help", "list", "explain dpsgd"]
+for words in asked:
+    assert CliRunner().invoke(main, words.split()).exit_code == 0, words
+    heavy[words] = sorted({"torch", "opacus", "sklearn", "matplotlib"} & sys.modules.keys())
+print(json.dumps(heavy))
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    heavy = json.loads(done.stdout)
+    assert heavy == {words: [] for words in heavy}
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_and_option_has_help(name):
+    command = main.get_command(click.Context(main), name)
+    assert command.help
+    for option in command.params:
+        if isinstance(option, click.Option):
+            assert option.help, option.name
+    assert command.help.split("\n")[0] in said(name, "--help")
+
+
+def test_main_help_tells_every_command_in_one_whole_line():
+    """Also when it is asked for again in the same process."""
+    for _ in range(2):
+        told = said("--help")
+        for name in COMMANDS:
+            assert f"\n  {name} " in told
+        assert "..." not in told.partition("Commands:")[2]
+
+
+def test_version_is_the_packages():
+    from importlib.metadata import version
+
+    assert said("--version").strip().endswith(f"version {version('dpaudit')}")
+
+
+def test_python_m_dpaudit_is_the_same_command():
+    done = subprocess.run(
+        [sys.executable, "-m", "dpaudit", "--version"], capture_output=True, text=True
+    )
+    assert done.returncode == 0
+    assert "dpaudit" in done.stdout
+    assert dpaudit.__doc__
+
+
+# ---------------------------------------------------------------- plug-ins
+
+
+def test_list_names_every_plugin_with_its_first_line():
+    lines = [line.split(maxsplit=1) for line in said("list").splitlines() if line[0] == " "]
+    assert lines == [[name, registry.summary(kind, name)] for kind, name in PLUGINS]
+    assert len(PLUGINS) > 15
+
+
+def test_list_names_a_third_partys_plugin(cli):
+    assert "leaky  Gives the canary away." in cli("list").stdout
+
+
+@pytest.mark.parametrize(("kind", "name"), PLUGINS)
+def test_explain_tells_the_whole_of_it(kind, name):
+    told = said("explain", name)
+    assert f"{name} ({kind})" in told
+    assert registry.description(kind, name) in told
+    assert len(registry.description(kind, name).split()) > 15
+
+
+def test_a_reader_that_has_seen_enough_is_no_error():
+    done = subprocess.run(
+        ["bash", "-c", f"{DPAUDIT} list | head -1"], capture_output=True, text=True
+    )
+    assert done.stdout == "data\n"
+    assert done.stderr == ""

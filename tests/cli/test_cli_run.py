@@ -1,0 +1,229 @@
+"""Whole runs, in processes of their own; most with a mechanism that trains nothing."""
+
+import json
+import os
+import random
+import re
+import shlex
+import shutil
+import signal
+import time
+
+import numpy as np
+import pytest
+from jsonschema import Draft202012Validator
+
+from dpaudit.config import Config
+from dpaudit.journal import Journal
+from dpaudit.report import load_schema
+
+
+def files(folder):
+    return {path.name for path in folder.iterdir()}
+
+
+def report_of(folder):
+    """A run's report without the time that it took."""
+    report = json.loads((folder / "report.json").read_text(encoding="utf-8"))
+    assert report.pop("seconds").keys() == {"training", "judging"}
+    return report
+
+
+def played(folder):
+    with Journal.read(folder / "journal.sqlite") as journal:
+        return journal.observations()
+
+
+# ---------------------------------------------------------------- from end to end
+
+
+@pytest.fixture(scope="module")
+def trained(shell, tmp_path_factory):
+    """The real thing: DP-SGD on the embedded digits, as small as it gets."""
+    folder = tmp_path_factory.mktemp("runs") / "trained"
+    words = "run --network logreg --noise-multiplier 2 --epochs 1 --models 8 --samples 5"
+    more = "--canary random --attack loss --attack mean --workers 1 --out"
+    return folder, shell(*words.split(), *more.split(), folder)
+
+
+def test_a_real_run_leaves_journal_configuration_and_report(trained):
+    folder, done = trained
+    assert done.returncode == 0, done.stderr
+    assert files(folder) == {"journal.sqlite", "config.toml", "report.json"}
+    saved = Config.from_toml(folder / "config.toml")
+    assert (saved.network, saved.noise_multiplier, saved.epsilon) == ("logreg", 2.0, None)
+    seen = played(folder)
+    assert seen["logits"].shape == (8, 10)
+    assert seen["mc"].shape == (8, 5, 10)
+    assert len(np.unique(seen["logits"][:, 0])) == 8, "every model has noise of its own"
+
+
+def test_a_real_report_fulfils_its_schema_and_says_what_was_played(trained):
+    folder, _ = trained
+    report = json.loads((folder / "report.json").read_text(encoding="utf-8"))
+    Draft202012Validator(load_schema()).validate(report)
+    assert report["verdict"] == "INCONCLUSIVE"
+    assert report["canary"]["name"] == "random"
+    assert report["models"] == {"in": 4, "out": 4, "choosing": 4, "judging": 4}
+    assert report["claim"]["curve"]["noise_multiplier"] == 2.0
+    assert [bound["attack"] for bound in report["bounds"]] == ["loss", "mean"]
+
+
+def test_stdout_is_the_report_alone_and_progress_goes_to_stderr(undisturbed, shell):
+    folder, done = undisturbed
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("dpaudit: is the leak within the claimed epsilon of 8.00?")
+    assert "40/40 models" in done.stderr
+    assert "/40 models" not in done.stdout
+    assert str(folder) in done.stderr
+
+    def timeless(text):
+        return [line for line in text.splitlines() if not line.startswith("Time ")]
+
+    again = shell("report", folder)
+    assert again.returncode == 0
+    assert timeless(again.stdout) == timeless(done.stdout)
+    assert again.stderr == ""
+
+
+def test_same_command_again_plays_nothing_and_says_the_same(undisturbed, shell, command):
+    folder, _ = undisturbed
+    before = json.loads((folder / "report.json").read_text(encoding="utf-8"))
+    again = shell(*command, "--out", folder, "--workers", 1)
+    after = json.loads((folder / "report.json").read_text(encoding="utf-8"))
+    assert again.returncode == 0
+    assert before["seconds"].pop("judging")
+    assert after["seconds"].pop("judging")
+    assert after == before, "even the training's time, for nothing was trained"
+    assert "making the canary" not in again.stderr
+
+
+def test_a_saved_configuration_plays_the_same_run_again(undisturbed, shell, tmp_path):
+    folder, _ = undisturbed
+    other = tmp_path / "again"
+    done = shell("run", "--config", folder / "config.toml", "--out", other, "--workers", 1)
+    assert done.returncode == 0
+    assert report_of(other) == report_of(folder)
+    for name, array in played(folder).items():
+        np.testing.assert_array_equal(played(other)[name], array)
+
+
+def test_default_folder_is_named_after_the_configuration(shell, command):
+    """So the same line finds it again."""
+    assert shell(*command, "--models", 4, "--workers", 1).returncode == 0
+    (folder,) = (shell.cwd / "runs").iterdir()
+    assert files(folder) == {"journal.sqlite", "config.toml", "report.json"}
+    assert folder.name == Config.from_toml(folder / "config.toml").digest()
+
+
+def test_a_violation_fails_only_if_asked_to(shell, command, tmp_path):
+    words = [*command, "--claim", "0.01,1e-5", "--workers", 1, "--out", tmp_path / "run"]
+    assert shell(*words).returncode == 0
+    assert report_of(tmp_path / "run")["verdict"] == "VIOLATION"
+    assert shell("report", tmp_path / "run", "--fail-on-violation").returncode == 1
+
+
+def test_a_report_that_cannot_be_written_is_still_printed(undisturbed, cli, tmp_path):
+    folder, _ = undisturbed
+    done = cli("report", folder, "--json", tmp_path / "nowhere" / "report.json")
+    assert done.exit_code == 2
+    assert done.stdout.startswith("dpaudit: ")
+    assert "cannot write the report to" in done.stderr
+    assert done.stderr.count("\n") == 1
+    done = cli("report", folder, "--json", tmp_path / "report.json")
+    assert done.exit_code == 0
+    assert report_of(tmp_path) == report_of(folder)
+
+
+# ---------------------------------------------------------------- interruptions
+
+
+def until(process, pattern):
+    """Read what a run says of its progress, up to a line that matches."""
+    for line in process.stderr:
+        if re.search(pattern, line):
+            return
+    raise AssertionError(f"the run ended without saying {pattern}")
+
+
+@pytest.mark.parametrize("polite", [signal.SIGINT, signal.SIGTERM], ids=lambda s: s.name)
+def test_an_interrupted_run_says_so_and_goes_on_to_the_same_report(
+    undisturbed, shell, command, tmp_path, polite
+):
+    """Ctrl-C reaches every process of the group, and comes twice from the impatient; a
+    scheduler's SIGTERM reaches only the first."""
+    folder = tmp_path / "a run"
+    process = shell.start(*command, "--workers", 2, "--out", folder, pause=0.1)
+    until(process, "^4/40 models")
+    if polite == signal.SIGTERM:
+        process.send_signal(polite)
+    else:
+        for _ in range(2):
+            os.killpg(process.pid, polite)
+            time.sleep(0.01)
+    out, err = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert out == ""
+    assert "Traceback" not in err
+    (line,) = [line for line in err.splitlines() if "models," not in line]
+    kept = re.fullmatch(rf"Stopped: (\d+) of 40 models are kept in {folder}; (.*)\.", line)
+    assert kept[2] == "the same command goes on from there"
+    assert 4 <= int(kept[1]) < 40
+    # The signal may come between a trial's being written and its being counted.
+    assert len(played(folder)["logits"]) - int(kept[1]) in (0, 1)
+
+    if polite == signal.SIGTERM:
+        return
+    # What `report` says to do is a command that does it.
+    refused = shell("report", folder)
+    assert refused.returncode == 2
+    assert refused.stderr.count("\n") == 1
+    way = shlex.split(refused.stderr.partition("go on with ")[2])
+    assert way[:2] == ["dpaudit", "run"]
+    assert shell(*way[1:]).returncode == 0
+    assert report_of(folder) == report_of(undisturbed[0])
+
+
+def test_a_run_killed_at_any_instant_ends_with_the_same_report(
+    undisturbed, shell, command, tmp_path
+):
+    """At three instants of a fixed seed: while it starts, while it plays, while it judges."""
+    folder, instants = tmp_path / "run", random.Random(11)
+    for _ in range(3):
+        process = shell.start(*command, "--workers", 2, "--out", folder, pause=0.03)
+        time.sleep(instants.uniform(0.3, 2.0))
+        process.kill()
+        process.communicate()
+    assert shell(*command, "--workers", 1, "--out", folder).returncode == 0
+    assert report_of(folder) == report_of(undisturbed[0])
+
+
+# ---------------------------------------------------------------- what a run is made of
+
+
+def test_changed_data_are_refused_whichever_way_they_come(undisturbed, cli, command, tmp_path):
+    folder, npz = shutil.copytree(undisturbed[0], tmp_path / "run"), tmp_path / "own.npz"
+    data = dict(np.load(command[-1]))
+    data["x"][0, 0] += 0.5
+    np.savez(npz, **data)
+    before = (folder / "journal.sqlite").read_bytes()
+
+    again = cli(*command[:-1], npz, "--out", folder)
+    assert again.exit_code == 2
+    assert "fingerprint: " in again.stderr
+
+    config = (folder / "config.toml").read_text().replace(str(command[-1]), str(npz))
+    (folder / "config.toml").write_text(config)
+    again = cli("run", "--config", folder / "config.toml", "--out", folder)
+    assert again.exit_code == 2
+    assert "does not hold the data that this configuration was made for" in again.stderr
+    assert (folder / "journal.sqlite").read_bytes() == before
+
+
+def test_other_settings_on_the_same_folder_are_refused_with_what_differs(undisturbed, cli, command):
+    folder, _ = undisturbed
+    before = (folder / "journal.sqlite").read_bytes()
+    done = cli(*command, "--out", folder, "--epsilon", 4, "--lr", 2)
+    assert done.exit_code == 2
+    assert "(epsilon: 8.0 there, 4.0 here; lr: 1.0 there, 2.0 here)" in done.stderr
+    assert (folder / "journal.sqlite").read_bytes() == before

@@ -1,0 +1,238 @@
+import pickle
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from dpaudit.accounting import NUMERICAL, epsilon, gaussian_epsilon
+from dpaudit.canaries import Blank, Random
+from dpaudit.errors import BadInput
+from dpaudit.mechanisms import DPSGD
+from dpaudit.seeds import trials
+from dpaudit.training import dpsgd as training
+from dpaudit.training.dpsgd import fit
+from dpaudit.training.predict import logits, softmax
+from dpaudit.types import IN, OUT, DPSGDCurve, GaussianCurve
+
+SMALL = {
+    "network": "mlp",
+    "noise_multiplier": 1.0,
+    "epochs": 1,
+    "batch": 10,
+    "samples": 6,
+    "dropout": 0.5,
+}
+
+
+@pytest.fixture(scope="module")
+def small(data):
+    """A mechanism of milliseconds, but for what is changed."""
+    return lambda **changes: DPSGD(data, **{**SMALL, **changes})
+
+
+@pytest.fixture(scope="module")
+def pair(data):
+    return Random().build(data, seed=0)
+
+
+@pytest.fixture(scope="module")
+def late():
+    """Trials after those that show the test set."""
+    return trials(0, 50)[40:]
+
+
+def alike(one, other):
+    return one.keys() == other.keys() and all(np.array_equal(one[k], other[k]) for k in one)
+
+
+# ---------------------------------------------------------------- what is released
+
+
+def test_a_trial_releases_what_attacks_are_promised(small, pair, late):
+    (seen,) = small().play(pair, late[:1])
+    found = {name: (array.shape, array.dtype) for name, array in seen.items()}
+    assert found == {
+        "logits": ((3,), np.float32),
+        "probabilities": ((3,), np.float32),
+        "mc": ((6, 3), np.float32),
+        "accuracy": ((), np.float32),
+    }
+    np.testing.assert_allclose(seen["probabilities"], softmax(seen["logits"]))
+    np.testing.assert_allclose(seen["mc"].sum(axis=1), 1, atol=1e-6)
+    assert len(np.unique(seen["mc"], axis=0)) == 6
+
+
+def test_the_first_twenty_trials_of_each_world_also_show_the_test_set(small, pair):
+    played = [t for t in trials(0, 50) if t.index in (0, 19, 20)]
+    for trial, seen in zip(played, small().play(pair, played), strict=True):
+        assert ("test_mc" in seen) == (trial.index < 20)
+        if "test_mc" in seen:
+            assert seen["test_mc"].shape == (32, 500, 3)
+            assert seen["test_mc"].dtype == np.float16
+            np.testing.assert_allclose(seen["test_mc"].astype(float).sum(axis=2), 1, atol=2e-3)
+
+
+def test_a_small_test_set_is_shown_whole(small, pair):
+    few = replace(pair, test=type(pair.test)(pair.test.x[:7], pair.test.y[:7]))
+    (seen,) = small().play(few, trials(0, 4)[:1])
+    assert seen["test_mc"].shape == (32, 7, 3)
+
+
+def test_what_is_seen_is_said_by_a_model_of_the_trials_own_world(small, pair, late):
+    mechanism = small()
+    for world, records in ((OUT, pair.out), (IN, pair.inn)):
+        trial = next(t for t in late if t.world == world)
+        model = fit(mechanism.recipe, records, trial.seed, size=30).model
+        (seen,) = mechanism.play(pair, [trial])
+        assert np.array_equal(seen["logits"], logits(model, pair.canary.x[None])[0])
+        right = logits(model, pair.test.x).argmax(axis=1) == pair.test.y
+        assert seen["accuracy"] == pytest.approx(right.mean(), abs=1e-6)
+
+
+def test_a_trial_depends_on_the_pair_and_itself_alone(small, pair, late):
+    mechanism, some = small(), late[:4]
+    together = mechanism.play(pair, some)
+    backwards = mechanism.play(pair, some[::-1])[::-1]
+    alone = [small().play(pair, [trial])[0] for trial in some]
+    for first, second, third in zip(together, backwards, alone, strict=True):
+        assert alike(first, second)
+        assert alike(first, third)
+
+
+def test_every_trial_has_noise_of_its_own_though_all_start_alike(small, pair, late):
+    seen = small(init="fixed").play(pair, late[:4])
+    assert len({observation["logits"].tobytes() for observation in seen}) == 4
+
+
+def test_every_trial_has_dropout_masks_of_its_own(small, pair, monkeypatch):
+    """Seen on models that are all the same, because nothing trains them."""
+    monkeypatch.setitem(training.BACKENDS, "opacus", lambda job: None)
+    seen = small(init="fixed").play(pair, trials(0, 4))
+    for name, different in (("logits", 1), ("mc", 4), ("test_mc", 4)):
+        assert len({observation[name].tobytes() for observation in seen}) == different
+
+
+@pytest.mark.parametrize("builder", [Random(), Blank()])
+@pytest.mark.parametrize("batch", [10, "full"])
+def test_both_worlds_are_trained_by_the_same_public_numbers(
+    small, data, late, builder, batch, monkeypatch
+):
+    """Rate, steps and divisor come from the pool's size, never from that of D or D'."""
+    jobs = []
+
+    def descend(job):
+        jobs.append(job)
+
+    monkeypatch.setitem(training.BACKENDS, "opacus", descend)
+    mechanism = small(batch=batch, epochs=2, lr=0.5)
+    pair = builder.build(data, seed=0)
+    mechanism.play(pair, late[:2])
+    assert [len(job.y) for job in jobs] == [len(pair.out), len(pair.inn)]
+    (public,) = {(job.sample_rate, job.steps, job.rate_per_sum) for job in jobs}
+    expected = (1.0, 2, 0.5 / 30) if batch == "full" else (10 / 30, 6, 0.5 / 10)
+    assert public == pytest.approx(expected, rel=1e-12)
+    assert {(job.noise_multiplier, job.clip) for job in jobs} == {(1.0, 1.0)}
+
+
+# ---------------------------------------------------------------- the claim
+
+
+def test_the_claim_is_the_chosen_accountants_and_the_others_stand_beside(small):
+    curve = DPSGDCurve(sample_rate=10 / 30, steps=3, noise_multiplier=5.0)
+    spent = {name: epsilon(curve, 1e-4, name) for name in NUMERICAL}
+    for accountant in NUMERICAL:
+        claim = small(noise_multiplier=5.0, delta=1e-4, accountant=accountant).claim
+        assert claim.curve == curve
+        assert claim.delta == 1e-4
+        assert claim.epsilon == spent[accountant]
+        assert claim.source == f"{accountant} accountant"
+        assert {**claim.beside, accountant: claim.epsilon} == spent
+        assert accountant not in claim.beside
+        assert (claim.unit, claim.adjacency) == ("whole model", "add-remove")
+
+
+@pytest.mark.parametrize("batch", ["full", 30, 1000])
+def test_full_batches_claim_the_exact_gaussian_epsilon(small, batch):
+    claim = small(batch=batch, epochs=9, noise_multiplier=6.0, accountant="rdp").claim
+    assert claim.curve == GaussianCurve(mu=0.5)
+    assert claim.epsilon == gaussian_epsilon(0.5, 1e-5)
+    assert claim.source == "exact Gaussian accounting"
+    assert claim.beside == {}
+
+
+def test_an_epsilon_that_is_asked_for_is_claimed_and_not_exceeded(small):
+    for batch in (10, "full"):
+        claim = small(noise_multiplier=None, epsilon=1.0, batch=batch).claim
+        assert 0.99 <= claim.epsilon <= 1.0
+
+
+# ---------------------------------------------------------------- identity
+
+
+CHANGES = {
+    "network": "logreg",
+    "noise_multiplier": 2.0,
+    "delta": 1e-6,
+    "accountant": "rdp",
+    "epochs": 2,
+    "batch": "full",
+    "lr": 0.5,
+    "clip": 2.0,
+    "dropout": 0.25,
+    "init": "fixed",
+    "samples": 7,
+    "seed": 1,
+}
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_the_repr_tells_every_setting_that_changes_a_number(small, name):
+    assert repr(small(**{name: CHANGES[name]})) != repr(small())
+    assert repr(small()) == repr(small())
+
+
+def test_the_repr_tells_the_data_that_the_rate_and_the_network_are_made_from(small, data):
+    fewer = replace(data, pool=data.pool.without(0))
+    assert repr(DPSGD(fewer, **SMALL)) != repr(small())
+    assert "backend='opacus'" in repr(small())
+
+
+def test_a_mechanism_can_be_sent_to_another_process(small, pair, late):
+    mechanism = small(batch="full")
+    assert mechanism.claim.epsilon > 0
+    sent = pickle.loads(pickle.dumps(mechanism))
+    assert repr(sent) == repr(mechanism)
+    assert sent.claim == mechanism.claim
+    assert alike(sent.play(pair, late[:1])[0], mechanism.play(pair, late[:1])[0])
+
+
+# ---------------------------------------------------------------- cautions and refusals
+
+
+def test_what_may_be_a_mistake_is_cautioned_about(small):
+    assert small().cautions == []
+    (weak,) = small(delta=0.04).cautions
+    assert weak.startswith("delta 0.04 is not below 1/30: ")
+    (certain,) = small(dropout=0.0, samples=1).cautions
+    assert certain == "without dropout, MC-dropout statistics show nothing of their own"
+    (single,) = small(samples=1).cautions
+    assert single == "with one MC-dropout sample the deviation is 0 and says nothing"
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"network": "cnn-small"}, "records of 1 x 2 x 2 are too small for cnn-small"),
+        ({"network": "mpl"}, "no 'mpl' among the networks; did you mean 'mlp'?"),
+        ({"noise_multiplier": 0.0}, "noise_multiplier must be a number above 0, not 0.0"),
+        ({"epsilon": -1.0}, "epsilon must be a number above 0, not -1.0"),
+        ({"delta": 0.0}, "delta must be above 0 and below 1, not 0.0"),
+        ({"accountant": "moments"}, "accountant must be one of pld, rdp, prv, not 'moments'"),
+        ({"backend": "opacuss"}, "backend must be one of opacus, not 'opacuss'"),
+        ({"epsilon": None, "noise_multiplier": None}, "DPSGD needs an epsilon or"),
+    ],
+)
+def test_what_cannot_be_trained_is_refused_before_anything_is(small, changes, said):
+    with pytest.raises(BadInput) as caught:
+        small(**changes)
+    assert str(caught.value).startswith(said)

@@ -1,0 +1,71 @@
+import pickle
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+from tiny import PARAMETERS, flat_loss, recipe, records, weights
+
+from dpaudit.errors import BadInput
+from dpaudit.training.dpsgd import fit, fit_many
+
+NOISY = recipe(batch=3, epochs=2, noise_multiplier=1.0, dropout=0.5)
+
+
+def start(seed, initial=None, **changes):
+    """The weights before the first step: nothing moves them here."""
+    fitted = fit(recipe(**changes), records(4), seed, loss=flat_loss, initial=initial)
+    return weights(fitted.model)
+
+
+def test_a_random_start_is_the_seeds_own():
+    assert np.array_equal(start(seed=1), start(seed=1))
+    assert (start(seed=1) != start(seed=2)).all()
+
+
+def test_a_fixed_start_is_the_same_for_all_models_of_a_recipe():
+    fixed = {"init": "fixed", "init_seed": 5}
+    assert np.array_equal(start(seed=1, **fixed), start(seed=2, **fixed))
+    assert (start(seed=1, **fixed) != start(seed=1, init="fixed", init_seed=6)).all()
+
+
+def test_from_a_fixed_start_each_model_still_has_noise_of_its_own():
+    how = recipe(init="fixed", noise_multiplier=1.0)
+    one, other = (weights(fit(how, records(4), seed).model) for seed in (1, 2))
+    assert (one != other).all()
+
+
+@pytest.mark.parametrize("init", ["random", "fixed"])
+def test_given_parameters_are_where_training_starts(init):
+    given = np.linspace(-1, 1, PARAMETERS, dtype=np.float32)
+    assert np.array_equal(start(seed=1, initial=given, init=init), given)
+
+
+def test_given_parameters_and_records_are_left_as_they_were():
+    given = np.linspace(-1, 1, PARAMETERS, dtype=np.float32)
+    sample = records(9)
+    before = pickle.dumps((given, sample))
+    fitted = fit(NOISY, sample, seed=1, initial=given)
+    assert (weights(fitted.model) != given).all()
+    assert pickle.dumps((given, sample)) == before
+
+
+def test_a_model_comes_back_ready_to_predict_and_to_be_sent():
+    model = fit(NOISY, records(9), seed=1).model
+    assert not any(module.training for module in model.modules())
+    assert all(p.grad is None for p in model.parameters())
+    assert np.array_equal(weights(pickle.loads(pickle.dumps(model))), weights(model))
+
+
+def test_many_models_are_those_that_come_one_by_one():
+    seeds, sample = [3, 1, 2], records(9)
+    singly = [weights(fit(NOISY, sample, seed).model) for seed in seeds]
+    with ThreadPoolExecutor(1) as pool:
+        for executor in (None, pool):
+            together = [weights(m) for m in fit_many(NOISY, sample, iter(seeds), executor)]
+            assert np.array_equal(singly, together)
+
+
+def test_an_unknown_backend_is_refused_with_the_nearest_known_one():
+    with pytest.raises(BadInput) as caught:
+        fit(NOISY, records(9), seed=1, backend="opacuss")
+    assert str(caught.value) == "no 'opacuss' among the backends; did you mean 'opacus'?"

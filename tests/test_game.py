@@ -214,6 +214,9 @@ def test_workers_die_with_their_parent_however_it_dies(tmp_path):
     finally:
         parent.kill()
         parent.wait()
-    assert all_gone(pids)
+    gone = all_gone(pids)
+    for pid in filter(alive, pids):
+        os.kill(pid, signal.SIGKILL)
+    assert gone
     with Journal.play(tmp_path / "journal.sqlite", {}) as journal:
         assert journal.missing(trials(0, 8)) == trials(0, 8)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from dpaudit.canaries import shadows
-from dpaudit.seeds import generator
+from dpaudit.canaries.draw import draw
 from dpaudit.types import Canary, Data, Pair, neighbours
 
 if TYPE_CHECKING:
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 class AdvRandom:
     """A random record with adversarial noise against ten shadow models.
 
-    D is the pool without the record, D' has its noisy version. The record is drawn anew,
-    not the one of `random`. Noise: forty sign steps of 0.01 up the mean shadow loss, the
+    D is the pool without the record, D' has its noisy version. It is never the
+    record of `random`. Noise: forty sign steps of 0.01 up the mean shadow loss, the
     label kept, without a norm constraint; `clip` keeps the pixels in [0, 1].
     """
 
@@ -28,7 +28,7 @@ class AdvRandom:
     executor: Executor | None = None
 
     def build(self, data: Data, seed: int) -> Pair:
-        i = int(generator(seed, "canary", "adv-random").integers(len(data.pool)))
+        i = draw(data, seed, "adv-random")
         models = shadows.train(self.recipe, data, seed, self.executor)
         x, y = data.pool.x[i], int(data.pool.y[i])
         canary = Canary(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from dpaudit.canaries.draw import draw
 from dpaudit.seeds import generator
 from dpaudit.types import Canary, Data, Pair, neighbours
 
@@ -17,12 +18,12 @@ class Mislabelled:
     """
 
     def build(self, data: Data, seed: int) -> Pair:
-        draw = generator(seed, "canary", "mislabelled")
-        i = int(draw.integers(len(data.pool)))
+        i = draw(data, seed, "mislabelled")
         right = int(data.pool.y[i])
+        wrong = 1 + int(generator(seed, "canary", "wrong label").integers(data.classes - 1))
         canary = Canary(
             x=data.pool.x[i],
-            y=(right + 1 + int(draw.integers(data.classes - 1))) % data.classes,
+            y=(right + wrong) % data.classes,
             name="mislabelled",
             made=f"a random record of the pool (class {right}) under a wrong label",
             removed=i,

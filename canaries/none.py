@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dpaudit.seeds import generator
+from dpaudit.canaries.draw import draw
 from dpaudit.types import Canary, Data, Pair, neighbours
 
 
@@ -17,7 +17,7 @@ class Null:
     """
 
     def build(self, data: Data, seed: int) -> Pair:
-        i = int(generator(seed, "canary", "none").integers(len(data.pool)))
+        i = draw(data, seed, "none")
         canary = Canary(
             x=data.pool.x[i],
             y=int(data.pool.y[i]),

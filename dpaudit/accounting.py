@@ -23,6 +23,9 @@ NUMERICAL = ("pld", "rdp", "prv")
 INTERVAL = 1e-4
 """Coarsest grid of the privacy loss; a coarser one only raises the printed epsilon."""
 
+LEAST_NOISE = 0.1
+"""Below it the privacy loss is in the thousands and its grid takes gigabytes."""
+
 
 def curve(noise_multiplier: float, sample_rate: float, steps: int) -> Curve:
     """The trade-off curve of DP-SGD."""
@@ -35,6 +38,11 @@ def epsilon(curve: Curve, delta: float, accountant: str = "pld") -> float:
     """The epsilon that an accountant gives a curve at `delta`."""
     if isinstance(curve, GaussianCurve):
         return gaussian_epsilon(curve.mu, delta)
+    if curve.noise_multiplier < LEAST_NOISE:
+        raise BadInput(
+            f"noise multiplier {curve.noise_multiplier:g} is next to no noise: accountants for "
+            f"Poisson sampling start at {LEAST_NOISE}"
+        )
     value = float(_ACCOUNTANTS[accountant](curve, delta))
     if not math.isfinite(value):
         raise BadInput(
@@ -93,7 +101,7 @@ def noise_multiplier(
             raise BadInput(f"no noise multiplier below 1e6 reaches epsilon {target:g}")
     while spent(low) <= target:
         low /= 2
-        if low < 1e-2:
+        if low < LEAST_NOISE:
             raise BadInput(f"epsilon {target:g} needs next to no noise; ask for a smaller one")
     while high / low > 1 + 2e-4:
         middle = math.sqrt(low * high)

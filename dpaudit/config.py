@@ -134,8 +134,13 @@ class Config:
 
 def differences(there: Mapping[str, Any], here: Mapping[str, Any]) -> list[str]:
     """What differs between the settings of two runs, one phrase a setting."""
+
+    def shown(settings: Mapping[str, Any], key: str) -> str:
+        text = str(settings.get(key, "none"))
+        return text[:12] if key == "fingerprint" else text
+
     return [
-        f"{key}: {there.get(key, 'none')} there, {here.get(key, 'none')} here"
+        f"{key}: {shown(there, key)} there, {shown(here, key)} here"
         for key in sorted(there.keys() | here.keys())
         if key not in UNHASHED and there.get(key) != here.get(key)
     ]

@@ -16,7 +16,10 @@ KINDS = ("data", "canaries", "mechanisms", "attacks", "estimators", "defences")
 
 @cache
 def _entries(kind: str) -> dict[str, EntryPoint]:
-    return {entry.name: entry for entry in entry_points(group=f"dpaudit.{kind}")}
+    found = entry_points(group=f"dpaudit.{kind}")
+    # Built-ins last: a third party's plug-in never takes the place of one.
+    ordered = sorted(found, key=lambda entry: entry.value.startswith("dpaudit."))
+    return {entry.name: entry for entry in ordered}
 
 
 def names(kind: str) -> list[str]:

@@ -61,12 +61,17 @@ def test_more_noise_or_fewer_steps_or_smaller_batches_cost_less(accountant):
     assert len(set(spent)) == len(spent)
 
 
+def test_next_to_no_noise_is_refused_before_the_grid_takes_gigabytes():
+    with pytest.raises(BadInput, match="noise multiplier 0.001 is next to no noise"):
+        epsilon(curve(0.001, 0.256, 234), DELTA)
+
+
 def test_an_infinite_epsilon_is_refused_with_what_to_do(monkeypatch):
     monkeypatch.setitem(accounting._ACCOUNTANTS, "pld", lambda c, delta: math.inf)
     with pytest.raises(BadInput) as caught:
-        epsilon(curve(0.01, 0.5, 10), DELTA)
+        epsilon(curve(0.2, 0.5, 10), DELTA)
     assert str(caught.value) == (
-        "the pld accountant finds no finite epsilon for noise multiplier 0.01 over 10 steps; "
+        "the pld accountant finds no finite epsilon for noise multiplier 0.2 over 10 steps; "
         "raise the noise multiplier"
     )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from dpaudit import registry
+from dpaudit.errors import BadInput
 
 
 @click.command("list")
@@ -17,4 +18,8 @@ def command() -> None:
         click.secho(kind, bold=True)
         width = max(map(len, names))
         for name in names:
-            click.echo(f"  {name:<{width}}  {registry.summary(kind, name)}")
+            try:
+                summary = registry.summary(kind, name)
+            except BadInput as error:
+                summary = str(error)  # one broken plug-in must not hide the others
+            click.echo(f"  {name:<{width}}  {summary}")

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from dpaudit import accounting, checks
-from dpaudit.errors import BadInput
+from dpaudit.config import Config
 from dpaudit.seeds import derive
 from dpaudit.training import networks
 from dpaudit.training.recipe import Init, Recipe
@@ -52,15 +52,23 @@ class DPSGD:
     ) -> None:
         from dpaudit.training.dpsgd import BACKENDS
 
-        noise = {"epsilon": epsilon, "noise_multiplier": noise_multiplier}
-        checks.refuse(
-            [
-                *(checks.positive(name, v) for name, v in noise.items() if v is not None),
-                checks.in_range("delta", delta, 0, 1, ends="()"),
-                checks.one_of("accountant", accountant, accounting.NUMERICAL),
-                checks.one_of("backend", backend, BACKENDS),
-            ]
-        )
+        Config(
+            epsilon=epsilon if noise_multiplier is None else None,
+            noise_multiplier=noise_multiplier,
+            delta=delta,
+            accountant=accountant,
+            epochs=epochs,
+            batch=batch,
+            lr=lr,
+            clip=clip,
+            dropout=dropout,
+            init=init,
+            samples=samples,
+            seed=seed,
+        ).check()
+        checks.refuse([checks.one_of("backend", backend, BACKENDS)])
+        # Refuses, before anything is solved or trained, records that the network cannot take.
+        networks.build(network, data.shape, data.classes, dropout)
         # The pool's size is public: the sampling rate and the steps are made from it, and so
         # are the same in both worlds, whichever record is in or out.
         self.records = len(data.pool)
@@ -79,16 +87,11 @@ class DPSGD:
             init=init,
             init_seed=derive(seed, "init"),
         )
-        if noise_multiplier is None:
-            if epsilon is None:
-                raise BadInput("DPSGD needs an epsilon or a noise_multiplier")
+        if epsilon is not None and noise_multiplier is None:
             q, steps = plan.sample_rate(self.records), plan.steps(self.records)
             solved = accounting.noise_multiplier(epsilon, q, steps, delta, accountant)
             plan = plan.with_noise(solved)
         self.recipe = plan
-
-        # Refuses, before anything is trained, records that the network cannot take.
-        networks.build(network, data.shape, data.classes, dropout)
 
     adversary = "observer: sees what the trained model says of the canary, and nothing else"
     backend_reason = "the only one of this version"

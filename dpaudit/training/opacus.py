@@ -29,6 +29,7 @@ def descend(job: Descent) -> Array | None:
     with warnings.catch_warnings():
         # The first layer's input needs no gradient, which its backward hook warns about.
         warnings.filterwarnings("ignore", message="Full backward hook is firing")
+        warnings.filterwarnings("ignore", message="Using a non-full backward hook")
         for _ in range(job.steps):
             chosen = _poisson(len(job.y), job.sample_rate)
             optimizer.zero_grad(set_to_none=True)

@@ -3,7 +3,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from scipy.stats import binom
 
 from dpaudit import canaries, registry
 from dpaudit.canaries import shadows
@@ -132,17 +131,11 @@ def test_a_maxloss_canary_is_the_hardest_record_of_the_pool(name, build, data, m
     assert build(name).canary.removed == shadows.hardest(models, data.pool)
 
 
-def test_the_noisy_random_canary_is_not_the_random_one(build, data, monkeypatch):
-    """Drawn anew, the two meet as often as chance has it: too often with less than 1e-5."""
+def test_the_noisy_random_canary_is_never_the_random_one(build, monkeypatch):
     monkeypatch.setattr(shadows, "train", lambda *arguments: [])
     monkeypatch.setattr(shadows, "perturb", lambda models, x, y, clip: x + 0.1)
-    seeds = range(300)
-    met = sum(
-        build("random", seed).canary.removed == build("adv-random", seed).canary.removed
-        for seed in seeds
-    )
-    assert met <= binom.isf(1e-5, len(seeds), 1 / len(data.pool))
-    assert build("random").canary.removed != build("adv-random").canary.removed
+    for seed in range(300):
+        assert build("random", seed).canary.removed != build("adv-random", seed).canary.removed
 
 
 def test_a_mislabelled_canary_has_every_label_but_its_own(build, data):

@@ -225,11 +225,11 @@ def test_what_may_be_a_mistake_is_cautioned_about(small):
         ({"network": "cnn-small"}, "records of 1 x 2 x 2 are too small for cnn-small"),
         ({"network": "mpl"}, "no 'mpl' among the networks; did you mean 'mlp'?"),
         ({"noise_multiplier": 0.0}, "noise_multiplier must be a number above 0, not 0.0"),
-        ({"epsilon": -1.0}, "epsilon must be a number above 0, not -1.0"),
+        ({"epsilon": -1.0, "noise_multiplier": None}, "epsilon must be a number above 0, not -1.0"),
         ({"delta": 0.0}, "delta must be above 0 and below 1, not 0.0"),
         ({"accountant": "moments"}, "accountant must be one of pld, rdp, prv, not 'moments'"),
         ({"backend": "opacuss"}, "backend must be one of opacus, not 'opacuss'"),
-        ({"epsilon": None, "noise_multiplier": None}, "DPSGD needs an epsilon or"),
+        ({"epsilon": None, "noise_multiplier": None}, "give either epsilon or noise_multiplier"),
     ],
 )
 def test_what_cannot_be_trained_is_refused_before_anything_is(small, changes, said):

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from dpaudit import data, game, registry, report, settled
-from dpaudit.config import Config
+from dpaudit.config import Config, digest
 from dpaudit.errors import BadInput
 from dpaudit.files import write_whole
 from dpaudit.game import Progress
@@ -61,7 +61,7 @@ def play(
     mechanism: Mechanism,
     pair: Pair,
     models: int = Config.models,
-    out: str | os.PathLike[str] = "runs/latest",
+    out: str | os.PathLike[str] | None = None,
     seed: int = 0,
     workers: int | None = None,
     progress: Progress = quiet,
@@ -82,7 +82,7 @@ def play(
         "models": models,
         "seed": seed,
     }
-    run = Run(Path(out))
+    run = Run(Path(out or f"runs/{digest(settings)}"))
     with (
         Journal.play(run.journal, settings) as journal,
         game.local_pool(workers or cores()) as pool,
@@ -137,11 +137,7 @@ def run(
     run = Run(out or prepared.folder)
     wanted = trials(config.seed, config.models)
     with Journal.play(run.journal, config.to_dict()) as journal:
-        try:
-            write_whole(run.path / "config.toml", config.to_toml().encode())
-        except OSError as error:
-            reason = error.strerror or error
-            raise BadInput(f"cannot write config.toml to {run.path}: {reason}") from error
+        write_whole(run.path / "config.toml", config.to_toml().encode())
         canary = settled.canary(journal)
         if canary and not journal.missing(wanted):
             return run

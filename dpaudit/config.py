@@ -127,9 +127,13 @@ class Config:
     def digest(self) -> str:
         """The hash that names the run's folder."""
         # Through `from_dict`, so that 8 and 8.0 are the same epsilon.
-        plain = Config.from_dict(self.to_dict()).to_dict()
-        hashed = {k: v for k, v in plain.items() if k not in UNHASHED}
-        return hashlib.sha256(json.dumps(hashed, sort_keys=True).encode()).hexdigest()[:12]
+        return digest(Config.from_dict(self.to_dict()).to_dict())
+
+
+def digest(settings: Mapping[str, Any]) -> str:
+    """A short hash of all settings that change a number."""
+    hashed = {k: v for k, v in settings.items() if k not in UNHASHED}
+    return hashlib.sha256(json.dumps(hashed, sort_keys=True).encode()).hexdigest()[:12]
 
 
 def differences(there: Mapping[str, Any], here: Mapping[str, Any]) -> list[str]:

@@ -5,10 +5,22 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from dpaudit.errors import BadInput
 
-def write_whole(path: Path, content: bytes) -> None:
+
+def write_whole(path: str | os.PathLike[str], content: bytes) -> None:
     """Replace a file by new content; a failure at any instant leaves the old one as it was."""
     target = Path(os.path.realpath(path))
+    try:
+        if target.exists() and not target.is_file():
+            target.write_bytes(content)  # a pipe or a terminal: nothing to replace
+        else:
+            _replace(target, content)
+    except OSError as error:
+        raise BadInput(f"cannot write {path}: {error.strerror or error}") from error
+
+
+def _replace(target: Path, content: bytes) -> None:
     # Not tempfile: its files are for the owner's eyes only, and these are for others too.
     fresh = target.with_name(f".{target.name}.{os.getpid()}.tmp")
     try:

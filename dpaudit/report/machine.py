@@ -7,7 +7,6 @@ import math
 import os
 from collections.abc import Mapping
 from importlib.resources import files
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -60,15 +59,7 @@ def dump(report: Report, path: str | os.PathLike[str]) -> None:
     """Write report.json whole or not at all: a failure leaves the old file as it was."""
     text = json.dumps(to_dict(report), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
     # A file name may hold bytes that UTF-8 cannot; Python's escape for them is JSON's too.
-    content = text.encode("utf-8", "backslashreplace")
-    target = Path(path)
-    try:
-        if target.exists() and not target.is_file():
-            target.write_bytes(content)  # a pipe or a terminal: nothing to replace
-        else:
-            write_whole(target, content)
-    except OSError as error:
-        raise BadInput(f"cannot write the report to {target}: {error.strerror or error}") from error
+    write_whole(path, text.encode("utf-8", "backslashreplace"))
 
 
 def _claim(claim: Claim) -> dict[str, Any]:

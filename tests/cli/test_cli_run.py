@@ -128,7 +128,7 @@ def test_a_report_that_cannot_be_written_is_still_printed(undisturbed, cli, tmp_
     done = cli("report", folder, "--json", tmp_path / "nowhere" / "report.json")
     assert done.exit_code == 2
     assert done.stdout.startswith("dpaudit: ")
-    assert "cannot write the report to" in done.stderr
+    assert "cannot write " in done.stderr
     assert done.stderr.count("\n") == 1
     done = cli("report", folder, "--json", tmp_path / "report.json")
     assert done.exit_code == 0

@@ -11,8 +11,9 @@ from dpaudit.attacks.loss import minus_loss
 from dpaudit.attacks.mc_dropout import deviation, samples
 from dpaudit.attacks.search import both_worlds, search
 from dpaudit.attacks.statistics import AND, require
+from dpaudit.protocols import Criterion
 from dpaudit.rates import rounded
-from dpaudit.types import IN, OUT, Array, Criterion, Known, Observations
+from dpaudit.types import IN, OUT, Array, Known, Observations
 
 FOLDS = 5
 SMALLEST = 1e-6

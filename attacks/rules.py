@@ -11,7 +11,8 @@ import numpy as np
 from dpaudit.attacks.search import search
 from dpaudit.attacks.statistics import AND, OR, Expression, Kind, Statistic
 from dpaudit.errors import BadInput
-from dpaudit.types import Array, Criterion, Known, Observations
+from dpaudit.protocols import Criterion
+from dpaudit.types import Array, Known, Observations
 
 Form: TypeAlias = Union[Statistic, Expression, Sequence[Statistic], Set[Statistic]]
 

@@ -32,7 +32,8 @@ import numpy as np
 
 from dpaudit.attacks.statistics import AND, Kind
 from dpaudit.errors import BadInput
-from dpaudit.types import IN, OUT, Array, Criterion
+from dpaudit.protocols import Criterion
+from dpaudit.types import IN, OUT, Array
 
 EXACT = "exact"
 ASCENT = "coordinate ascent from the best pairs"

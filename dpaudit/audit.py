@@ -20,8 +20,9 @@ from dpaudit.files import write_whole
 from dpaudit.game import Progress
 from dpaudit.journal import Journal
 from dpaudit.judge import Choice, judge
+from dpaudit.protocols import Mechanism
 from dpaudit.seeds import trials
-from dpaudit.types import Claim, Data, Mechanism, Pair, Report, neighbours
+from dpaudit.types import Claim, Data, Pair, Report, neighbours
 
 Say = Callable[[str], None]
 """Told, in a few words, what a long silence is about to be spent on."""

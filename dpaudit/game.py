@@ -13,7 +13,8 @@ from contextlib import contextmanager
 
 from dpaudit.errors import BadInput, DpauditError, TrialFailed
 from dpaudit.journal import Journal
-from dpaudit.types import Mechanism, Observation, Pair, Trial
+from dpaudit.protocols import Mechanism
+from dpaudit.types import Observation, Pair, Trial
 
 Progress = Callable[[int, int], None]
 """Told the number of trials done and wanted, after each."""

@@ -23,20 +23,10 @@ from dpaudit.config import Config
 from dpaudit.errors import BadInput
 from dpaudit.estimators.published import published
 from dpaudit.journal import Journal
+from dpaudit.protocols import Attack, Criterion, Estimator
 from dpaudit.rates import BoundCriterion
-from dpaudit.types import (
-    IN,
-    OUT,
-    Array,
-    Attack,
-    Bound,
-    Claim,
-    Criterion,
-    Estimator,
-    Report,
-    Trials,
-    Verdict,
-)
+from dpaudit.trials import Trials
+from dpaudit.types import IN, OUT, Array, Bound, Claim, Report, Verdict
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from dpaudit.journal import Journal
-from dpaudit.types import Canary, Claim, Mechanism, Pair
+from dpaudit.protocols import Mechanism
+from dpaudit.types import Canary, Claim, Pair
 
 VERSIONS = ("dpaudit", "numpy", "scipy", "torch", "opacus", "dp-accounting")
 

@@ -1,4 +1,4 @@
-"""The nouns of an audit, and one Protocol per kind of plug-in. Read this file first.
+"""The nouns of an audit. Read this file first, then `protocols.py`.
 
 The way of the data, one direction, no way back::
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any, Literal, Protocol, TypeAlias, Union
+from typing import Any, Literal, TypeAlias, Union
 
 import numpy as np
 import numpy.typing as npt
@@ -173,34 +173,6 @@ Known: TypeAlias = Mapping[str, Array]
 """What the adversary has beforehand (the canary's label), stored once per run."""
 
 
-@dataclass(frozen=True)
-class Trials:
-    """What one attack looks at in each trial, and the world that the trial came from."""
-
-    features: Array
-    worlds: Array
-
-    def __len__(self) -> int:
-        return len(self.worlds)
-
-    def __getitem__(self, rows: Array) -> Trials:
-        return Trials(self.features[rows], self.worlds[rows])
-
-    def shuffled(self, draw: np.random.Generator) -> Trials:
-        """The same trials with the worlds at random: nothing is left to find."""
-        return Trials(self.features, draw.permutation(self.worlds))
-
-    def fit(self, attack: Attack, criterion: Criterion) -> Rule:
-        """The rule that an attack chooses on these trials."""
-        return attack.fit(self.features, self.worlds, criterion)
-
-    def count(self, rule: Rule) -> Counts:
-        """The errors of a rule on these trials."""
-        says_in = rule.decide(self.features)
-        out, inn = says_in[self.worlds == OUT], says_in[self.worlds == IN]
-        return Counts(fp=int(out.sum()), out=len(out), fn=int((~inn).sum()), inn=len(inn))
-
-
 # ---------------------------------------------------------------- what is concluded
 
 
@@ -284,74 +256,3 @@ class Report:
     seed: int
     next_steps: Sequence[str]
     warnings: Sequence[str] = ()
-
-
-# ---------------------------------------------------------------- plug-ins
-
-
-class Loader(Protocol):
-    """Reads a data set and splits it; the same seed gives the same split."""
-
-    def load(self, seed: int) -> Data: ...
-
-
-class CanaryBuilder(Protocol):
-    """Chooses or crafts the canary; makes its pair with `neighbours`."""
-
-    def build(self, data: Data, seed: int) -> Pair: ...
-
-
-class Mechanism(Protocol):
-    """What is audited. A trial's observation depends on the pair and the trial alone.
-
-    Its repr says everything that changes a number: a run is resumed only by a mechanism of
-    the same repr. Optional attributes, told in the report where they are there: `adversary`,
-    `backend`, `backend_reason` (words) and `cautions` (a list of warnings).
-    """
-
-    @property
-    def claim(self) -> Claim: ...
-
-    def play(self, pair: Pair, trials: Sequence[Trial]) -> list[Observation]: ...
-
-
-class Criterion(Protocol):
-    """How good a rule looks from its error counts; vectorised over `fp` and `fn`."""
-
-    def __call__(self, fp: Array, out: int, fn: Array, inn: int) -> Array: ...
-
-
-class Rule(Protocol):
-    """A decision rule that is fixed: nothing in it will be chosen any more."""
-
-    def score(self, features: Array) -> Array:
-        """One number per trial, larger = more like D'."""
-        ...
-
-    def decide(self, features: Array) -> Array:
-        """One bool per trial, True = says D'."""
-        ...
-
-
-class Attack(Protocol):
-    """Turns observations into a rule, in two steps.
-
-    `features` is what it looks at, one row per trial, whatever the worlds; `fit` chooses the
-    rule, on the choosing half of the rows only. So a search that is repeated, on chunks or on
-    shuffled worlds, reads the observations once. `needs` names the observations that must be
-    there; `fitted` is False where there is nothing to choose, so that the rule may be judged
-    on all trials.
-    """
-
-    needs: frozenset[str]
-    fitted: bool
-
-    def features(self, seen: Observations, known: Known) -> Array: ...
-
-    def fit(self, features: Array, worlds: Array, criterion: Criterion) -> Rule: ...
-
-
-class Estimator(Protocol):
-    """Turns an outcome into a bound."""
-
-    def bound(self, outcome: Outcome, delta: float) -> Bound: ...

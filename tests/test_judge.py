@@ -15,7 +15,8 @@ from dpaudit.journal import Journal
 from dpaudit.judge import Choice, deciding, judge, models_needed, next_steps, pick, verdict
 from dpaudit.rates import BoundCriterion
 from dpaudit.seeds import generator, trials
-from dpaudit.types import IN, OUT, Bound, Claim, Trials
+from dpaudit.trials import Trials
+from dpaudit.types import IN, OUT, Bound, Claim
 
 DELTA = 1e-5
 FAST = ("loss", "mean", "min", "max")

@@ -93,7 +93,7 @@ def test_of_an_empty_kind_there_are_none():
 
 
 PLUGINS = '''
-from dpaudit.types import CanaryBuilder
+from dpaudit.protocols import CanaryBuilder
 
 class Keeper:
     """Keeps what it is given.

@@ -9,7 +9,8 @@ import numpy as np
 from dpaudit import registry
 from dpaudit.data.npz import Npz
 from dpaudit.errors import BadInput
-from dpaudit.types import Data, Loader
+from dpaudit.protocols import Loader
+from dpaudit.types import Data
 
 
 def load(source: str, seed: int = 0) -> Data:

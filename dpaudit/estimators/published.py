@@ -9,9 +9,11 @@ from __future__ import annotations
 import numpy as np
 
 from dpaudit.estimators.point import Point
+from dpaudit.protocols import Attack
 from dpaudit.rates import PointCriterion
 from dpaudit.seeds import generator
-from dpaudit.types import IN, OUT, Attack, Published, Trials
+from dpaudit.trials import Trials
+from dpaudit.types import IN, OUT, Published
 
 CHUNK = 100
 """Models per estimate, as in the paper: half of them in each world."""

@@ -7,8 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from dpaudit.protocols import Attack
 from dpaudit.rates import BoundCriterion
-from dpaudit.types import Array, Attack, Known, Observations, Trials
+from dpaudit.trials import Trials
+from dpaudit.types import Array, Known, Observations
 
 Game = tuple[Observations, Array, Known]
 

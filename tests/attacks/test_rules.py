@@ -21,7 +21,8 @@ from dpaudit.attacks.search import ASCENT, EXACT, search
 from dpaudit.attacks.statistics import AND, OR
 from dpaudit.errors import BadInput
 from dpaudit.rates import BoundCriterion, PointCriterion
-from dpaudit.types import Counts, Trials
+from dpaudit.trials import Trials
+from dpaudit.types import Counts
 
 POINT, BOUND = PointCriterion(1e-5), BoundCriterion(1e-5)
 

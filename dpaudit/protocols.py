@@ -1,0 +1,87 @@
+"""What a plug-in must be: one Protocol per kind, whose docstring is the contract."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from dpaudit.types import (
+    Array,
+    Bound,
+    Claim,
+    Data,
+    Known,
+    Observation,
+    Observations,
+    Outcome,
+    Pair,
+    Trial,
+)
+
+
+class Loader(Protocol):
+    """Reads a data set and splits it; the same seed gives the same split."""
+
+    def load(self, seed: int) -> Data: ...
+
+
+class CanaryBuilder(Protocol):
+    """Chooses or crafts the canary; makes its pair with `neighbours`."""
+
+    def build(self, data: Data, seed: int) -> Pair: ...
+
+
+class Mechanism(Protocol):
+    """What is audited. A trial's observation depends on the pair and the trial alone.
+
+    Its repr says everything that changes a number: a run is resumed only by a mechanism of
+    the same repr. Optional attributes, told in the report where they are there: `adversary`,
+    `backend`, `backend_reason` (words) and `cautions` (a list of warnings).
+    """
+
+    @property
+    def claim(self) -> Claim: ...
+
+    def play(self, pair: Pair, trials: Sequence[Trial]) -> list[Observation]: ...
+
+
+class Criterion(Protocol):
+    """How good a rule looks from its error counts; vectorised over `fp` and `fn`."""
+
+    def __call__(self, fp: Array, out: int, fn: Array, inn: int) -> Array: ...
+
+
+class Rule(Protocol):
+    """A decision rule that is fixed: nothing in it will be chosen any more."""
+
+    def score(self, features: Array) -> Array:
+        """One number per trial, larger = more like D'."""
+        ...
+
+    def decide(self, features: Array) -> Array:
+        """One bool per trial, True = says D'."""
+        ...
+
+
+class Attack(Protocol):
+    """Turns observations into a rule, in two steps.
+
+    `features` is what it looks at, one row per trial, whatever the worlds; `fit` chooses the
+    rule, on the choosing half of the rows only. So a search that is repeated, on chunks or on
+    shuffled worlds, reads the observations once. `needs` names the observations that must be
+    there; `fitted` is False where there is nothing to choose, so that the rule may be judged
+    on all trials.
+    """
+
+    needs: frozenset[str]
+    fitted: bool
+
+    def features(self, seen: Observations, known: Known) -> Array: ...
+
+    def fit(self, features: Array, worlds: Array, criterion: Criterion) -> Rule: ...
+
+
+class Estimator(Protocol):
+    """Turns an outcome into a bound."""
+
+    def bound(self, outcome: Outcome, delta: float) -> Bound: ...

@@ -110,9 +110,13 @@ def command(
     except KeyboardInterrupt:
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # an impatient second one
         progress.clear()
-        kept = f"{progress.done} of {progress.total} models are kept in {folder}; "
-        again = "the same command goes on from there"
-        click.echo(f"Stopped: {kept if progress.total else ''}{again}.", err=True)
+        kept = f"{progress.done} of {progress.total} models are kept in {folder}"
+        click.echo(
+            f"Stopped: {kept}; the same command goes on from there."
+            if progress.total
+            else "Stopped before the first model; the same command starts again.",
+            err=True,
+        )
         sys.exit(130)
     finally:
         progress.clear()

@@ -24,10 +24,27 @@ def generator(root: int, *purpose: str | int) -> np.random.Generator:
     return np.random.default_rng(derive(root, *purpose))
 
 
+def trial_seed(root: int, world: int, index: int) -> int:
+    """A trial's 63-bit seed, whose low 32 bits no other trial of the run has.
+
+    They are all that torch's generator keeps of a seed; were they random too, two of some ten
+    thousand trials would share their noise now and then.
+    """
+    high = derive(root, "trial", world, index) >> 32
+    # An odd factor permutes the numbers below 2^32.
+    low = (derive(root, "trials") + (2 * index + world) * 0x9E3779B1) % 2**32
+    return high << 32 | low
+
+
+def stream(seed: int, purpose: str) -> int:
+    """The seed of one of a trial's own random streams; distinct trials keep distinct bits."""
+    return seed ^ derive(0, "stream", purpose)
+
+
 def trials(root: int, models: int) -> list[Trial]:
     """All trials of a run: worlds exactly balanced and taken in turn."""
     return [
-        Trial(index=index, world=world, seed=derive(root, "trial", world, index))
+        Trial(index=index, world=world, seed=trial_seed(root, world, index))
         for index in range(models // 2)
         for world in (OUT, IN)
     ]

@@ -9,7 +9,7 @@ import numpy as np
 
 from dpaudit import accounting, checks
 from dpaudit.config import Config
-from dpaudit.seeds import derive
+from dpaudit.seeds import derive, stream
 from dpaudit.training import networks
 from dpaudit.training.recipe import Init, Recipe
 from dpaudit.types import Claim, Curve, Data, GaussianCurve, Observation, Pair, Trial
@@ -151,11 +151,11 @@ class DPSGD:
         seen = {
             "logits": logits,
             "probabilities": predict.softmax(logits),
-            "mc": predict.mc_dropout(model, canary, self.samples, derive(trial.seed, "mc"))[:, 0],
+            "mc": predict.mc_dropout(model, canary, self.samples, stream(trial.seed, "mc"))[:, 0],
             "accuracy": np.float32(np.mean(guesses == pair.test.y)).reshape(()),
         }
         if trial.index < UTILITY_TRIALS:
             x = pair.test.x[:UTILITY_RECORDS]
-            outputs = predict.mc_dropout(model, x, UTILITY_SAMPLES, derive(trial.seed, "utility"))
+            outputs = predict.mc_dropout(model, x, UTILITY_SAMPLES, stream(trial.seed, "utility"))
             seen["test_mc"] = outputs.astype(np.float16)
         return seen

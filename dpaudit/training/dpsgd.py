@@ -12,7 +12,7 @@ from torch.nn.functional import cross_entropy
 
 from dpaudit.errors import BadInput
 from dpaudit.registry import unknown
-from dpaudit.seeds import derive
+from dpaudit.seeds import stream
 from dpaudit.training import networks, opacus
 from dpaudit.training.descent import Descent, GradientCanary, Loss
 from dpaudit.training.recipe import Recipe
@@ -52,13 +52,13 @@ def fit(
     # More threads would change the order of sums, and with it the last bits of the weights.
     torch.set_num_threads(1)
     with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(recipe.init_seed if recipe.init == "fixed" else derive(seed, "init"))
+        torch.manual_seed(recipe.init_seed if recipe.init == "fixed" else stream(seed, "init"))
         model = networks.build(recipe.network, recipe.shape, recipe.classes, recipe.dropout)
         if initial is not None:
             # A copy: the descent would write into the caller's own array.
             start = torch.tensor(initial, dtype=torch.float32)
             nn.utils.vector_to_parameters(start, model.parameters())
-        torch.manual_seed(derive(seed, "descent"))
+        torch.manual_seed(stream(seed, "descent"))
         products = BACKENDS[backend](
             Descent(
                 model=model.train(),
@@ -80,6 +80,7 @@ def fit_many(
     recipe: Recipe, records: Records, seeds: Iterable[int], executor: Executor | None = None
 ) -> list[nn.Sequential]:
     """Models of one recipe on the same records, in the executor's processes if there is one."""
+    torch.set_num_threads(1)  # as in `fit`: what is done with the models here counts too
     seeds = list(seeds)
     jobs = ([recipe] * len(seeds), [records] * len(seeds), seeds)
     return [fitted.model for fitted in (executor.map if executor else map)(fit, *jobs)]

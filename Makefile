@@ -20,16 +20,18 @@ lint: .venv/installed-dev  ## style, types and layers
 clean:  ## everything that make has made
 	rm -rf .venv build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 
-.venv/bin/python:
+# A stamp, because a failed venv leaves a python without pip behind.
+.venv/created:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10) and "dpaudit needs Python 3.10 or later; try: make PYTHON=python3.11 ...")'
-	$(PYTHON) -m venv .venv
+	$(PYTHON) -m venv --clear .venv
+	@touch $@
 
-.venv/installed: setup.cfg pyproject.toml | .venv/bin/python
+.venv/installed: setup.cfg pyproject.toml | .venv/created
 	@echo "Installing dpaudit into .venv (PyTorch is large: some minutes)"
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
 	@touch $@
 
-.venv/installed-dev: setup.cfg pyproject.toml | .venv/bin/python
+.venv/installed-dev: setup.cfg pyproject.toml | .venv/created
 	@echo "Installing dpaudit and its test tools into .venv (PyTorch is large: some minutes)"
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .[dev]
 	@touch $@ .venv/installed

@@ -12,7 +12,14 @@ from dpaudit.attacks.rules import ThresholdAttack
 from dpaudit.attacks.statistics import Operand, Statistic
 from dpaudit.errors import BadInput
 
-KNOWN = {"loss": minus_loss, "mean": mean, "inv_std": inv_std, "min": min_, "max": max_}
+KNOWN = {
+    "loss": minus_loss,
+    "-loss": minus_loss,
+    "mean": mean,
+    "inv_std": inv_std,
+    "min": min_,
+    "max": max_,
+}
 
 
 def parse(text: str) -> ThresholdAttack:

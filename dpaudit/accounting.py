@@ -43,7 +43,12 @@ def epsilon(curve: Curve, delta: float, accountant: str = "pld") -> float:
             f"noise multiplier {curve.noise_multiplier:g} is next to no noise: accountants for "
             f"Poisson sampling start at {LEAST_NOISE}"
         )
-    value = float(_ACCOUNTANTS[accountant](curve, delta))
+    try:
+        value = float(_ACCOUNTANTS[accountant](curve, delta))
+    except MemoryError as error:
+        raise BadInput(
+            f"accounting {curve.steps:,} steps takes more memory than there is; train for fewer"
+        ) from error
     if not math.isfinite(value):
         raise BadInput(
             f"the {accountant} accountant finds no finite epsilon for noise multiplier "
@@ -91,7 +96,7 @@ def noise_multiplier(
         c = curve(s, sample_rate, steps)
         if accountant == "pld" and isinstance(c, DPSGDCurve):
             # Ten times coarser than the claim's own grid: faster, and never below it.
-            return _pld(c, delta, coarsest=10 * INTERVAL)
+            return epsilon(c, delta, "pld-coarse")
         return epsilon(c, delta, accountant)
 
     low = high = 1.0
@@ -100,9 +105,9 @@ def noise_multiplier(
         if high > 1e6:
             raise BadInput(f"no noise multiplier below 1e6 reaches epsilon {target:g}")
     while spent(low) <= target:
-        low /= 2
-        if low < LEAST_NOISE:
+        if low == LEAST_NOISE:
             raise BadInput(f"epsilon {target:g} needs next to no noise; ask for a smaller one")
+        low = max(low / 2, LEAST_NOISE)
     while high / low > 1 + 2e-4:
         middle = math.sqrt(low * high)
         low, high = (low, middle) if spent(middle) <= target else (middle, high)
@@ -141,6 +146,7 @@ def _opacus(name: str, c: DPSGDCurve, delta: float) -> float:
 
 _ACCOUNTANTS: dict[str, Callable[[DPSGDCurve, float], float]] = {
     "pld": _pld,
+    "pld-coarse": lambda c, delta: _pld(c, delta, coarsest=10 * INTERVAL),
     "rdp": lambda c, delta: _opacus("rdp", c, delta),
     "prv": lambda c, delta: _opacus("prv", c, delta),
 }

@@ -7,7 +7,7 @@ import os
 import pickle
 from collections.abc import Callable
 from concurrent.futures import Executor
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ from dpaudit.files import write_whole
 from dpaudit.game import Progress
 from dpaudit.journal import Journal
 from dpaudit.judge import Choice, judge
-from dpaudit.protocols import Mechanism
+from dpaudit.protocols import CanaryBuilder, Mechanism
 from dpaudit.seeds import trials
 from dpaudit.types import Claim, Data, Pair, Report, neighbours
 
@@ -47,8 +47,7 @@ class Run:
         """The verdict on the journal; what is not chosen is as the run was configured."""
         with Journal.read(self.journal) as journal:
             given = {name: value for name, value in choice.items() if value not in (None, ())}
-            configured = {f.name: journal.settings.get(f.name, f.default) for f in fields(Choice)}
-            chosen = {**configured, **given}
+            chosen = {**vars(Choice.configured(journal.settings)), **given}
             if "primary" not in given and chosen["primary"] not in chosen["attacks"]:
                 chosen["primary"] = "auto"
             return judge(journal, Choice(**chosen))
@@ -89,7 +88,8 @@ def play(
         game.local_pool(workers or cores()) as pool,
     ):
         if journal.facts is None:
-            settled.settle(journal, mechanism, mechanism.claim, pair, {})
+            settled.settle(journal, mechanism, mechanism.claim, pair)
+        settled.refuse_other_versions(journal)
         game.play(mechanism, pair, trials(seed, models), journal, pool, progress)
     return run
 
@@ -116,6 +116,10 @@ def prepare(config: Config, say: Say = quiet) -> Prepared:
     choice.make_attacks()
     choice.make_estimator(config.confidence)
     registry.load("canaries", config.canary)
+    try:
+        config.data.encode()
+    except UnicodeEncodeError as error:
+        raise BadInput(f"the path {config.data!a} is not text; rename the file") from error
     loaded = data.load(config.data, config.seed)
     fingerprint = data.fingerprint(loaded)
     if config.fingerprint not in (None, fingerprint):
@@ -123,6 +127,7 @@ def prepare(config: Config, say: Say = quiet) -> Prepared:
     config = replace(config, fingerprint=fingerprint)
     say("accounting")
     mechanism = registry.make("mechanisms", config.mechanism, **{**vars(config), "data": loaded})
+    _builder(config, mechanism, pool=None)
     return Prepared(config, loaded, mechanism, _claim(config, mechanism))
 
 
@@ -142,13 +147,15 @@ def run(
         canary = settled.canary(journal)
         if canary and not journal.missing(wanted):
             return run
+        if canary:
+            settled.refuse_other_versions(journal)
         with game.local_pool(workers or cores()) as pool:
             if canary:
                 pair = neighbours(loaded, canary)
             else:
                 say(f"making the canary ({config.canary})")
-                pair = _build(config, loaded, mechanism, pool)
-                settled.settle(journal, mechanism, prepared.claim, pair, _told(loaded))
+                pair = _builder(config, mechanism, pool).build(loaded, config.seed)
+                settled.settle(journal, mechanism, prepared.claim, pair)
             game.play(mechanism, pair, wanted, journal, pool, progress)
     return run
 
@@ -158,26 +165,15 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def _build(config: Config, loaded: Data, mechanism: Mechanism, pool: Executor) -> Pair:
-    builder = registry.make(
+def _builder(config: Config, mechanism: Mechanism, pool: Executor | None) -> CanaryBuilder:
+    builder: CanaryBuilder = registry.make(
         "canaries",
         config.canary,
         recipe=getattr(mechanism, "recipe", None),
         clip=config.clip_canary,
         executor=pool,
     )
-    pair: Pair = builder.build(loaded, config.seed)
-    return pair
-
-
-def _told(loaded: Data) -> dict[str, Any]:
-    """What a report says of the data."""
-    return {
-        "name": loaded.name,
-        "pool": len(loaded.pool),
-        "shadow": len(loaded.shadow),
-        "classes": loaded.classes,
-    }
+    return builder
 
 
 def _claim(config: Config, mechanism: Mechanism) -> Claim:
@@ -193,6 +189,9 @@ def _claim(config: Config, mechanism: Mechanism) -> Claim:
 
 def _fingerprint(pair: Pair) -> str:
     digest = hashlib.sha256()
-    for array in (pair.out.x, pair.out.y, pair.inn.x, pair.inn.y, pair.canary.x, pair.test.x):
-        digest.update(np.ascontiguousarray(array).data)
+    for records in (pair.out, pair.inn, pair.test):
+        for array in (records.x, records.y):
+            digest.update(f"{array.shape} {array.dtype.str} ".encode())
+            digest.update(np.ascontiguousarray(array).data)
+    digest.update(f"{pair.canary.y} ".encode() + np.ascontiguousarray(pair.canary.x).tobytes())
     return digest.hexdigest()

@@ -24,6 +24,9 @@ else:
 UNHASHED = frozenset({"data"})
 """Where the data lie changes no number: `fingerprint` says what they are."""
 
+JUDGING = frozenset({"attacks", "primary", "estimator", "confidence"})
+"""Settings that change how trials are judged, not the trials."""
+
 
 @dataclass(frozen=True)
 class Config:

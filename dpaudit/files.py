@@ -10,12 +10,12 @@ from dpaudit.errors import BadInput
 
 def write_whole(path: str | os.PathLike[str], content: bytes) -> None:
     """Replace a file by new content; a failure at any instant leaves the old one as it was."""
-    target = Path(os.path.realpath(path))
+    given = Path(path)
     try:
-        if target.exists() and not target.is_file():
-            target.write_bytes(content)  # a pipe or a terminal: nothing to replace
+        if given.exists() and not given.is_file():
+            given.write_bytes(content)  # a pipe or a terminal: nothing to replace
         else:
-            _replace(target, content)
+            _replace(Path(os.path.realpath(given)), content)
     except OSError as error:
         raise BadInput(f"cannot write {path}: {error.strerror or error}") from error
 

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from dpaudit.config import differences
+from dpaudit.config import JUDGING, differences
 from dpaudit.errors import JournalError, OtherConfiguration
 from dpaudit.types import Array, Known, Observation, Observations, Trial
 
@@ -101,7 +101,9 @@ class Journal:
     @property
     def settings(self) -> dict[str, Any]:
         """The settings that the run was started with."""
-        settings: dict[str, Any] = self._get("settings")
+        settings = self._get("settings")
+        if not isinstance(settings, dict):
+            raise JournalError(damaged(self.path))
         return settings
 
     @property
@@ -180,13 +182,20 @@ class Journal:
     # ------------------------------------------------------------ looks
 
     def look(self, attack: str, estimator: str) -> int:
-        """The number of this look: 1 for the first primary, one more for each other primary."""
-        key = (attack, estimator)
+        """The number of a look by another primary than the run's own: 2 for the first of them.
+
+        Only a new one is written down, so that a run which may only be read can be judged.
+        """
+        query = "SELECT number FROM looks WHERE attack = ? AND estimator = ?"
+        with self._explained():
+            known = self._db.execute(query, (attack, estimator)).fetchone()
+        if known:
+            return int(known[0])
         with self._transaction():
-            self._db.execute("INSERT OR IGNORE INTO looks (attack, estimator) VALUES (?, ?)", key)
-            query = "SELECT number FROM looks WHERE attack = ? AND estimator = ?"
-            (number,) = self._db.execute(query, key).fetchone()
-        return int(number)
+            (last,) = self._db.execute("SELECT COALESCE(MAX(number), 1) FROM looks").fetchone()
+            row = (last + 1, attack, estimator)
+            self._db.execute("INSERT INTO looks VALUES (?, ?, ?)", row)
+        return int(last) + 1
 
     # ------------------------------------------------------------ the file
 
@@ -228,7 +237,7 @@ class Journal:
             (page,) = self._db.execute("PRAGMA page_size").fetchone()
             # SQLite reads zeros where the last page is cut short.
             if health != "ok" or os.path.getsize(self.path) < pages * page:
-                raise JournalError(_damaged(self.path))
+                raise JournalError(damaged(self.path))
 
     def _refuse_other(self, settings: Mapping[str, Any]) -> None:
         differing = differences(there=self.settings, here=settings)
@@ -237,6 +246,7 @@ class Journal:
                 f"{self.path.parent} holds a run of another configuration ("
                 + "; ".join(differing)
                 + "); choose another --out"
+                + (", or judge it again with dpaudit report" if _only_judged(differing) else "")
             )
 
     def _get(self, key: str) -> Any:
@@ -265,7 +275,7 @@ class Journal:
         try:
             yield
         except (UnicodeDecodeError, json.JSONDecodeError) as error:
-            raise JournalError(_damaged(self.path)) from error
+            raise JournalError(damaged(self.path)) from error
         except sqlite3.Error as error:
             text = str(error)
             if "locked" in text:
@@ -275,13 +285,18 @@ class Journal:
             elif "not a database" in text:
                 text = f"{self.path} is not a dpaudit journal; choose another folder"
             elif "malformed" in text or "no such table" in text:
-                text = _damaged(self.path)
+                text = damaged(self.path)
             else:
                 text = f"{self.path} cannot be used: {text}"
             raise JournalError(text) from error
 
 
-def _damaged(path: Path) -> str:
+def _only_judged(differing: list[str]) -> bool:
+    return all(text.split(":")[0] in JUDGING for text in differing)
+
+
+def damaged(path: Path) -> str:
+    """The sentence for a journal whose content cannot be right."""
     return f"{path} is damaged or cut short; put it back from a copy, or choose another folder"
 
 

@@ -7,26 +7,35 @@ judgement of the same journal with another primary is numbered and decides only 
 
 from __future__ import annotations
 
-import math
-import shlex
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import astuple, dataclass, replace
-from pathlib import Path
+from dataclasses import astuple, dataclass, fields, replace
+from typing import Any
 
 import numpy as np
-from scipy.special import expit
 
 from dpaudit import checks, registry
+from dpaudit.advice import next_steps
 from dpaudit.attacks.expressions import parse
 from dpaudit.config import Config
 from dpaudit.errors import BadInput
 from dpaudit.estimators.published import published
 from dpaudit.journal import Journal
-from dpaudit.protocols import Attack, Criterion, Estimator
+from dpaudit.played import Played, read
+from dpaudit.protocols import Attack, Criterion, Estimator, Rule
 from dpaudit.rates import BoundCriterion
 from dpaudit.trials import Trials
-from dpaudit.types import IN, OUT, Array, Bound, Claim, Report, Verdict
+from dpaudit.types import (
+    IN,
+    OUT,
+    Array,
+    Bound,
+    Claim,
+    GaussianCurve,
+    Observations,
+    Report,
+    Verdict,
+)
 
 
 @dataclass(frozen=True)
@@ -37,6 +46,11 @@ class Choice:
     primary: str = "auto"
     estimator: str = "clopper-pearson"
     confidence: float = 0.95
+
+    @classmethod
+    def configured(cls, settings: Mapping[str, Any]) -> Choice:
+        """What a run's settings choose; the defaults where they are silent."""
+        return cls(**{f.name: settings.get(f.name, f.default) for f in fields(cls)})
 
     def __post_init__(self) -> None:
         checks.refuse(
@@ -65,38 +79,34 @@ class Choice:
 def judge(journal: Journal, choice: Choice) -> Report:
     """The report of a complete journal."""
     started = time.perf_counter()
-    facts, seed, models = journal.facts, journal.settings["seed"], journal.settings["models"]
-    worlds, indices = journal.trials()
-    if facts is None or len(worlds) < models:
-        raise BadInput(
-            f"the run at {journal.path.parent} is not complete ({len(worlds)} of {models} models);"
-            f" go on with {_way_on(journal.path.parent)}"
-        )
-    claim = Claim.from_dict(facts["claim"])
-    seen, known = journal.observations(), journal.known
-    attacks = choice.make_attacks()
-    for name, attack in attacks.items():
-        if lacking := attack.needs - seen.keys():
-            what = ", ".join(sorted(lacking))
-            raise BadInput(f"attack {name} needs {what}, which is not released here")
+    played = read(journal)
+    facts, worlds, seen = played.facts, played.worlds, played.seen
+    claim = played.claim
     choice.make_estimator(choice.confidence)  # refused, if at all, before a look is numbered
-    trials = {name: Trials(a.features(seen, known), worlds) for name, a in attacks.items()}
-    # By the index's parity: settled before anything was seen, and both halves are balanced.
-    choosing = {name: t[indices % 2 == 0] for name, t in trials.items()}
-    judging = {name: t[indices % 2 == 1] for name, t in trials.items()}
+    attacks = choice.make_attacks()
+    trials = {name: played.trials(name, attack) for name, attack in attacks.items()}
+    choosing = {name: t[played.chooses] for name, t in trials.items()}
+    judging = {name: t[~played.chooses] for name, t in trials.items()}
 
     # Not at the confidence asked for: a primary has one rule, whatever the look's confidence.
     criterion = BoundCriterion(claim.delta)
     primary = choice.primary
     if primary == "auto":
         primary = pick(attacks, choosing, criterion)
+    own = Choice.configured(played.settings)
+    own_primary = _own_primary(own, choice, primary, played, criterion)
     rules = {name: choosing[name].fit(attack, criterion) for name, attack in attacks.items()}
-    looks = journal.look(primary, choice.estimator)
+    looks = 1
+    if (primary, choice.estimator) != (own_primary, own.estimator):
+        looks = journal.look(primary, choice.estimator)
     bounds = []
     for name, rule in rules.items():
         confidence = deciding(choice.confidence, looks) if name == primary else choice.confidence
-        bound = choice.make_estimator(confidence).bound(judging[name].count(rule), claim.delta)
-        bounds.append(replace(bound, attack=name, rule=repr(rule)))
+        judged = judging if attacks[name].fitted else trials
+        bound = choice.make_estimator(confidence).bound(judged[name].count(rule), claim.delta)
+        bounds.append(
+            replace(bound, attack=name, rule=repr(rule), selection=_selection(attacks[name], rule))
+        )
     decisive = list(attacks).index(primary)
     return Report(
         claim=claim,
@@ -104,14 +114,15 @@ def judge(journal: Journal, choice: Choice) -> Report:
         primary=decisive,
         bounds=bounds,
         published=[
-            published(name, a, trials[name], claim.delta, seed) for name, a in attacks.items()
+            published(name, a, trials[name], claim.delta, played.seed)
+            for name, a in attacks.items()
         ],
         looks=looks,
         models={
             "in": int((worlds == IN).sum()),
             "out": int((worlds == OUT).sum()),
-            "choosing": int((indices % 2 == 0).sum()),
-            "judging": int((indices % 2 == 1).sum()),
+            "choosing": int(played.chooses.sum()),
+            "judging": int((~played.chooses).sum()),
         },
         data=facts["data"],
         canary=facts["canary"],
@@ -120,9 +131,9 @@ def judge(journal: Journal, choice: Choice) -> Report:
         seconds={"training": journal.seconds(), "judging": time.perf_counter() - started},
         utility=_utility(seen.get("accuracy"), worlds),
         versions=facts["versions"],
-        seed=seed,
+        seed=played.seed,
         next_steps=next_steps(claim, bounds[decisive], facts["canary"]["name"]),
-        warnings=facts["warnings"],
+        warnings=[*facts["warnings"], *_diverged(seen)],
     )
 
 
@@ -149,63 +160,58 @@ def pick(
 
 
 def deciding(confidence: float, looks: int) -> float:
-    """The confidence at which a look may decide: that asked for, then 1 - a/4, 1 - a/8, ..."""
+    """The confidence at which a look may decide: that asked for, then 1 - a/4, 1 - a/8, ...
+
+    All looks together err with a probability of at most 1.5 a, however many there are.
+    """
     return confidence if looks == 1 else 1 - (1 - confidence) / 2**looks
 
 
 def verdict(claim: Claim, bound: Bound) -> Verdict:
-    """The claim against the one bound that decides."""
+    """The claim against the one bound that decides.
+
+    A bound that assumes a curve refutes only a claim that has that curve; a bare
+    (epsilon, delta) never promised it.
+    """
+    promised = {
+        "none": True,
+        "gaussian": isinstance(claim.curve, GaussianCurve),
+        "accountant": claim.curve is not None,
+        "prior": False,
+    }
     if bound.epsilon > claim.epsilon:
-        return "VIOLATION"
+        return "VIOLATION" if promised[bound.assumption] else "INCONCLUSIVE"
     return "INCONCLUSIVE" if bound.ceiling < claim.epsilon else "NO_VIOLATION_FOUND"
 
 
-def next_steps(claim: Claim, bound: Bound, canary: str) -> list[str]:
-    """What a reader can do now."""
-    steps = []
-    if bound.epsilon > claim.epsilon:
-        steps.append(
-            "Look for what breaks the claim: per-sample clipping, the noise's scale, the sampling "
-            "that the accountant assumes, the number of steps."
-        )
-    elif bound.ceiling < claim.epsilon:
-        needed = models_needed(claim.epsilon, claim.delta, bound.confidence)
-        takes = "more than can be trained" if needed is None else f"about {needed:,} (--models)"
-        steps.append(
-            f"Nothing above {bound.ceiling:.2f} can be shown with these models; a ceiling above "
-            f"{claim.epsilon:.2f} takes {takes}."
-        )
-    else:
-        steps.append(
-            "Try another canary or more models (--canary, --models) before you rely on it."
-        )
-    if canary != "none":
-        steps.append("See what selection alone gives: the same line with --canary none.")
-    steps.append("Judge again without training: dpaudit report RUN --attack 'mean & inv_std'.")
-    return steps
+def _own_primary(
+    own: Choice, choice: Choice, primary: str, played: Played, criterion: Criterion
+) -> str:
+    """The attack that decides as the run was configured: the first look is always its."""
+    if own.primary != "auto":
+        return own.primary
+    if tuple(own.attacks) == tuple(choice.attacks) and choice.primary == "auto":
+        return primary
+    attacks = {n: a for n, a in own.make_attacks().items() if a.needs <= played.seen.keys()}
+    choosing = {name: played.trials(name, a)[played.chooses] for name, a in attacks.items()}
+    return pick(attacks, choosing, criterion)
 
 
-def models_needed(epsilon: float, delta: float, confidence: float) -> int | None:
-    """The least number of models, to two digits, whose judging half has a ceiling above epsilon.
-
-    For Clopper-Pearson, half of the models choosing the rule. No error in n trials leaves a rate
-    of U = 1 - (a/2)^(1/n), and ln((1-d-U)/U) is above epsilon iff U < (1-d)/(1+e^epsilon). None
-    above some 10^13 models, which nobody trains.
-    """
-    rate = (1 - delta) * float(expit(-epsilon))
-    if rate < 1e-12:
-        return None
-    n = math.floor(math.log((1 - confidence) / 2) / math.log1p(-rate)) + 1
-    tens: int = 10 ** max(0, len(str(4 * n)) - 2)
-    return -(-4 * n // tens) * tens
+def _selection(attack: Attack, rule: Rule) -> str:
+    """How the rule was fixed without the trials that judge it."""
+    if not attack.fitted:
+        return "nothing to choose"
+    how = getattr(rule, "how", "")
+    return f"hold-out ({how})" if how else "hold-out"
 
 
-def _way_on(folder: Path) -> str:
-    """How the run in a folder is played to its end."""
-    config = folder / "config.toml"
-    if config.is_file():
-        return shlex.join(["dpaudit", "run", "--config", str(config), "--out", str(folder)])
-    return "the same call of dpaudit.play"
+def _diverged(seen: Observations) -> list[str]:
+    """A warning where models released what is no number."""
+    released = [a.reshape(len(a), -1) for a in seen.values() if a.dtype.kind == "f" and a.size]
+    bad = np.any([~np.isfinite(a).all(axis=1) for a in released], axis=0) if released else None
+    if bad is None or not bad.any():
+        return []
+    return [f"{int(bad.sum())} models diverged (they release NaN or infinity); lower --lr"]
 
 
 def _utility(accuracy: Array | None, worlds: Array) -> dict[str, float]:

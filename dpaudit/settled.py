@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Mapping
 from importlib.metadata import version
-from typing import Any
 
 import numpy as np
 
+from dpaudit.errors import BadInput
 from dpaudit.journal import Journal
 from dpaudit.protocols import Mechanism
 from dpaudit.types import Canary, Claim, Pair
@@ -16,14 +15,12 @@ from dpaudit.types import Canary, Claim, Pair
 VERSIONS = ("dpaudit", "numpy", "scipy", "torch", "opacus", "dp-accounting")
 
 
-def settle(
-    journal: Journal, mechanism: Mechanism, claim: Claim, pair: Pair, data: Mapping[str, Any]
-) -> None:
+def settle(journal: Journal, mechanism: Mechanism, claim: Claim, pair: Pair) -> None:
     """Write down the claim, the canary, the sizes and what else a report tells."""
     c = pair.canary
     facts = {
         "claim": claim.to_dict(),
-        "data": {**data, "test": len(pair.test), "out": len(pair.out), "in": len(pair.inn)},
+        "data": {**pair.about, "out": len(pair.out), "in": len(pair.inn)},
         "canary": {"name": c.name, "made": c.made, "label": c.y},
         "pairing": {"removed": c.removed, "inserted": c.inserted},
         "adversary": getattr(mechanism, "adversary", "sees what the mechanism releases"),
@@ -31,11 +28,30 @@ def settle(
             "name": getattr(mechanism, "backend", "none"),
             "reason": getattr(mechanism, "backend_reason", "the mechanism's own"),
         },
-        "versions": {"python": platform.python_version(), **{v: version(v) for v in VERSIONS}},
+        "versions": {"python": platform.python_version(), **_versions()},
         "warnings": list(getattr(mechanism, "cautions", ())),
     }
     known = {"label": np.array(c.y), "canary": c.x, "test_y": pair.test.y}
     journal.settle(facts, known if c.original is None else {**known, "original": c.original})
+
+
+def refuse_other_versions(journal: Journal) -> None:
+    """Refuse to go on by other code than the run was begun with: its trials would not be alike."""
+    begun = (journal.facts or {}).get("versions", {})
+    differing = [
+        f"{name} {begun.get(name)} then, {now} now"
+        for name, now in _versions().items()
+        if begun.get(name) != now
+    ]
+    if differing:
+        raise BadInput(
+            f"{journal.path.parent} was begun with other versions ({'; '.join(differing)}); "
+            "go on with those, or choose another --out"
+        )
+
+
+def _versions() -> dict[str, str]:
+    return {name: version(name) for name in VERSIONS}
 
 
 def canary(journal: Journal) -> Canary | None:

@@ -14,6 +14,8 @@ from typing import Any, Literal, TypeAlias, Union
 import numpy as np
 import numpy.typing as npt
 
+from dpaudit.errors import BadInput
+
 Array: TypeAlias = npt.NDArray[Any]
 
 OUT, IN = 0, 1
@@ -137,6 +139,8 @@ class Pair:
     inn: Records
     canary: Canary
     test: Records
+    about: Mapping[str, Any] = field(default_factory=dict)
+    """What a report says of the data: its name and the sizes of its sets."""
     adjacency: Adjacency = "add-remove"
 
     def world(self, world: int) -> Records:
@@ -148,7 +152,14 @@ def neighbours(data: Data, canary: Canary) -> Pair:
     """The pair that a canary makes: D is the pool without `canary.removed`, D' has the canary."""
     out = data.pool if canary.removed is None else data.pool.without(canary.removed)
     inn = out.plus(canary.x, canary.y) if canary.inserted else out
-    return Pair(out=out, inn=inn, canary=canary, test=data.test)
+    about = {
+        "name": data.name,
+        "pool": len(data.pool),
+        "shadow": len(data.shadow),
+        "test": len(data.test),
+        "classes": data.classes,
+    }
+    return Pair(out=out, inn=inn, canary=canary, test=data.test, about=about)
 
 
 # ---------------------------------------------------------------- what is seen
@@ -184,6 +195,10 @@ class Counts:
     out: int
     fn: int
     inn: int
+
+    def __post_init__(self) -> None:
+        if not (0 <= self.fp <= self.out > 0 and 0 <= self.fn <= self.inn > 0):
+            raise BadInput(f"errors must be between 0 and the number of trials, not as in {self}")
 
 
 @dataclass(frozen=True)

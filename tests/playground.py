@@ -10,6 +10,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -169,11 +170,16 @@ def facts(epsilon: float = 8.0, delta: float = 1e-5) -> dict[str, object]:
 
 
 def finished(
-    path: Path, seen: Observations, epsilon: float = 8.0, delta: float = 1e-5, seed: int = 0
+    path: Path,
+    seen: Observations,
+    epsilon: float = 8.0,
+    delta: float = 1e-5,
+    seed: int = 0,
+    **configured: Any,
 ) -> Path:
     """A journal of observations that come in the order of `seeds.trials`."""
     (models,) = {len(array) for array in seen.values()}
-    with Journal.play(path, {"seed": seed, "models": models}) as journal:
+    with Journal.play(path, {"seed": seed, "models": models, **configured}) as journal:
         journal._db.execute("PRAGMA synchronous = OFF")  # no power cut is waited for here
         journal.settle(facts(epsilon, delta), KNOWN)
         for row, trial in enumerate(trials(seed, models)):

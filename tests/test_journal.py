@@ -397,14 +397,14 @@ def test_a_file_that_may_not_grow_keeps_what_was_finished(path):
 
 def test_looks_number_the_primaries_and_never_forget(path, complete):
     with Journal.read(path) as journal:
-        assert journal.look("loss", "clopper-pearson") == 1
-        assert journal.look("loss", "clopper-pearson") == 1
-        assert journal.look("mean", "clopper-pearson") == 2
-        assert journal.look("loss", "other") == 3
+        assert journal.look("loss", "clopper-pearson") == 2
+        assert journal.look("loss", "clopper-pearson") == 2
+        assert journal.look("mean", "clopper-pearson") == 3
+        assert journal.look("loss", "other") == 4
     with Journal.read(path) as journal:
-        assert journal.look("mean", "clopper-pearson") == 2
-        assert journal.look("loss", "clopper-pearson") == 1
-        assert journal.look("max", "clopper-pearson") == 4
+        assert journal.look("mean", "clopper-pearson") == 3
+        assert journal.look("loss", "clopper-pearson") == 2
+        assert journal.look("max", "clopper-pearson") == 5
 
 
 def test_header_names_its_program(complete):

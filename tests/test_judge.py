@@ -7,12 +7,13 @@ import pytest
 from playground import KNOWN, facts, finished, observe, worlds_and_indices
 from scipy.stats import binom
 
+from dpaudit.advice import models_needed, next_steps
 from dpaudit.attacks import Loss
 from dpaudit.errors import BadInput
 from dpaudit.estimators import ClopperPearson
 from dpaudit.estimators.published import published
 from dpaudit.journal import Journal
-from dpaudit.judge import Choice, deciding, judge, models_needed, next_steps, pick, verdict
+from dpaudit.judge import Choice, deciding, judge, pick, verdict
 from dpaudit.rates import BoundCriterion
 from dpaudit.seeds import generator, trials
 from dpaudit.trials import Trials
@@ -91,7 +92,7 @@ def test_no_leak_certifies_zero_with_the_stated_confidence():
 
 
 def test_a_strong_leak_is_certified_and_stays_below_the_ceiling(path):
-    finished(path, released(200, shift=8.0))
+    finished(path, released(200, shift=8.0), attacks=FAST)
     report = judged(path)
     for bound in report.bounds:
         assert 1.0 < bound.epsilon <= bound.ceiling
@@ -189,16 +190,23 @@ def test_pick_takes_the_first_attack_where_there_is_nothing_to_go_by():
 
 
 def test_same_primary_stays_the_first_look(path):
-    finished(path, released(80, shift=3.0))
+    finished(path, released(80, shift=3.0), attacks=FAST, primary="loss")
     first, again = judged(path, primary="loss"), judged(path, "mean", "loss", primary="loss")
     assert first.looks == again.looks == 1
     assert deciding_bound(first) == deciding_bound(again)
     assert deciding_bound(first).confidence == 0.95
 
 
+def test_the_first_look_is_the_configurations_own_whoever_judges_first(path):
+    """Else a run that was killed before its own judgement would lose its confidence to another."""
+    finished(path, released(80, shift=3.0), attacks=FAST)
+    assert judged(path, "mean & max").looks == 2
+    assert judged(path).looks == 1
+    assert judged(path, deciding_bound(judged(path)).attack).looks == 1
+
+
 def test_another_primary_decides_at_a_quarter_of_the_error(path):
-    finished(path, released(80, shift=3.0))
-    judged(path, primary="loss")
+    finished(path, released(80, shift=3.0), attacks=FAST, primary="loss")
     second = judged(path, primary="mean")
     assert second.looks == 2
     assert deciding_bound(second).confidence == pytest.approx(1 - 0.05 / 4)
@@ -226,7 +234,7 @@ def test_another_confidence_never_tries_another_rule(path):
 
     On these trials the thresholds that are best at each confidence are four different ones.
     """
-    finished(path, released(160, shift=1.5, seed=1))
+    finished(path, released(160, shift=1.5, seed=1), attacks=["loss"])
     reports = [judged(path, "loss", confidence=c) for c in (0.6, 0.9, 0.95, 0.99, 0.999)]
     assert {r.looks for r in reports} == {1}
     assert len({deciding_bound(r).rule for r in reports}) == 1
@@ -350,7 +358,7 @@ def test_an_attack_whose_needs_are_not_released_is_refused(path):
 
 
 def test_released_arrays_decide_which_attacks_fit(path):
-    finished(path, {"logits": released(8)["logits"]})
+    finished(path, {"logits": released(8)["logits"]}, attacks=["loss"])
     assert judged(path, "loss").bounds[0].attack == "loss"
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from importlib import import_module
 from typing import Any
 
@@ -35,6 +37,12 @@ class Commands(click.Group):
         except KeyboardInterrupt:
             click.echo("Stopped.", err=True)
             ctx.exit(130)
+        except BrokenPipeError:
+            # Whoever read the report has left; not 1, which would mean that a claim is refuted.
+            sys.stdout = open(os.devnull, "w")  # noqa: SIM115
+            ctx.exit(141)
+        except OSError as error:
+            raise Refused(f"the output cannot be written: {error.strerror or error}") from error
 
 
 class Refused(click.ClickException):

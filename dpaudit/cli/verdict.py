@@ -44,4 +44,4 @@ def show(found: Report, *files: Path | None) -> None:
                 report.dump(found, file)
     finally:
         # A file that cannot be written costs hours of training nothing.
-        click.echo(report.render(found, color=sys.stdout.isatty()))
+        click.echo(report.render(found, color=bool(sys.stdout and sys.stdout.isatty())))

@@ -67,6 +67,8 @@ def _read(path: Path) -> tuple[dict[str, Array], list[str]]:
     """The arrays that can be read, and why the others cannot."""
     if os.path.isdir(path):
         raise BadInput(f"{path}: it is a folder; give the path of a .npz file")
+    if path.exists() and not path.is_file():
+        raise BadInput(f"{path}: it is not a regular file; give the path of a .npz file")
     try:
         with path.open("rb") as file:
             return _wanted(np.load(file, allow_pickle=False))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from dpaudit import checks
 from dpaudit.errors import BadInput
 from dpaudit.rates import log_ratio, upper_rate
 from dpaudit.types import Bound, Counts, Outcome
@@ -21,6 +22,9 @@ class ClopperPearson:
 
     confidence: float = 0.95
 
+    def __post_init__(self) -> None:
+        checks.refuse([checks.in_range("confidence", self.confidence, 0, 1, ends="()")])
+
     def bound(self, outcome: Outcome, delta: float) -> Bound:
         if not isinstance(outcome, Counts):
             raise BadInput("Clopper-Pearson needs counts of decisions, not scores or guesses")
@@ -30,7 +34,7 @@ class ClopperPearson:
             confidence=self.confidence,
             estimator="clopper-pearson",
             assumption="none",
-            selection="hold-out",
+            selection="as given",
             ceiling=self.ceiling(outcome.out, outcome.inn, delta),
             counts=outcome,
         )

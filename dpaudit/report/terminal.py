@@ -109,6 +109,7 @@ def _bullets(title: str, texts: Iterable[str], mark: str, width: int) -> list[st
 
 def _run(report: Report, width: int) -> list[str]:
     seconds = ", ".join(f"{what} {formats.duration(s)}" for what, s in report.seconds.items())
+    seconds += " (added up over workers)"
     reason = report.backend.get("reason")
     backend = report.backend["name"] + (f" ({reason})" if reason else "")
     return [

@@ -164,12 +164,17 @@ def legend(report: Report) -> list[tuple[str, str]]:
     lines = []
     if report.published:
         chunks = max(p.chunks for p in report.published)
-        spread = f" Mean ± spread over {chunks:,} groups of models." if chunks > 1 else ""
+        spread = (
+            f" Mean ± spread over {chunks:,} groups of models, all with the same canary."
+            if chunks > 1
+            else ""
+        )
         lines += [
             (
                 "Published estimate",
-                "the rule is tuned on the very models it is scored on, so this is above 0 even "
-                f"with no leak. Compare it with the next column; alone it proves nothing.{spread}",
+                "the rule is tuned on the very models it is scored on, so this tends to be above "
+                "0 even with no leak. Compare it with the next column; alone it proves nothing. "
+                f"A direction of the formula in which no model errs is skipped.{spread}",
             ),
             (
                 "Same search, no leak",

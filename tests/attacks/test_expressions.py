@@ -23,7 +23,7 @@ def test_needs_are_those_of_all_its_statistics():
     ("text", "word"), [("mean & median", "median"), ("mean &", ""), ("", ""), ("std", "std")]
 )
 def test_unknown_word_is_named_with_the_known_ones(text, word):
-    with pytest.raises(BadInput, match=f"'{word}'.*known are loss, mean, inv_std, min, max"):
+    with pytest.raises(BadInput, match=f"'{word}'.*known are loss, -loss, mean, inv_std, min, max"):
         parse(text)
 
 

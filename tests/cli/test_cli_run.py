@@ -187,13 +187,16 @@ def test_an_interrupted_run_says_so_and_goes_on_to_the_same_report(
 def test_a_run_killed_at_any_instant_ends_with_the_same_report(
     undisturbed, shell, command, tmp_path
 ):
-    """At three instants of a fixed seed: while it starts, while it plays, while it judges."""
+    """While it starts, then at random instants (of a fixed seed) of three stretches of play."""
     folder, instants = tmp_path / "run", random.Random(11)
-    for _ in range(3):
+    for reached in (0, 4, 16, 28):
         process = shell.start(*command, "--workers", 2, "--out", folder, pause=0.03)
-        time.sleep(instants.uniform(0.3, 2.0))
+        if reached:
+            until(process, rf"^({'|'.join(map(str, range(reached, 40)))})/40 models")
+        time.sleep(instants.uniform(0.0, 0.2))
         process.kill()
         process.communicate()
+    assert 28 <= len(played(folder)["logits"]) < 40
     assert shell(*command, "--workers", 1, "--out", folder).returncode == 0
     assert report_of(folder) == report_of(undisturbed[0])
 

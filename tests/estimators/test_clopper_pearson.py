@@ -66,7 +66,7 @@ def test_bound_says_what_it_is():
     assert (bound.estimator, bound.assumption, bound.selection) == (
         "clopper-pearson",
         "none",
-        "hold-out",
+        "as given",
     )
     assert (bound.confidence, bound.delta, bound.counts) == (0.9, DELTA, KNOWN)
 

@@ -1,0 +1,80 @@
+"""A complete journal, read and found to be whole: what every judgement starts from."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from dpaudit.errors import BadInput, JournalError
+from dpaudit.journal import Journal, damaged
+from dpaudit.protocols import Attack
+from dpaudit.seeds import trials
+from dpaudit.trials import Trials
+from dpaudit.types import Array, Claim, Known, Observations
+
+
+@dataclass(frozen=True)
+class Played:
+    """Everything that was seen, in which world, and what was settled before."""
+
+    settings: Mapping[str, Any]
+    facts: Mapping[str, Any]
+    claim: Claim
+    seen: Observations
+    worlds: Array
+    known: Known
+    chooses: Array
+    """Which trials choose the rules; the others judge them."""
+
+    @property
+    def seed(self) -> int:
+        """The root of the run's random numbers."""
+        return int(self.settings["seed"])
+
+    def trials(self, name: str, attack: Attack) -> Trials:
+        """All trials as an attack looks at them."""
+        if lacking := ", ".join(sorted(attack.needs - self.seen.keys())):
+            raise BadInput(f"attack {name} needs {lacking}, which is not released here")
+        return Trials(attack.features(self.seen, self.known), self.worlds)
+
+
+def read(journal: Journal) -> Played:
+    """The journal's content; one that is not complete, or was tampered with, is refused."""
+    try:
+        settings, facts = journal.settings, journal.facts
+        worlds, indices = journal.trials()
+        wanted = {(t.world, t.index) for t in trials(settings["seed"], settings["models"])}
+        played = set(zip(worlds.tolist(), indices.tolist(), strict=True))
+        if facts is None or played < wanted:
+            folder = journal.path.parent
+            raise BadInput(
+                f"the run at {folder} is not complete ({len(played)} of {len(wanted)} models); "
+                f"go on with {_way_on(folder)}"
+            )
+        if played != wanted:
+            raise JournalError(damaged(journal.path))
+        return Played(
+            settings=settings,
+            facts=facts,
+            claim=Claim.from_dict(facts["claim"]),
+            seen=journal.observations(),
+            worlds=worlds,
+            known=journal.known,
+            # By the index's parity: settled before anything was seen, and both halves balanced.
+            chooses=indices % 2 == 0,
+        )
+    except (JournalError, BadInput):
+        raise
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise JournalError(damaged(journal.path)) from error
+
+
+def _way_on(folder: Path) -> str:
+    """How the run in a folder is played to its end."""
+    config = folder / "config.toml"
+    if config.is_file():
+        return shlex.join(["dpaudit", "run", "--config", str(config), "--out", str(folder)])
+    return "the same call of dpaudit.play"

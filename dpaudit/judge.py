@@ -211,7 +211,7 @@ def _diverged(seen: Observations) -> list[str]:
     bad = np.any([~np.isfinite(a).all(axis=1) for a in released], axis=0) if released else None
     if bad is None or not bad.any():
         return []
-    return [f"{int(bad.sum())} models diverged (they release NaN or infinity); lower --lr"]
+    return [f"{bad.sum()} of {len(bad)} models diverged (they release NaN or infinity); lower --lr"]
 
 
 def _utility(accuracy: Array | None, worlds: Array) -> dict[str, float]:

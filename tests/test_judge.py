@@ -17,7 +17,7 @@ from dpaudit.judge import Choice, deciding, judge, pick, verdict
 from dpaudit.rates import BoundCriterion
 from dpaudit.seeds import generator, trials
 from dpaudit.trials import Trials
-from dpaudit.types import IN, OUT, Bound, Claim
+from dpaudit.types import IN, OUT, Bound, Claim, DPSGDCurve, GaussianCurve
 
 DELTA = 1e-5
 FAST = ("loss", "mean", "min", "max")
@@ -195,6 +195,30 @@ def test_same_primary_stays_the_first_look(path):
     assert first.looks == again.looks == 1
     assert deciding_bound(first) == deciding_bound(again)
     assert deciding_bound(first).confidence == 0.95
+
+
+@pytest.mark.parametrize(
+    ("assumption", "curve", "expected"),
+    [
+        ("none", None, "VIOLATION"),
+        ("gaussian", None, "INCONCLUSIVE"),
+        ("gaussian", DPSGDCurve(0.1, 10, 1.0), "INCONCLUSIVE"),
+        ("gaussian", GaussianCurve(1.0), "VIOLATION"),
+        ("accountant", None, "INCONCLUSIVE"),
+        ("accountant", DPSGDCurve(0.1, 10, 1.0), "VIOLATION"),
+        ("prior", GaussianCurve(1.0), "INCONCLUSIVE"),
+    ],
+)
+def test_a_curve_refutes_only_a_claim_that_has_it(assumption, curve, expected):
+    bound = Bound(5.0, DELTA, 0.95, "any", assumption, "hold-out", 9.0)
+    assert verdict(Claim(1.0, DELTA, curve=curve), bound) == expected
+
+
+def test_diverged_models_are_counted_in_a_warning(path):
+    seen = released(8)
+    seen["logits"][3] = np.nan
+    report = judged(finished(path, seen, attacks=["loss"]), "loss")
+    assert report.warnings[-1].startswith("1 of 8 models diverged")
 
 
 def test_the_first_look_is_the_configurations_own_whoever_judges_first(path):

@@ -26,6 +26,12 @@ class Commands(click.Group):
         command: click.Command = import_module(f"dpaudit.cli.{name}").command
         return command
 
+    def make_context(self, *args: Any, **kwargs: Any) -> click.Context:
+        try:
+            return super().make_context(*args, **kwargs)
+        except click.NoSuchOption as error:
+            raise Refused(f"{error.format_message()} (see dpaudit --help)") from error
+
     def invoke(self, ctx: click.Context) -> Any:
         try:
             return super().invoke(ctx)

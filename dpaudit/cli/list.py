@@ -6,6 +6,7 @@ import click
 
 from dpaudit import registry
 from dpaudit.errors import BadInput
+from dpaudit.training.networks import NETWORKS
 
 
 @click.command("list")
@@ -23,3 +24,7 @@ def command() -> None:
             except BadInput as error:
                 summary = str(error)  # one broken plug-in must not hide the others
             click.echo(f"  {name:<{width}}  {summary}")
+    click.secho("networks", bold=True)
+    width = max(map(len, NETWORKS))
+    for name, network in NETWORKS.items():
+        click.echo(f"  {name:<{width}}  {(network.__doc__ or '').splitlines()[0]}")

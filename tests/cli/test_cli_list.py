@@ -82,7 +82,8 @@ def test_python_m_dpaudit_is_the_same_command():
 
 def test_list_names_every_plugin_with_its_first_line():
     lines = [line.split(maxsplit=1) for line in said("list").splitlines() if line[0] == " "]
-    assert lines == [[name, registry.summary(kind, name)] for kind, name in PLUGINS]
+    plugins = lines[: len(PLUGINS)]  # the networks come after them
+    assert plugins == [[name, registry.summary(kind, name)] for kind, name in PLUGINS]
     assert len(PLUGINS) > 15
 
 
@@ -104,3 +105,24 @@ def test_a_reader_that_has_seen_enough_is_no_error():
     )
     assert done.stdout == "data\n"
     assert done.stderr == ""
+
+
+@pytest.mark.parametrize("name", ["cnn-small", "cnn-paper", "mlp", "logreg"])
+def test_networks_are_listed_and_explained(name):
+    assert f"\n  {name}" in said("list")
+    assert said("explain", name).startswith(f"{name} (networks)\n")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has a device that is full")
+def test_no_failure_to_print_looks_like_a_refuted_claim():
+    """Exit code 1 means that: a pipe without a reader is 141, a full disk is 2."""
+    script = f"{DPAUDIT} list | true; echo ${{PIPESTATUS[0]}}; {DPAUDIT} list > /dev/full; echo $?"
+    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["141", "2"]
+    assert done.stderr == "Error: the output cannot be written: No space left on device\n"
+
+
+def test_an_option_of_no_command_is_refused_in_one_line():
+    done = subprocess.run([DPAUDIT, "--bogus"], capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1

@@ -142,3 +142,15 @@ def test_bound_exceeds_the_truth_no_more_often_than_stated(n, true, confidence):
     assert chance[above].sum() <= 1 - confidence
     if n == 40 and true <= 1:
         assert above.any(), "an enumeration that could not fail shows nothing"
+
+
+@pytest.mark.parametrize("counts", [(-1, 5, 0, 5), (6, 5, 0, 5), (0, 5, 6, 5), (0, 0, 0, 5)])
+def test_impossible_counts_are_refused(counts):
+    with pytest.raises(BadInput, match="errors must be between 0 and the number of trials"):
+        Counts(*counts)
+
+
+@pytest.mark.parametrize("confidence", [95, 1.0, 0.0, float("nan")])
+def test_impossible_confidence_is_refused(confidence):
+    with pytest.raises(BadInput, match="confidence must be above 0 and below 1"):
+        ClopperPearson(confidence)

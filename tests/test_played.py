@@ -1,0 +1,56 @@
+"""A journal that somebody edited is refused in one sentence, never judged and never a traceback."""
+
+import json
+import sqlite3
+
+import numpy as np
+import pytest
+from playground import finished, observe, worlds_and_indices
+
+from dpaudit.errors import JournalError
+from dpaudit.journal import Journal
+from dpaudit.played import read
+
+UPDATE = "UPDATE meta SET value = ? WHERE key = ?"
+
+
+@pytest.fixture
+def path(tmp_path):
+    worlds, _ = worlds_and_indices(8)
+    seen = observe(worlds, np.random.default_rng(0), 0.0)
+    return finished(tmp_path / "run" / "journal.sqlite", seen)
+
+
+def changed(value, **changes):
+    return json.dumps({**value, **changes})
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        lambda db, s, f: db.execute("UPDATE trials SET idx = 100 WHERE idx = 1 AND world = 0"),
+        lambda db, s, f: db.execute("UPDATE trials SET world = 2 WHERE idx = 1 AND world = 0"),
+        lambda db, s, f: db.execute("INSERT INTO trials VALUES (0, 50, 1, 1.0)"),
+        lambda db, s, f: db.execute(UPDATE, (changed(s, models=4), "settings")),
+        lambda db, s, f: db.execute(UPDATE, (changed(s, models="8"), "settings")),
+        lambda db, s, f: db.execute(UPDATE, ("[]", "settings")),
+        lambda db, s, f: db.execute(UPDATE, ("{}", "settings")),
+        lambda db, s, f: db.execute(UPDATE, ("{}", "facts")),
+        lambda db, s, f: db.execute("DELETE FROM meta WHERE key = 'settings'"),
+        lambda db, s, f: db.execute("UPDATE seen SET npy = x'00' WHERE idx = 1 AND world = 0"),
+    ],
+)
+def test_an_edited_journal_is_called_damaged(path, edit):
+    with Journal.read(path) as journal:
+        settings, facts = journal.settings, journal.facts
+    with sqlite3.connect(path) as db:
+        edit(db, settings, facts)
+    with pytest.raises(JournalError, match="damaged or cut short"), Journal.read(path) as journal:
+        read(journal)
+
+
+def test_halves_are_balanced_and_of_other_trials(path):
+    with Journal.read(path) as journal:
+        played = read(journal)
+    for half in (played.chooses, ~played.chooses):
+        assert sorted(played.worlds[half]) == [0, 0, 1, 1]

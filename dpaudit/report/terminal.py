@@ -108,8 +108,9 @@ def _bullets(title: str, texts: Iterable[str], mark: str, width: int) -> list[st
 
 
 def _run(report: Report, width: int) -> list[str]:
-    seconds = ", ".join(f"{what} {formats.duration(s)}" for what, s in report.seconds.items())
-    seconds += " (added up over workers)"
+    names = {"training": "training (all workers together)"}
+    spent = ((names.get(what, what), formats.duration(s)) for what, s in report.seconds.items())
+    seconds = ", ".join(f"{what} {duration}" for what, duration in spent)
     reason = report.backend.get("reason")
     backend = report.backend["name"] + (f" ({reason})" if reason else "")
     return [

@@ -117,7 +117,7 @@ def test_setting_is_all_there() -> None:
         "50 to choose each attack's rule, 50 others to judge it",
         "accuracy 81.2 %",
         "vmap (fastest on this machine)",
-        "training 3 min 24 s, judging 1.2 s",
+        "training (all workers together) 3 min 24 s, judging 1.2 s",
     ):
         assert words in text
     assert "look" not in text

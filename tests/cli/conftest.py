@@ -1,6 +1,7 @@
 """The command line as a user has it: in a process of its own or, if that will do, in this one."""
 
 import os
+import signal
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -31,6 +32,8 @@ class Shell:
             stderr=subprocess.PIPE,
             text=True,
             start_new_session=True,
+            # A shell starts its background jobs, which the tests may be, deaf to Ctrl-C.
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
         )
 
     def __call__(self, *words) -> subprocess.CompletedProcess:

@@ -3,19 +3,48 @@
 from __future__ import annotations
 
 import hashlib
+import os
+from collections.abc import Sequence
 
 import numpy as np
 
-from dpaudit import registry
-from dpaudit.data.npz import Npz
-from dpaudit.errors import BadInput
-from dpaudit.protocols import Loader
+from dpaudit.checks import at_least, refuse
+from dpaudit.data.source import absolute, loader
+from dpaudit.data.subset import subset
 from dpaudit.types import Data
 
+__all__ = ["absolute", "fingerprint", "load"]
 
-def load(source: str, seed: int = 0) -> Data:
-    """The data set of that name, or of the .npz file at that path, split by the seed."""
-    return _loader(source).load(seed)
+
+def load(
+    source: str,
+    seed: int = 0,
+    *,
+    size: int | None = None,
+    root: str | os.PathLike[str] | None = None,
+    download: bool = False,
+    label: str | None = None,
+    bounds: Sequence[str] = (),
+    ignore: Sequence[str] = (),
+) -> Data:
+    """The data set of that name, or of the file or folder at that path, split by the seed.
+
+    A path ends in .npz, .csv or .csv.gz, or is that of a folder of images; a folder that is
+    called like a data set is meant by ./name. With `size`, the pool is a subset of so many
+    records, and the other sets are smaller accordingly. The other options go to the loaders
+    that ask for them: `root` and `download` say where downloaded sets lie and whether they may
+    be fetched; `label`, `bounds` and `ignore` say what the columns of a table are.
+    """
+    refuse([None if size is None else at_least("size", size, 1)])
+    options = {
+        "root": root,
+        "download": bool(download),
+        "label": label,
+        "bounds": _texts(bounds),
+        "ignore": _texts(ignore),
+    }
+    data = loader(source, options).load(seed)
+    return data if size is None else subset(data, size, seed)
 
 
 def fingerprint(data: Data) -> str:
@@ -31,11 +60,6 @@ def fingerprint(data: Data) -> str:
     return digest.hexdigest()
 
 
-def _loader(source: str) -> Loader:
-    if source.lower().endswith(".npz"):
-        return Npz(source)
-    try:
-        loader: Loader = registry.make("data", source)
-    except BadInput as error:
-        raise BadInput(f"{error} (a file is named by its path, which ends in .npz)") from error
-    return loader
+def _texts(said: Sequence[str]) -> tuple[str, ...]:
+    """Several texts; a single one is not taken for its letters."""
+    return (said,) if isinstance(said, str) else tuple(said)

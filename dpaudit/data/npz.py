@@ -12,6 +12,7 @@ from numpy.lib.npyio import NpzFile
 
 from dpaudit.checks import listed, refuse
 from dpaudit.data.arrays import as_records, problems
+from dpaudit.data.opened import opened
 from dpaudit.data.split import split
 from dpaudit.errors import BadInput
 from dpaudit.types import Array, Data
@@ -65,20 +66,11 @@ def _data(name: str, arrays: Mapping[str, Array], seed: int) -> Data:
 
 def _read(path: Path) -> tuple[dict[str, Array], list[str]]:
     """The arrays that can be read, and why the others cannot."""
-    if os.path.isdir(path):
-        raise BadInput(f"{path}: it is a folder; give the path of a .npz file")
-    if path.exists() and not path.is_file():
-        raise BadInput(f"{path}: it is not a regular file; give the path of a .npz file")
     try:
-        with path.open("rb") as file:
+        with opened(path, "a .npz file") as file:
             return _wanted(np.load(file, allow_pickle=False))
-    except MemoryError:
+    except (BadInput, MemoryError):
         raise
-    except FileNotFoundError as error:
-        raise BadInput(f"{path}: there is no such file; check the path") from error
-    except OSError as error:
-        said = f"it cannot be read ({error.strerror or error}); check the path and its permissions"
-        raise BadInput(f"{path}: {said}") from error
     except (ValueError, EOFError) as error:
         # numpy takes what it does not know for a pickle, and refuses that.
         raise BadInput(f"{path}: it is not a .npz file; {WAY_OUT}") from error

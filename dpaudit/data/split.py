@@ -32,23 +32,34 @@ def split(
     refuse([at_least("seed", seed, 0), *too_few(name, records.y, classes)])
     shares = SHARES if test is None else SHARES[:2]
     bits = np.random.PCG64(derive(seed, "data", "split")).random_raw(len(records))
-    by_class = np.lexsort((bits, records.y))
-    dealt = deal(sizes(len(records), shares))
-    parts = []
-    for part in range(len(shares)):
-        chosen = by_class[dealt == part]
-        shuffled = chosen[np.argsort(bits[chosen], kind="stable")]
-        parts.append(Records(records.x[shuffled], records.y[shuffled]))
+    parts = [
+        Records(records.x[chosen], records.y[chosen])
+        for chosen in portions(records.y, sizes(len(records), shares), bits)
+    ]
     pool, shadow, rest = parts if test is None else (*parts, test)
     return Data(name, pool=pool, shadow=shadow, test=rest, classes=classes)
 
 
-def too_few(name: str, y: Array, classes: int) -> Iterator[str]:
-    """The problem of classes that are too small for all sets to get some of them."""
+def portions(y: Array, sizes: Sequence[int], bits: Array) -> Iterator[Array]:
+    """Which records each set gets, in the order of their random bits, not of their class."""
+    by_class = np.lexsort((bits, y))
+    dealt = deal(sizes)
+    for part in range(len(sizes)):
+        chosen = by_class[dealt == part]
+        yield chosen[np.argsort(bits[chosen], kind="stable")]
+
+
+def too_few(
+    name: str, y: Array, classes: int, names: Sequence[object] | None = None
+) -> Iterator[str]:
+    """The problem of classes that are too small for all sets to get some of them.
+
+    `names` are what the user calls the classes, where they are not called 0, 1, 2.
+    """
     counts = np.bincount(y, minlength=classes)
     small = np.flatnonzero(counts < FEWEST)
     if small.size:
-        counted = listed([f"class {c}: {counts[c]}" for c in small])
+        counted = listed([f"class {names[int(c)] if names else c}: {counts[c]}" for c in small])
         yield (
             f"{name} has too few records of some classes ({counted}); "
             f"add records until each class has {FEWEST}, or leave those classes out"

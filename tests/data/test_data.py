@@ -3,7 +3,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dpaudit import data
+from dpaudit import data, registry
 from dpaudit.errors import BadInput
 from dpaudit.types import Data, Records
 
@@ -35,7 +35,7 @@ def test_a_near_miss_is_told_what_was_meant():
     assert "did you mean 'digits'?" in str(caught.value)
 
 
-@pytest.mark.parametrize("source", ["records.csv", "", "/"])
+@pytest.mark.parametrize("source", ["records.tsv", "", "records"])
 def test_an_unknown_source_is_told_what_is_known(source):
     with pytest.raises(BadInput) as caught:
         data.load(source)
@@ -44,9 +44,114 @@ def test_an_unknown_source_is_told_what_is_known(source):
     assert "a file is named by its path, which ends in .npz" in str(caught.value)
 
 
-def test_npz_without_a_path_is_told_to_name_the_file():
-    with pytest.raises(BadInput, match=r"npz needs path.*its path, which ends in \.npz"):
-        data.load("npz")
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [("npz", "ends in .npz"), ("csv", "ends in .csv or .csv.gz"), ("folder", "such as ./images")],
+)
+def test_a_kind_of_file_is_told_how_to_name_the_file(name, said):
+    with pytest.raises(BadInput) as caught:
+        data.load(name)
+    assert str(caught.value).startswith(f"{name} is a kind of ")
+    assert str(caught.value).endswith(said)
+
+
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [
+        ("own.npz", "there is no such file"),
+        ("own.csv", "there is no such file"),
+        ("own.CSV.GZ", "there is no such file"),
+        ("own/", "there is no such folder"),
+        ("./own", "there is no such folder"),
+        ("~nobody-at-all/own", "there is no such folder"),
+        ("x" * 5000 + ".npz", "it cannot be read (File name too long)"),
+        ("x" * 5000 + ".csv", "it cannot be read (File name too long)"),
+        ("own\0.csv", "there is no such file"),
+        ("own\0/", "there is no such folder"),
+    ],
+)
+def test_a_path_where_nothing_is_says_so(source, said):
+    with pytest.raises(BadInput) as caught:
+        data.load(source, label="y" if ".csv" in source.lower() else None)
+    assert said in str(caught.value)
+
+
+def test_a_name_wins_over_a_folder_of_the_same_name(tmp_path, monkeypatch):
+    (tmp_path / "digits").mkdir()
+    (tmp_path / "pictures").mkdir()
+    monkeypatch.chdir(tmp_path)
+    assert data.load("digits").name == "digits"
+    for folder in ("./digits", "digits/", "pictures"):
+        with pytest.raises(BadInput, match="it has no class"):
+            data.load(folder)
+
+
+@pytest.mark.parametrize(
+    ("source", "options", "said"),
+    [
+        ("digits", {"label": "y"}, "digits takes no --label; leave it out"),
+        ("digits", {"root": "x"}, "digits takes no --data-root; leave it out"),
+        ("mnist", {"ignore": ["a"]}, "mnist takes no --ignore; leave it out"),
+        ("own.npz", {"bounds": ["a=0:1"]}, "own.npz takes no --bounds; leave it out"),
+        ("own.npz", {"root": "x"}, "own.npz takes no --data-root; leave it out"),
+        ("own.csv", {"download": True}, "own.csv takes no --download; leave it out"),
+        ("own/", {"label": "", "download": True}, "takes no --download and no --label; leave them"),
+    ],
+)
+def test_an_option_that_a_loader_does_not_use_is_refused(source, options, said):
+    with pytest.raises(BadInput) as caught:
+        data.load(source, **options)
+    assert said in str(caught.value)
+
+
+THIRD_PARTY = '''
+import numpy as np
+from dpaudit.types import Data, Records
+
+class Asking:
+    """Says back what it was given."""
+    def __init__(self, root="its own", label=None, bounds=("its=0:1",), *, download, **more):
+        self.given = (root, label, bounds, download, more)
+    def load(self, seed):
+        part = Records(np.zeros((20, 1, 1, 1), np.float32), np.arange(20) % 2)
+        return Data(repr(self.given), part, part, part, 2)
+'''
+
+
+@pytest.fixture
+def third_party(tmp_path, monkeypatch):
+    (tmp_path / "asking_loader.py").write_text(THIRD_PARTY)
+    installed = tmp_path / "asking-1.0.dist-info"
+    installed.mkdir()
+    (installed / "METADATA").write_text("Metadata-Version: 2.1\nName: asking\nVersion: 1.0\n")
+    (installed / "entry_points.txt").write_text("[dpaudit.data]\nasking = asking_loader:Asking\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    registry._entries.cache_clear()
+    yield
+    registry._entries.cache_clear()
+
+
+def test_a_third_partys_loader_gets_the_options_that_it_asks_for(third_party):
+    assert data.load("asking").name == "('its own', None, ('its=0:1',), False, {})"
+    told = data.load("asking", root="here", label="y", bounds="a=0:1", size=10)
+    assert told.name == "('here', 'y', ('a=0:1',), False, {})"
+    assert len(told.pool) == 10
+    with pytest.raises(BadInput, match="asking takes no --ignore; leave it out"):
+        data.load("asking", download=True, ignore=["x"])
+
+
+def test_an_absolute_path_means_the_same_from_elsewhere(tmp_path, monkeypatch):
+    (tmp_path / "pictures").mkdir()
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert data.absolute("own.csv") == str(tmp_path / "own.csv")
+    assert data.absolute("~/own.npz") == str(tmp_path / "own.npz")
+    assert data.absolute("pictures") == str(tmp_path / "pictures")
+    assert [data.absolute(name) for name in ("digits", "csv", "nothing")] == [
+        "digits",
+        "csv",
+        "nothing",
+    ]
 
 
 def test_the_seed_is_zero_unless_told():

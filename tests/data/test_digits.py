@@ -33,8 +33,8 @@ def test_digits_load_differently_from_another_seed():
 
 def test_importing_the_loaders_imports_nothing_heavy():
     line = (
-        "import sys, dpaudit.data, dpaudit.data.digits, dpaudit.data.npz;"
-        "print({'sklearn', 'scipy', 'torch'} & set(sys.modules))"
+        "import sys, dpaudit.data, dpaudit.data.digits, dpaudit.data.npz, dpaudit.data.vision;"
+        "print({'PIL', 'sklearn', 'scipy', 'torch', 'torchvision'} & set(sys.modules))"
     )
     done = subprocess.run([sys.executable, "-c", line], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "set()"

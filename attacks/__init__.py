@@ -1,7 +1,8 @@
 """Attacks: observations to scores and a decision rule. Installed as `dpaudit.attacks`.
 
 Read `statistics.py` for what is looked at, `search.py` for how thresholds are chosen and
-`rules.py` for what comes out; each other file is one attack or one family of them.
+`rules.py` for what comes out, `discriminant.py` for learned scores; each other file is one attack
+or one family of them.
 """
 
 if __name__ != "dpaudit.attacks":
@@ -11,6 +12,7 @@ from dpaudit.attacks.expressions import parse
 from dpaudit.attacks.learned import Learned
 from dpaudit.attacks.loss import Loss, minus_loss
 from dpaudit.attacks.mc_dropout import InvStd, Max, Mean, Min, inv_std, max_, mean, min_
+from dpaudit.attacks.released import Released
 from dpaudit.attacks.rules import ThresholdAttack, ThresholdRule
 from dpaudit.attacks.sets import AllFour, MeanStd, MinMax
 from dpaudit.attacks.statistics import Statistic
@@ -25,6 +27,7 @@ __all__ = [
     "MeanStd",
     "Min",
     "MinMax",
+    "Released",
     "Statistic",
     "ThresholdAttack",
     "ThresholdRule",

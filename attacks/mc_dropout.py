@@ -1,6 +1,7 @@
 """Statistics of MC dropout: what T forward passes with dropout tell about the canary.
 
-The adversary sees T probabilities of the canary's true class. A model that was trained on the
+The adversary sees T probabilities of the canary's true class, or their mean and deviation
+alone (`dpaudit.summaries`). A model that was trained on the
 canary gives it a higher probability (mean, min, max) and is surer of it (1/std): Algorithm 2 of
 Shibahara, Miura, Kii and Ichikawa, Privacy Risk of Differentially Private Bayesian Neural
 Network.
@@ -17,38 +18,29 @@ from dpaudit.attacks.rules import ThresholdAttack
 from dpaudit.attacks.statistics import Statistic, true_class
 from dpaudit.types import Array, Known, Observations
 
-NEEDS = frozenset({"mc"})
+SAMPLES = frozenset({"mc"})
 
 
-def samples(seen: Observations, known: Known) -> Array:
-    """The T probabilities of the canary's true class, (trials, T), in double precision."""
-    mc = np.asarray(seen["mc"])
-    return mc[..., true_class(known, mc.shape[-1])].astype(np.float64)
+def _of_class(name: str, seen: Observations, known: Known) -> Array:
+    """What is released under a name about the canary's true class, in double precision."""
+    array = np.asarray(seen[name])
+    return array[..., true_class(known, array.shape[-1])].astype(np.float64)
 
 
-def deviation(p: Array, axis: int) -> Array:
-    """The population standard deviation; exactly 0 where all values are equal.
-
-    Without that care the rounding of the mean leaves 1e-17 where 0 is meant, and its inverse
-    would be a huge number instead of infinity.
-    """
-    return np.where(p.min(axis) == p.max(axis), 0.0, p.std(axis))
-
-
-def inverse_deviation(p: Array, axis: int) -> Array:
+def _inverse_deviation(seen: Observations, known: Known) -> Array:
     """1/std, and +inf where std = 0: at T = 1 always, after quantisation often."""
-    std = deviation(p, axis)
+    std = _of_class("std", seen, known)
     return np.divide(1.0, std, out=np.full_like(std, np.inf), where=std != 0)
 
 
 def _reduced(reduce: Callable[..., Array], seen: Observations, known: Known) -> Array:
-    return reduce(samples(seen, known), axis=1)
+    return reduce(_of_class("mc", seen, known), axis=1)
 
 
-mean = Statistic("mean", NEEDS, partial(_reduced, np.mean))
-inv_std = Statistic("inv_std", NEEDS, partial(_reduced, inverse_deviation))
-min_ = Statistic("min", NEEDS, partial(_reduced, np.min))
-max_ = Statistic("max", NEEDS, partial(_reduced, np.max))
+mean = Statistic("mean", frozenset({"mean"}), partial(_of_class, "mean"))
+inv_std = Statistic("inv_std", frozenset({"std"}), _inverse_deviation)
+min_ = Statistic("min", SAMPLES, partial(_reduced, np.min))
+max_ = Statistic("max", SAMPLES, partial(_reduced, np.max))
 
 
 class Mean(ThresholdAttack):

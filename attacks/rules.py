@@ -43,6 +43,11 @@ class ThresholdRule:
         side = np.where(features > self.thresholds, np.inf, -np.inf)
         return self._joined(np.where(finite, margins, side))
 
+    @property
+    def cut(self) -> float:
+        """The score above which it says D'."""
+        return self.thresholds[0] if len(self.names) == 1 else 0.0
+
     def decide(self, features: Array) -> Array:
         return self._joined(features > self.thresholds)
 

@@ -9,6 +9,7 @@ import pytest
 
 from dpaudit.protocols import Attack
 from dpaudit.rates import BoundCriterion
+from dpaudit.summaries import summarised
 from dpaudit.trials import Trials
 from dpaudit.types import Array, Known, Observations
 
@@ -41,7 +42,7 @@ def _play(
     mc = np.exp(passes)
     mc /= mc.sum(axis=-1, keepdims=True)
     seen = {"logits": logits.astype(np.float32), "mc": mc.astype(np.float32)}
-    return seen, worlds, {"label": np.array(label)}
+    return dict(summarised(seen)), worlds, {"label": np.array(label)}
 
 
 def _trials(attack: Attack, per_world: int, seed: int, **leak: Any) -> Trials:

@@ -16,7 +16,7 @@ def test_blanks_do_not_matter():
 
 
 def test_needs_are_those_of_all_its_statistics():
-    assert parse("loss | mean").needs == {"logits", "mc"}
+    assert parse("loss | mean").needs == {"logits", "mean"}
 
 
 @pytest.mark.parametrize(

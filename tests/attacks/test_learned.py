@@ -2,9 +2,10 @@ import numpy as np
 import pytest
 
 from dpaudit.attacks import Learned, Loss, Max, Mean, Min, inv_std, max_, mean, min_, minus_loss
-from dpaudit.attacks.learned import Discriminant, LearnedRule, discriminant
+from dpaudit.attacks.discriminant import Discriminant, LearnedRule, discriminant
 from dpaudit.errors import BadInput
 from dpaudit.rates import BoundCriterion, PointCriterion
+from dpaudit.summaries import summarised
 
 BOUND = BoundCriterion(1e-5)
 
@@ -45,7 +46,7 @@ def test_threshold_is_not_chosen_on_the_weights_own_trials(trials):
 
 
 def test_rule_is_strict_and_reads_as_what_it_decides():
-    rule = LearnedRule(Discriminant(np.array([1.0, 0.0]), np.array([1.0, 2.0])), 0.5)
+    rule = LearnedRule("learned", Discriminant(np.array([1.0, 0.0]), np.array([1.0, 2.0])), 0.5)
     x = np.array([[1.5, 0.0], [2.0, 0.0], [0.0, 0.5], [0.0, 1.0]])
     assert rule.score(x).tolist() == [0.5, 1.0, 0.0, 1.0]
     assert rule.decide(x).tolist() == [False, True, False, True]
@@ -88,12 +89,13 @@ def test_one_world_alone_is_refused(trials, world):
 
 def test_one_pass_certainty_and_divergence_leave_features_finite(play):
     seen, worlds, known = play(10, seed=4, samples=1)
+    seen = {"logits": seen["logits"], "mc": seen["mc"]}
     seen["mc"][0] = [0.0, 0.0, 1.0]
     seen["mc"][1] = [1.0, 0.0, 0.0]
     seen["mc"][2] = np.nan
     seen["logits"][3] = [np.inf, -np.inf, 0.0]
     seen["logits"][4] = np.nan
-    x = Learned().features(seen, known)
+    x = Learned().features(summarised(seen), known)
     assert np.isfinite(x).all()
     assert np.isfinite(Learned().fit(x, worlds, BOUND).score(x)).all()
 
@@ -127,9 +129,22 @@ def test_discriminant_is_the_textbook_one_where_trials_abound():
     assert score[worlds == 1].mean() == pytest.approx(-score[worlds == 0].mean(), abs=1e-9)
 
 
-def test_needs_both_observations(play):
-    seen, _, known = play(4, seed=7)
-    for missing in ("mc", "logits"):
-        rest = {name: array for name, array in seen.items() if name != missing}
-        with pytest.raises(BadInput, match=f"learned needs {missing}"):
-            Learned().features(rest, known)
+def test_logits_are_needed_and_statistics_are_taken_where_they_are_released(play):
+    seen, _, known = play(4, seed=7, classes=4)
+    with pytest.raises(BadInput, match="learned needs logits"):
+        Learned().features({"mc": seen["mc"]}, known)
+    for names, columns in ((["logits"], 5), (["logits", "mean", "std"], 7)):
+        x = Learned().features({name: seen[name] for name in names}, known)
+        assert x.shape == (8, columns)
+
+
+def test_more_features_than_trials_take_another_way_to_the_same_direction():
+    draw = np.random.default_rng(8)
+    x, worlds = draw.normal(size=(30, 31)), np.arange(30) % 2
+    line = discriminant(x, worlds)
+    z = (x - x.mean(axis=0)) / x.std(axis=0)
+    m0, m1 = z[worlds == 0].mean(axis=0), z[worlds == 1].mean(axis=0)
+    W = z - np.where(worlds[:, None], m1, m0)
+    w = np.linalg.solve(W.T @ W / 30 + 31 / 30 * np.eye(31), m1 - m0)
+    w /= np.sqrt(w @ (m1 - m0)) * x.std(axis=0)
+    np.testing.assert_allclose(line.weights, w, rtol=1e-9)

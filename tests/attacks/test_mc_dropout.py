@@ -8,6 +8,7 @@ from dpaudit.attacks.rules import ThresholdRule
 from dpaudit.attacks.search import search
 from dpaudit.attacks.statistics import OR
 from dpaudit.rates import BoundCriterion, PointCriterion
+from dpaudit.summaries import summarised
 
 KNOWN = {"label": np.array(1)}
 CRITERIA = [PointCriterion(1e-5), BoundCriterion(1e-5)]
@@ -16,7 +17,7 @@ CRITERIA = [PointCriterion(1e-5), BoundCriterion(1e-5)]
 def seen_with(p, dtype=np.float32):
     """Observations of two classes whose true class has the probabilities p (trials, T)."""
     p = np.asarray(p)
-    return {"mc": np.stack([1 - p, p], axis=-1).astype(dtype)}
+    return summarised({"mc": np.stack([1 - p, p], axis=-1).astype(dtype)})
 
 
 def test_statistics_are_those_of_the_true_class():
@@ -95,7 +96,7 @@ def test_single_attack_compares_its_own_statistic(play, attack, statistic):
     seen, worlds, known = play(20, seed=4, shift=1.0)
     x = attack().features(seen, known)
     np.testing.assert_array_equal(x, statistic.compute(seen, known)[:, None])
-    assert attack().needs == {"mc"}
+    assert attack().needs == statistic.needs
     assert repr(attack()) == statistic.name
     rule = attack().fit(x, worlds, PointCriterion(1e-5))
     assert repr(rule).startswith(f"{statistic.name} > ")

@@ -171,11 +171,15 @@ def test_rule_is_what_the_search_finds_also_on_permuted_worlds(trials, attack, h
 
 
 @pytest.mark.parametrize(
-    ("attack", "statistics"),
-    [(MeanStd, "mean, inv_std"), (MinMax, "min, max"), (AllFour, "mean, inv_std, min, max")],
+    ("attack", "statistics", "needs"),
+    [
+        (MeanStd, "mean, inv_std", {"mean", "std"}),
+        (MinMax, "min, max", {"mc"}),
+        (AllFour, "mean, inv_std, min, max", {"mean", "std", "mc"}),
+    ],
 )
-def test_sets_are_those_of_the_paper_with_both_types(attack, statistics):
+def test_sets_are_those_of_the_paper_with_both_types(attack, statistics, needs):
     assert repr(attack()) == f"{{{statistics}}}"
     assert attack().kinds == (AND, OR)
-    assert attack().needs == {"mc"}
+    assert attack().needs == needs
     assert attack().fitted

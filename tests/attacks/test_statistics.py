@@ -6,6 +6,7 @@ import pytest
 from dpaudit.attacks import inv_std, max_, mean, min_, minus_loss
 from dpaudit.attacks.statistics import AND, LEAST, OR, Statistic
 from dpaudit.errors import BadInput
+from dpaudit.summaries import summarised
 
 
 @pytest.mark.parametrize(
@@ -70,6 +71,7 @@ def test_diverged_logits_and_samples_give_numbers_without_warnings(play):
     for poison in (np.nan, np.inf, -np.inf):
         poisoned = {name: array.copy() for name, array in seen.items()}
         poisoned["logits"][1], poisoned["mc"][1, 3] = poison, poison
+        poisoned = summarised({name: poisoned[name] for name in ("logits", "mc")})
         for statistic in (minus_loss, mean, inv_std, min_, max_):
             values = statistic.compute(poisoned, known)
             assert not np.isnan(values).any()
@@ -78,7 +80,7 @@ def test_diverged_logits_and_samples_give_numbers_without_warnings(play):
 
 
 def test_missing_observation_is_named():
-    with pytest.raises(BadInput, match="mean needs mc in the observations; there is logits"):
+    with pytest.raises(BadInput, match="mean needs mean in the observations; there is logits"):
         mean.compute({"logits": np.zeros((1, 2))}, {"label": np.array(0)})
 
 

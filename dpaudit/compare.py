@@ -1,0 +1,219 @@
+"""Compare defences on a journal: what still leaks through each, and what it costs.
+
+A defence is post-processing, so nothing is trained again. The attacker adapts: every rule is
+fixed anew, on the choosing half of the trials, to what the defence lets out, and judged on the
+other half. Each bound holds at its own confidence; none of them decides, so no look is numbered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from dpaudit.config import Config
+from dpaudit.defences import Named, Nothing, named
+from dpaudit.errors import BadInput
+from dpaudit.estimators.published import published
+from dpaudit.journal import Journal
+from dpaudit.judge import Choice, pick, selection
+from dpaudit.played import Played, read
+from dpaudit.protocols import Attack, Defence
+from dpaudit.rates import BoundCriterion
+from dpaudit.summaries import summarised
+from dpaudit.types import IN, OUT, Array, Bound, Claim, Known, Observations, Published
+
+LABELLED_BY = {"mc": "mean", "probabilities": "probabilities"}
+"""Outputs on test records (`test_mc`, `test_probabilities`), and what of them gives the label."""
+
+NO_LABEL = -1
+
+
+@dataclass(frozen=True)
+class Utility:
+    """How good the outputs still are: means over models of shares of test records.
+
+    A record is undecidable where no single class is the largest; that counts as an error.
+    """
+
+    accuracy: float
+    undecidable: float
+    models: int
+    records: int
+
+
+@dataclass(frozen=True)
+class Defended:
+    """What is left of leak and utility behind one defence.
+
+    Bounds and estimates of the attacks that fit what is still released. `strongest` is the one
+    that does best on the choosing half, so that its bound holds although it was picked; None
+    where no attack fits. `utility` is None where it was not measured.
+    """
+
+    defence: str
+    bounds: Sequence[Bound]
+    published: Sequence[Published]
+    strongest: str | None
+    utility: Utility | None
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The same trials behind several defences; the first of them is 'none'."""
+
+    claim: Claim
+    attacks: Sequence[str]
+    defended: Sequence[Defended]
+    models: Mapping[str, int]
+    data: Mapping[str, Any]
+    canary: Mapping[str, Any]
+    versions: Mapping[str, str]
+    seed: int
+
+
+def compare(journal: Journal, defences: Sequence[str | Defence], choice: Choice) -> Comparison:
+    """Leak and utility of a complete journal, without a defence and with each of those given.
+
+    A defence is a text such as 'quantize:0.01', or made already. Of the choice, what decides
+    (`primary`, `defence`) has no say here.
+    """
+    chosen = [named("none"), *_distinct(defences)]
+    attacks = choice.make_attacks()
+    choice.make_estimator(choice.confidence)
+    played = read(journal)
+    views = [played.after(defence) for defence in chosen]
+    shown = _fitting_somewhere(attacks, views, choice)
+    return Comparison(
+        claim=played.claim,
+        attacks=list(shown),
+        defended=[
+            _defended(defence.name, view, shown, choice, utility(journal, played.known, defence))
+            for defence, view in zip(chosen, views, strict=True)
+        ],
+        models={
+            "in": int((played.worlds == IN).sum()),
+            "out": int((played.worlds == OUT).sum()),
+            "choosing": int(played.chooses.sum()),
+            "judging": int((~played.chooses).sum()),
+        },
+        data=played.facts["data"],
+        canary=played.facts["canary"],
+        versions=played.facts["versions"],
+        seed=played.seed,
+    )
+
+
+def _distinct(defences: Sequence[str | Defence]) -> list[Named]:
+    """The defences by name; 'none', which is always there, and a second mention are refused."""
+    given = [defences] if isinstance(defences, str) else defences
+    found: list[Named] = []
+    for defence in map(named, given):
+        if isinstance(defence.defence, Nothing):
+            raise BadInput("'none' is compared with anyway; name a defence, such as quantize:0.01")
+        for other in found:
+            if other.name == defence.name or other.defence == defence.defence:
+                raise BadInput(f"the defence {defence.name} is named twice; name it once")
+        found.append(defence)
+    if not found:
+        raise BadInput("name at least one defence, such as quantize:0.01")
+    return found
+
+
+# ---------------------------------------------------------------- leak
+
+
+def _fitting_somewhere(
+    attacks: Mapping[str, Attack], views: Sequence[Played], choice: Choice
+) -> dict[str, Attack]:
+    """The attacks that see enough behind one defence at least; a named one must."""
+    if not attacks:
+        raise BadInput("name at least one attack")
+    fitting = {n: a for n, a in attacks.items() if any(_fits(a, view) for view in views)}
+    if tuple(choice.attacks) != Config.attacks:
+        for name in (name for name in attacks if name not in fitting):
+            views[0].trials(name, attacks[name])  # says what it lacks
+    return fitting or choice.fitting(views[0])
+
+
+def _fits(attack: Attack, view: Played) -> bool:
+    return attack.needs <= view.seen.keys()
+
+
+def _defended(
+    defence: str,
+    view: Played,
+    attacks: Mapping[str, Attack],
+    choice: Choice,
+    measured: Utility | None,
+) -> Defended:
+    """Every attack that fits, from scratch on what a defence lets out."""
+    fitting = {name: attack for name, attack in attacks.items() if _fits(attack, view)}
+    trials = {name: view.trials(name, attack) for name, attack in fitting.items()}
+    choosing = {name: t[view.chooses] for name, t in trials.items()}
+    criterion, delta = BoundCriterion(view.claim.delta), view.claim.delta
+    estimator = choice.make_estimator(choice.confidence)
+    bounds = []
+    for name, attack in fitting.items():
+        rule = choosing[name].fit(attack, criterion)
+        # On the other half even where nothing was fitted: which attack is strongest was picked.
+        bound = estimator.bound(trials[name][~view.chooses].count(rule), delta)
+        bounds.append(
+            replace(bound, attack=name, rule=repr(rule), selection=selection(rule, held_out=True))
+        )
+    return Defended(
+        defence=defence,
+        bounds=bounds,
+        published=[published(n, a, trials[n], delta, view.seed) for n, a in fitting.items()],
+        strongest=pick(fitting, choosing, criterion) if fitting else None,
+        utility=measured,
+    )
+
+
+# ---------------------------------------------------------------- utility
+
+
+def utility(journal: Journal, known: Known, defence: Defence) -> Utility | None:
+    """What a defence leaves of the models' use; None where they were not asked for it."""
+    labels = known.get("test_y")
+    if labels is None:
+        return None
+    accuracies, undecidable, records = [], [], 0
+    for name, outputs in _test_outputs(journal, len(labels)):
+        kept = defence.protect(outputs)
+        if LABELLED_BY[name] not in kept:
+            return None
+        given = labels_of(kept[LABELLED_BY[name]])
+        accuracies.append(np.mean(given == labels[: len(given)]))
+        undecidable.append(np.mean(given == NO_LABEL))
+        records = max(records, len(given))
+    if not accuracies:
+        return None
+    return Utility(
+        float(np.mean(accuracies)), float(np.mean(undecidable)), len(accuracies), records
+    )
+
+
+def labels_of(outputs: Array) -> Array:
+    """The largest class of each row; NO_LABEL where there is none, or more than one."""
+    top = outputs.max(axis=-1, keepdims=True)
+    alone = (outputs == top).sum(axis=-1) == 1  # a NaN is equal to nothing
+    return np.where(alone, outputs.argmax(axis=-1), NO_LABEL)
+
+
+def _test_outputs(journal: Journal, most: int) -> Iterator[tuple[str, Observations]]:
+    """What each model that was asked says of the test records, one row a record, and its kind."""
+    for name, axes in (("mc", 3), ("probabilities", 2)):
+        found = False
+        for array in journal.arrays(f"test_{name}"):
+            if array.ndim != axes or not 0 < array.shape[-2] <= most:
+                raise BadInput(
+                    f"test_{name} must be about at most {most} test records on {axes} axes, "
+                    f"not of shape {array.shape}"
+                )
+            found = True
+            yield name, summarised({name: np.moveaxis(array, -2, 0)})
+        if found:
+            return

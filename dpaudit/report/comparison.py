@@ -1,0 +1,269 @@
+"""A comparison of defences, for a terminal and for a machine."""
+
+from __future__ import annotations
+
+import json
+import os
+import textwrap
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from importlib.resources import files
+from typing import Any
+
+from dpaudit.compare import Comparison, Defended, Utility
+from dpaudit.files import write_whole
+from dpaudit.report import consistent, formats, machine, table, terminal, words
+from dpaudit.types import Bound
+
+VERSION = 1
+"""Of the contract; grows when a reader of the old one would misread the new one."""
+
+ABOUT = (
+    "A defence changes what a model releases before anybody sees it. No model was trained for "
+    "this: the released outputs of one run are seen through each defence, and every attack is "
+    "fitted anew to what is left of them. Epsilon measures the leak: 0 is none, more is worse."
+)
+STANDING = (
+    "This is a comparison. Each certified epsilon holds at its own confidence, none of them "
+    "decides about the claim, and no further look at the models is counted. A defence only changes "
+    "outputs, so it cannot add to the leak: where a number is larger behind it, that is chance, or "
+    "a rule that happened to be chosen better."
+)
+SUMMARY = [*table.CERTIFIED, ("", "accuracy"), ("without", "a label")]
+
+
+# ---------------------------------------------------------------- for a machine
+
+
+def load_schema() -> dict[str, Any]:
+    """The JSON Schema (2020-12) that every written comparison fulfils."""
+    text = files("dpaudit.report").joinpath("comparison.schema.json").read_text(encoding="utf-8")
+    schema: dict[str, Any] = json.loads(text)
+    return schema
+
+
+def to_dict(comparison: Comparison) -> dict[str, Any]:
+    """The comparison as plain values that JSON can hold; what is infinite or missing is None."""
+    _check(comparison)
+    plain: dict[str, Any] = machine._plain(
+        {
+            "version": VERSION,
+            "claim": machine._claim(comparison.claim),
+            "attacks": comparison.attacks,
+            "defences": [
+                {
+                    "defence": d.defence,
+                    "utility": d.utility and asdict(d.utility),
+                    "strongest": d.strongest,
+                    "bounds": [machine._bound(bound) for bound in d.bounds],
+                    "published": [machine._published(published) for published in d.published],
+                }
+                for d in comparison.defended
+            ],
+            "models": comparison.models,
+            "data": comparison.data,
+            "canary": comparison.canary,
+            "versions": comparison.versions,
+            "seed": comparison.seed,
+        }
+    )
+    return plain
+
+
+def dump(comparison: Comparison, path: str | os.PathLike[str]) -> None:
+    """Write it as JSON, whole or not at all."""
+    text = json.dumps(to_dict(comparison), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    write_whole(path, text.encode("utf-8", "backslashreplace"))
+
+
+def _check(comparison: Comparison) -> None:
+    """Refuse numbers that may not be printed."""
+    for defended in comparison.defended:
+        for bound in defended.bounds:
+            consistent._check_bound(bound)
+        for published in defended.published:
+            consistent._check_published(published)
+
+
+# ---------------------------------------------------------------- for a terminal
+
+
+@dataclass(frozen=True)
+class Row:
+    """A label and its numbers; a heading has none."""
+
+    label: str
+    cells: Sequence[str] = ()
+    mark: str = "  "
+
+
+def render(comparison: Comparison, width: int = 80) -> str:
+    """Leak and utility side by side, then every attack, in lines of at most `width` columns."""
+    _check(comparison)
+    width = min(max(width, terminal.NARROWEST), terminal.WIDEST)
+    title = "dpaudit: what does each defence stop, and what does it cost?"
+    blocks = [
+        [title, "=" * len(title), *terminal._wrap(ABOUT, width)],
+        _setting(comparison, width),
+        _table("defence", SUMMARY, _summary(comparison), width),
+        _legend(_summary_legend(comparison), width),
+        _table("attack", [*table.PUBLISHED, *table.CERTIFIED], _attacks(comparison), width),
+        _legend(_attacks_legend(comparison), width),
+        terminal._wrap(_standing_out(comparison), width),
+        terminal._wrap(STANDING, width),
+    ]
+    return "\n\n".join("\n".join(block) for block in blocks) + "\n"
+
+
+def _setting(comparison: Comparison, width: int) -> list[str]:
+    claim = comparison.claim
+    promised = f"epsilon {formats.nearest(claim.epsilon)}, delta {formats.power(claim.delta)}"
+    return [
+        *terminal._labelled("Claim", [f"{promised}, for: {claim.unit}"], width),
+        *terminal._labelled("Data", [formats.value(comparison.data.get("name", ""))], width),
+        *terminal._labelled("Canary", [formats.value(comparison.canary.get("name", ""))], width),
+        *terminal._labelled("Models", words.models_lines(comparison.models), width),
+    ]
+
+
+def _summary(comparison: Comparison) -> list[Row]:
+    """One row a defence: what is certified of the strongest attack on it, and what it costs."""
+    return [
+        Row(d.defence, [*table._certified(_bound(d, d.strongest), digits=2), *_useful(d.utility)])
+        for d in comparison.defended
+    ]
+
+
+def _bound(defended: Defended, attack: str | None) -> Bound | None:
+    return next((b for b in defended.bounds if b.attack == attack), None)
+
+
+def _useful(utility: Utility | None) -> list[str]:
+    if utility is None:
+        return [table.NOTHING, table.NOTHING]
+    return [f"{100 * share:.1f} %" for share in (utility.accuracy, utility.undecidable)]
+
+
+def _attacks(comparison: Comparison) -> list[Row]:
+    """Each attack as a heading, and below it a row for every defence that it was led against."""
+    rows = []
+    for attack in comparison.attacks:
+        rows.append(Row(attack))
+        for d in comparison.defended:
+            estimate = next((p for p in d.published if p.attack == attack), None)
+            cells = [*table._published(estimate), *table._certified(_bound(d, attack), digits=2)]
+            mark = "> " if attack == d.strongest else "  "
+            rows.append(Row(f"  {d.defence}", cells, mark))
+    return rows
+
+
+def _table(
+    name: str, titles: Sequence[tuple[str, str]], rows: Sequence[Row], width: int
+) -> list[str]:
+    """A line for each row, more where a label has to be broken."""
+    numbers = [row.cells for row in rows if row.cells]
+    columns = zip(titles, *numbers, strict=True)
+    widths = [max(map(len, (*top, *below))) for top, *below in columns]
+    longest = max(len(text) for text in (name, *(row.label for row in rows)))
+    label = min(longest, width - 2 - sum(2 + w for w in widths))
+
+    def line(mark: str, text: str, cells: Sequence[str]) -> str:
+        # A heading has no cells.
+        padded = (cell.rjust(w) for cell, w in zip(cells, widths, strict=False))
+        return (mark + "  ".join([text.ljust(label), *padded])).rstrip()
+
+    lines = [
+        line("  ", "", [first for first, _ in titles]),
+        line("  ", name, [second for _, second in titles]),
+        "-" * (2 + label + sum(2 + w for w in widths)),
+    ]
+    for row in rows:
+        text = formats.printable(row.label)
+        indent = " " * (len(text) - len(text.lstrip()))
+        first, *more = textwrap.wrap(text, label, subsequent_indent=indent) or [table.NOTHING]
+        lines.append(line(row.mark, first, row.cells))
+        lines += [line("  ", rest, ()) for rest in more]
+    return lines
+
+
+# ---------------------------------------------------------------- in words
+
+
+def _legend(entries: Sequence[tuple[str, str]], width: int) -> list[str]:
+    return [
+        line
+        for name, text in entries
+        for line in terminal._wrap(f"{name}: {text}", width, indent="  ")
+    ]
+
+
+def _summary_legend(comparison: Comparison) -> list[tuple[str, str]]:
+    bound = next(bound for d in comparison.defended for bound in d.bounds)
+    return [
+        (
+            "Certified epsilon",
+            f"a leak of at least this much is shown with {formats.percent(bound.confidence)} "
+            f"confidence, by {bound.estimator}, which {words.ASSUMPTIONS[bound.assumption]}. It is "
+            "that of the attack marked > below; attack and rule were chosen on other models than "
+            "those that judge them. 0.00 means that nothing could be shown, not that nothing "
+            "leaks.",
+        ),
+        ("Ceiling", "the most that so many models could certify if the attack never erred."),
+        *_utility_legend([d.utility for d in comparison.defended if d.utility]),
+    ]
+
+
+def _utility_legend(measured: Sequence[Utility]) -> list[tuple[str, str]]:
+    if not measured:
+        return [("Accuracy", "not measured: the run kept no outputs on test records.")]
+    most = max(measured, key=lambda utility: utility.models * utility.records)
+    return [
+        (
+            "Accuracy",
+            f"of what is released behind the defence, on {most.records:,} test records, the mean "
+            f"over {most.models:,} models.",
+        ),
+        (
+            "Without a label",
+            "records for which no single class is the largest, so that no label can be given. "
+            "They count as errors in the accuracy.",
+        ),
+    ]
+
+
+def _attacks_legend(comparison: Comparison) -> list[tuple[str, str]]:
+    chunks = max(p.chunks for d in comparison.defended for p in d.published)
+    spread = f" Mean ± spread over {chunks:,} groups of models." if chunks > 1 else ""
+    entries = [
+        (
+            "Published estimate",
+            "the rule is tuned on the very models it is scored on, so this tends to be above 0 "
+            "even with no leak. Compare it with the next column; alone it proves nothing. A "
+            f"direction of the formula in which no model errs is skipped.{spread}",
+        ),
+        (
+            "Same search, no leak",
+            "the same tuning after shuffling which models had the canary: its mean, and in "
+            "brackets what 95 % of shuffles stay below.",
+        ),
+        (">", "the attack that does best against this defence on the models that choose rules."),
+    ]
+    if any(len(d.bounds) < len(comparison.attacks) for d in comparison.defended):
+        entries.append((table.NOTHING, "the attack needs what is not released there."))
+    return entries
+
+
+def _standing_out(comparison: Comparison) -> str:
+    """Which published estimates exceed what the same search finds where there is no leak."""
+    above = {
+        d.defence: [p.attack for p in d.published if p.epsilon_in_sample > p.null_q95]
+        for d in comparison.defended
+    }
+    if not any(above.values()):
+        return "No published estimate stands out from the same search with no leak."
+    told = ", ".join(f"{d} ({', '.join(attacks)})" for d, attacks in above.items() if attacks)
+    among = sum(len(d.published) for d in comparison.defended)
+    return (
+        f"Published estimates that stand out from the same search with no leak: {told}. With no "
+        f"leak each of the {among} would do so by chance in at most about 1 of 20 audits."
+    )

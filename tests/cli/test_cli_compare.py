@@ -1,0 +1,179 @@
+"""`dpaudit compare`: what it prints and writes, and what it refuses in one sentence."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from jsonschema import Draft202012Validator
+from playground import KNOWN, facts, finished, observe, worlds_and_indices
+
+from dpaudit import registry
+from dpaudit.journal import Journal
+from dpaudit.report.comparison import load_schema
+
+DPAUDIT = Path(sys.executable).with_name("dpaudit")
+FAST = ("--attack", "loss", "--attack", "min+max")
+
+
+@pytest.fixture(autouse=True)
+def few(monkeypatch):
+    monkeypatch.setattr("dpaudit.estimators.published.PERMUTATIONS", 5)
+
+
+def run(folder="run", models=40, shift=4.0):
+    worlds, _ = worlds_and_indices(models)
+    seen = observe(worlds, np.random.default_rng(0), shift)
+    return finished(Path(folder) / "journal.sqlite", seen)
+
+
+def contents(folder):
+    return {p: p.read_bytes() if p.is_file() else None for p in folder.rglob("*")}
+
+
+def test_table_and_file_hold_the_same(cli, tmp_path):
+    run()
+    before = contents(tmp_path)
+    defences = ("--defence", "quantize:0.01", "--defence", "quantize:0.5")
+    done = cli("compare", "run", *defences, *FAST, "--confidence", 0.9, "--json", "c.json")
+    assert done.exit_code == 0, done.output
+    written = json.loads(Path("c.json").read_text())
+    assert list(Draft202012Validator(load_schema()).iter_errors(written)) == []
+    names = ["none", "quantize:0.01", "quantize:0.5"]
+    assert [d["defence"] for d in written["defences"]] == names
+    assert {b["confidence"] for d in written["defences"] for b in d["bounds"]} == {0.9}
+    rows = done.stdout.split("\n---")[1].splitlines()[1:4]
+    for row, name, d in zip(rows, names, written["defences"], strict=True):
+        (found,) = (b["epsilon"] for b in d["bounds"] if b["attack"] == d["strongest"])
+        label, shown, *_ = row.split()
+        assert label == name
+        assert found - 0.01 < float(shown) <= found
+    assert max(map(len, done.stdout.splitlines())) <= 80
+    Path("c.json").unlink()
+    assert contents(tmp_path) == before, "no look is numbered"
+
+
+def test_attacks_are_those_of_the_run_unless_named(cli):
+    worlds, _ = worlds_and_indices(8)
+    seen = observe(worlds, np.random.default_rng(0))
+    finished(Path("run/journal.sqlite"), seen, attacks=["mean"], primary="mean")
+    for words, attacks in (((), ["mean"]), (FAST, ["loss", "min+max"])):
+        cli("compare", "run", "--defence", "quantize:0.1", *words, "--json", "c.json")
+        assert json.loads(Path("c.json").read_text())["attacks"] == attacks
+
+
+def test_a_file_that_cannot_be_written_costs_only_the_file(cli):
+    run()
+    done = cli("compare", "run", "--defence", "quantize:0.1", *FAST, "--json", "nowhere/c.json")
+    assert done.exit_code == 2
+    assert "quantize:0.1" in done.stdout
+    assert done.stderr == "Error: cannot write nowhere/c.json: No such file or directory\n"
+
+
+# ---------------------------------------------------------------- what is refused
+
+
+@pytest.fixture
+def refused(cli, tmp_path):
+    """What a refused command says, and the promise that nothing else has come of it."""
+
+    def check(*words):
+        before = contents(tmp_path)
+        result = cli("compare", *words)
+        assert result.exit_code == 2, result.output
+        assert isinstance(result.exception, SystemExit), "never a traceback"
+        assert result.stdout == ""
+        assert contents(tmp_path) == before
+        (said,) = result.stderr.splitlines()
+        assert said.startswith("Error: ")
+        return said
+
+    return check
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("", "Missing option '--defence'"),
+        ("--defence none", "'none' is compared with anyway; name a defence"),
+        ("--defence quantise:0.01", "no 'quantise' among the defences; did you mean 'quantize'?"),
+        ("--defence quantize", "the defence 'quantize' needs its unit, as quantize:UNIT"),
+        ("--defence quantize:", "is not a number"),
+        ("--defence quantize:abc", "'abc' in the defence 'quantize:abc' is not a number"),
+        ("--defence quantize:0", "the unit of quantize must be above 0 and at most 1, not 0.0"),
+        ("--defence quantize:-1", "must be above 0 and at most 1, not -1.0"),
+        ("--defence quantize:nan", "must be above 0 and at most 1, not nan"),
+        ("--defence quantize:inf", "must be above 0 and at most 1, not inf"),
+        ("--defence quantize:2", "must be above 0 and at most 1, not 2.0"),
+        ("--defence quantize:0.1 --defence quantize:0.10", "quantize:0.10 is named twice"),
+        ("--defence quantize:0.1 --attack losss", "did you mean 'loss'?"),
+        ("--defence quantize:0.1 --attack released", "attack released needs values"),
+        ("--defence quantize:0.1 --estimator clopper", "did you mean 'clopper-pearson'?"),
+        ("--defence quantize:0.1 --confidence 95", "confidence must be above 0.5 and below 1"),
+        ("--defence theirs", "the defence theirs failed: OSError: no luck today"),
+        ("--defence shorter", "the defence shorter failed: ValueError: its 'mean' must be 8 rows"),
+    ],
+)
+def test_a_bad_choice_is_refused(refused, third_parties, words, said):
+    run(models=8)
+    assert said in refused("run", *words.split())
+
+
+@pytest.fixture
+def third_parties(plugins, tmp_path_factory, monkeypatch):
+    """Two defences of another package, neither of which works."""
+    installed = tmp_path_factory.mktemp("site") / "theirs-1.0.dist-info"
+    installed.mkdir()
+    (installed / "METADATA").write_text("Metadata-Version: 2.1\nName: theirs\nVersion: 1.0\n")
+    names = f"theirs = {__name__}:Unlucky\nshorter = {__name__}:Shorter\n"
+    (installed / "entry_points.txt").write_text(f"[dpaudit.defences]\n{names}")
+    monkeypatch.syspath_prepend(installed.parent)
+    registry._entries.cache_clear()
+
+
+class Unlucky:
+    """A third party's defence that fails."""
+
+    def protect(self, seen):
+        raise OSError("no luck\ntoday")
+
+
+class Shorter:
+    """A third party's defence that loses a trial."""
+
+    def protect(self, seen):
+        return {"mean": seen["mean"][1:]}
+
+
+@pytest.mark.parametrize("what", ["nowhere", "folder", "a-file"])
+def test_what_is_no_run_is_refused(refused, what):
+    Path("folder").mkdir()
+    Path("a-file").touch()
+    assert f"there is no run at {what}" in refused(what, "--defence", "quantize:0.1")
+
+
+def test_a_damaged_journal_is_refused(refused):
+    path = run(models=8)
+    path.write_bytes(path.read_bytes()[:-700])
+    assert "damaged or cut short" in refused("run", "--defence", "quantize:0.1")
+
+
+def test_an_incomplete_run_is_refused_with_the_way_to_go_on(refused):
+    with Journal.play(Path("run/journal.sqlite"), {"seed": 0, "models": 8}) as journal:
+        journal.settle(facts(), KNOWN)
+    Path("run/config.toml").touch()
+    said = refused("run", "--defence", "quantize:0.1")
+    assert "not complete (0 of 8 models)" in said
+    assert said.endswith("go on with dpaudit run --config run/config.toml --out run")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs a shell")
+def test_a_pipe_without_a_reader_is_no_error_message(tmp_path):
+    run(tmp_path / "run", models=8)
+    command = f"{DPAUDIT} compare {tmp_path}/run --defence quantize:0.1 --attack loss"
+    script = f"{command} | true; echo ${{PIPESTATUS[0]}}"
+    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=True)
+    assert (done.stdout, done.stderr) == ("141\n", "")

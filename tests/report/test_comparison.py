@@ -1,0 +1,247 @@
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+from report_examples import bound, published
+
+from dpaudit import report
+from dpaudit.compare import Comparison, Defended, Utility
+from dpaudit.errors import BadInput
+from dpaudit.report.comparison import dump, load_schema, render, to_dict
+from dpaudit.types import Claim, DPSGDCurve
+
+CURVE = DPSGDCurve(sample_rate=0.064, steps=938, noise_multiplier=0.93)
+
+
+def comparison(**changes: Any) -> Comparison:
+    made = Comparison(
+        claim=Claim(epsilon=8.0, delta=1e-5, curve=CURVE, beside={"rdp": math.inf}),
+        attacks=["loss", "mean+std", "min+max"],
+        defended=[
+            Defended(
+                defence="none",
+                bounds=[bound("loss", fp=10, fn=11), bound("mean+std", fp=2), bound("min+max")],
+                published=[
+                    published("loss"),
+                    published("mean+std", epsilon_in_sample=2.51, null_mean=1.62, null_q95=2.18),
+                    published("min+max"),
+                ],
+                strongest="mean+std",
+                utility=Utility(accuracy=0.8125, undecidable=0.0, models=40, records=397),
+            ),
+            Defended(
+                defence="quantize:0.01",
+                bounds=[bound("loss", fp=3, fn=9), bound("mean+std", fp=9, fn=9)],
+                published=[published("loss"), published("mean+std")],
+                strongest="loss",
+                utility=Utility(accuracy=0.8049, undecidable=0.0213, models=40, records=397),
+            ),
+        ],
+        models={"in": 50, "out": 50, "choosing": 50, "judging": 50},
+        data={"name": "digits", "pool": 1000},
+        canary={"name": "adv-maxloss", "made": "by a very long recipe", "label": 8},
+        versions={"dpaudit": "0.1.0"},
+        seed=1,
+    )
+    return replace(made, **changes)
+
+
+def unmeasured() -> Comparison:
+    made = comparison()
+    return replace(made, defended=[replace(d, utility=None) for d in made.defended])
+
+
+def nothing_left() -> Comparison:
+    none, _ = comparison().defended
+    silent = Defended("silent", bounds=[], published=[], strongest=None, utility=None)
+    return comparison(defended=[none, silent])
+
+
+def extreme() -> Comparison:
+    long_word, sentence = "x" * 300, "a very long text " * 40
+    none, quantized = comparison().defended
+    huge = published(sentence, epsilon_in_sample=math.inf, epsilon_in_sample_std=math.inf)
+    wild = replace(
+        quantized,
+        defence=long_word,
+        bounds=[bound(sentence, ceiling=math.inf)],
+        published=[huge],
+        strongest=sentence,
+    )
+    return comparison(
+        claim=Claim(epsilon=math.inf, delta=0.0, unit=sentence),
+        attacks=["loss", "mean+std", "min+max", sentence, long_word],
+        defended=[none, wild, replace(wild, defence=sentence)],
+        data={"name": long_word},
+        canary={"name": sentence},
+    )
+
+
+EVERY = {
+    "usual": comparison(),
+    "unmeasured": unmeasured(),
+    "nothing left": nothing_left(),
+    "extreme": extreme(),
+}
+every = pytest.mark.parametrize("made", EVERY.values(), ids=EVERY)
+
+
+def flat(text: str) -> str:
+    return " ".join(text.split())
+
+
+# ---------------------------------------------------------------- for a terminal
+
+
+@every
+@pytest.mark.parametrize("width", [72, 80, 96])
+def test_no_line_is_wider_than_asked_for(made: Comparison, width: int) -> None:
+    assert max(map(len, render(made, width).splitlines())) <= width
+
+
+def test_a_terminal_of_any_width_is_served() -> None:
+    assert render(comparison(), 10) == render(comparison(), 72)
+    assert max(map(len, render(comparison(), 1000).splitlines())) <= 96
+
+
+def test_leak_and_utility_stand_side_by_side_first() -> None:
+    text = render(comparison())
+    found = [line.split() for line in text.split("\n---")[1].splitlines()[1:3]]
+    strongest = [bound(fp=2), bound(fp=3, fn=9)]
+    certified = [report.formats.at_least(b.epsilon) for b in strongest]
+    assert found == [
+        ["none", certified[0], "1.84", "81.2", "%", "0.0", "%"],
+        ["quantize:0.01", certified[1], "1.84", "80.5", "%", "2.1", "%"],
+    ]
+    assert text.index("accuracy") < text.index("published")
+
+
+def test_every_attack_has_a_row_for_each_defence() -> None:
+    rows = render(comparison()).split("\n---")[2].splitlines()[1:10]
+    assert [row[:18].strip() for row in rows] == [
+        *("loss", "none", ">   quantize:0.01"),
+        *("mean+std", ">   none", "quantize:0.01"),
+        *("min+max", "none", "quantize:0.01"),
+    ]
+    assert rows[1].split()[1:] == ["1.12", "±", "0.27", "1.04", "(<", "1.63)", "0.00", "1.84"]
+    assert rows[8].split() == ["quantize:0.01", "—", "—", "—", "—"]
+
+
+def test_a_bound_is_never_rounded_up() -> None:
+    none, quantized = comparison().defended
+    close = replace(none, bounds=[bound("loss", epsilon=0.9999)], strongest="loss")
+    text = render(comparison(defended=[close, quantized]))
+    assert "1.00" not in text
+    assert text.count(" 0.99 ") == 2
+
+
+def test_words_say_what_the_numbers_are() -> None:
+    text = flat(render(comparison()))
+    for words in (
+        "shown with 95 % confidence, by clopper-pearson, which assumes nothing",
+        "on 397 test records, the mean over 40 models",
+        "They count as errors in the accuracy",
+        "Mean ± spread over 10 groups of models",
+        "none of them decides about the claim, and no further look at the models is counted",
+        "No model was trained for this",
+        "epsilon 8.00, delta 1e-5, for: whole model",
+        "—: the attack needs what is not released there",
+        "stand out from the same search with no leak: none (mean+std).",
+    ):
+        assert words in text
+
+
+def test_what_is_not_there_is_not_explained() -> None:
+    none, quantized = comparison().defended
+    few = replace(none, bounds=none.bounds[:2], published=none.published[:1])
+    text = flat(render(comparison(attacks=["loss", "mean+std"], defended=[few, quantized])))
+    assert "—: " not in text
+    assert "No published estimate stands out from the same search with no leak." in text
+
+
+def test_utility_that_was_not_measured_is_told_so() -> None:
+    text = flat(render(unmeasured()))
+    assert "Accuracy: not measured" in text
+    assert "%" not in text.split("defence epsilon")[1].split("Certified epsilon:")[0]
+
+
+def test_names_of_plug_ins_bring_no_control_codes() -> None:
+    none, quantized = comparison().defended
+    rude = replace(quantized, defence="\x1b[31mred\nline")
+    text = render(comparison(defended=[none, rude]))
+    assert "\x1b" not in text
+    assert " [31mred line" in text
+
+
+@pytest.mark.parametrize("epsilon", [math.nan, math.inf, -1.0, 9.0])
+@pytest.mark.parametrize("shown", [render, to_dict])
+def test_a_bound_that_is_none_is_refused(epsilon: float, shown: Any) -> None:
+    none, quantized = comparison().defended
+    wrong = replace(quantized, bounds=[bound("loss", epsilon=epsilon)])
+    with pytest.raises(BadInput, match="the bound of attack 'loss'"):
+        shown(comparison(defended=[none, wrong]))
+
+
+# ---------------------------------------------------------------- for a machine
+
+
+def objects(schema: Any) -> Any:
+    """Every sub-schema that names properties."""
+    if isinstance(schema, dict):
+        if isinstance(schema.get("properties"), dict):
+            yield schema
+        for item in schema.values():
+            yield from objects(item)
+    elif isinstance(schema, list):
+        for item in schema:
+            yield from objects(item)
+
+
+def test_schema_describes_and_closes_every_field() -> None:
+    schema = load_schema()
+    Draft202012Validator.check_schema(schema)
+    assert schema["$id"].startswith("urn:")
+    found = list(objects(schema))
+    assert len(found) >= 9
+    for part in found:
+        assert part["additionalProperties"] is False
+        assert sorted(part["required"]) == sorted(part["properties"])
+        for name, field in part["properties"].items():
+            assert field.get("description"), name
+
+
+def test_schema_says_of_shared_parts_what_the_report_says() -> None:
+    ours, theirs = load_schema(), report.load_schema()
+    for name in ("claim", "models", "data", "canary", "versions", "seed"):
+        assert ours["properties"][name] == theirs["properties"][name]
+    for name in ("bound", "counts", "published", "gaussian", "dpsgd"):
+        assert ours["$defs"][name] == theirs["$defs"][name]
+
+
+@every
+def test_every_comparison_fulfils_the_schema(made: Comparison) -> None:
+    written = json.loads(json.dumps(to_dict(made), allow_nan=False))
+    assert list(Draft202012Validator(load_schema()).iter_errors(written)) == []
+
+
+def test_every_number_is_written_in_full(tmp_path: Any) -> None:
+    made = comparison()
+    dump(made, tmp_path / "comparison.json")
+    written = json.loads((tmp_path / "comparison.json").read_text(encoding="utf-8"))
+    assert written["attacks"] == ["loss", "mean+std", "min+max"]
+    for d, defended in zip(written["defences"], made.defended, strict=True):
+        assert d["defence"] == defended.defence
+        assert d["strongest"] == defended.strongest
+        assert d["utility"] == vars(defended.utility)
+        assert [b["epsilon"] for b in d["bounds"]] == [b.epsilon for b in defended.bounds]
+        assert [p["null_q95"] for p in d["published"]] == [p.null_q95 for p in defended.published]
+
+
+def test_utility_that_was_not_measured_is_null() -> None:
+    assert [d["utility"] for d in to_dict(unmeasured())["defences"]] == [None, None]
+    assert to_dict(nothing_left())["defences"][1]["strongest"] is None

@@ -5,24 +5,33 @@ from __future__ import annotations
 import hashlib
 import os
 import pickle
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from dpaudit import data, game, registry, report, settled
+from dpaudit import compare, data, defences, game, registry, report, settled
+from dpaudit.cluster import cluster
+from dpaudit.compare import Comparison
 from dpaudit.config import Config, digest
 from dpaudit.errors import BadInput
+from dpaudit.executors import local_pool
 from dpaudit.files import write_whole
 from dpaudit.game import Progress
 from dpaudit.journal import Journal
 from dpaudit.judge import Choice, judge
-from dpaudit.protocols import CanaryBuilder, Mechanism
+from dpaudit.mechanisms.function import Function
+from dpaudit.protocols import CanaryBuilder, Defence, Mechanism
 from dpaudit.seeds import trials
 from dpaudit.types import Claim, Data, Pair, Report, neighbours
+
+OWN = "own-function"
+"""The name by which `dpaudit explain` tells of a user's own function."""
 
 Say = Callable[[str], None]
 """Told, in a few words, what a long silence is about to be spent on."""
@@ -46,15 +55,24 @@ class Run:
     def judge(self, **choice: Any) -> Report:
         """The verdict on the journal; what is not chosen is as the run was configured."""
         with Journal.read(self.journal) as journal:
-            given = {name: value for name, value in choice.items() if value not in (None, ())}
-            chosen = {**vars(Choice.configured(journal.settings)), **given}
-            if "primary" not in given and chosen["primary"] not in chosen["attacks"]:
-                chosen["primary"] = "auto"
-            return judge(journal, Choice(**chosen))
+            return judge(journal, _choice(journal, choice))
 
     def report(self, **choice: Any) -> str:
         """The verdict as text for a terminal."""
         return report.render(self.judge(**choice))
+
+    def compare(self, defences: Sequence[str | Defence], **choice: Any) -> Comparison:
+        """Leak and utility without a defence and with each of some."""
+        with Journal.read(self.journal) as journal:
+            return compare.compare(journal, defences, _choice(journal, choice))
+
+
+def _choice(journal: Journal, choice: Mapping[str, Any]) -> Choice:
+    given = {name: value for name, value in choice.items() if value not in (None, ())}
+    chosen = {**vars(Choice.configured(journal.settings)), **given}
+    if "primary" not in given and chosen["primary"] not in chosen["attacks"]:
+        chosen["primary"] = "auto"
+    return Choice(**chosen)
 
 
 def play(
@@ -63,13 +81,13 @@ def play(
     models: int = Config.models,
     out: str | os.PathLike[str] | None = None,
     seed: int = 0,
-    workers: int | None = None,
+    workers: int | Executor | None = None,
     progress: Progress = quiet,
 ) -> Run:
     """Play a mechanism on a pair; the same call on the same folder goes on where it stopped.
 
-    Worker processes are started afresh, so a script calls this under
-    ``if __name__ == "__main__":``.
+    `workers` is a number of processes or any executor. Processes are started afresh, so a script
+    calls this under ``if __name__ == "__main__":``.
     """
     models = Config(models=models).check().models
     try:
@@ -85,7 +103,7 @@ def play(
     run = Run(Path(out or f"runs/{digest(settings)}"))
     with (
         Journal.play(run.journal, settings) as journal,
-        game.local_pool(workers or cores()) as pool,
+        _executor(workers) as pool,
     ):
         if journal.facts is None:
             settled.settle(journal, mechanism, mechanism.claim, pair)
@@ -109,24 +127,42 @@ class Prepared:
         return Path("runs") / self.config.digest()
 
 
-def prepare(config: Config, say: Say = quiet) -> Prepared:
+def prepare(config: Config, say: Say = quiet, download: bool = False) -> Prepared:
     """Find out everything that is wrong with a configuration before anything is written."""
     config.check()
-    choice = Choice(config.attacks, config.primary, config.estimator, config.confidence)
+    choice = Choice.configured(vars(config))
     choice.make_attacks()
     choice.make_estimator(config.confidence)
+    defences.make(config.defence)
+    if not _is_own(config):
+        registry.load("mechanisms", config.mechanism)
     registry.load("canaries", config.canary)
     try:
         config.data.encode()
     except UnicodeEncodeError as error:
         raise BadInput(f"the path {config.data!a} is not text; rename the file") from error
-    loaded = data.load(config.data, config.seed)
+    loaded = data.load(
+        config.data,
+        config.seed,
+        size=config.size,
+        root=config.data_root,
+        download=download,
+        label=config.label,
+        bounds=config.bounds,
+        ignore=config.ignore,
+    )
     fingerprint = data.fingerprint(loaded)
     if config.fingerprint not in (None, fingerprint):
         raise BadInput(f"{config.data} does not hold the data that this configuration was made for")
     config = replace(config, fingerprint=fingerprint)
-    say("accounting")
-    mechanism = registry.make("mechanisms", config.mechanism, **{**vars(config), "data": loaded})
+    say(f"preparing {config.mechanism}")
+    mechanism = _mechanism(config, loaded)
+    if isinstance(mechanism, Function):
+        if config.code not in (None, mechanism.code):
+            raise BadInput(
+                f"{config.mechanism} is not the code that this configuration was made for"
+            )
+        config = replace(config, code=mechanism.code)
     _builder(config, mechanism, pool=None)
     return Prepared(config, loaded, mechanism, _claim(config, mechanism))
 
@@ -134,14 +170,23 @@ def prepare(config: Config, say: Say = quiet) -> Prepared:
 def run(
     prepared: Prepared,
     out: Path | None = None,
-    workers: int | None = None,
+    workers: int | Executor | None = None,
     progress: Progress = quiet,
     say: Say = quiet,
+    address: str | None = None,
 ) -> Run:
-    """Play a configuration to its end; the same one on the same folder goes on."""
+    """Play a configuration to its end; the same one on the same folder goes on.
+
+    In `workers` processes here, or on the Dask cluster at an address.
+    """
     config, loaded, mechanism = prepared.config, prepared.data, prepared.mechanism
     run = Run(out or prepared.folder)
     wanted = trials(config.seed, config.models)
+    executor = partial(_executor, workers, address, getattr(mechanism, "files", ()))
+    if isinstance(mechanism, Function) and not run.journal.exists():
+        say(f"rehearsing {config.mechanism}")
+        with executor() as pool:
+            mechanism.rehearse(loaded, pool)
     with Journal.play(run.journal, config.to_dict()) as journal:
         write_whole(run.path / "config.toml", config.to_toml().encode())
         canary = settled.canary(journal)
@@ -149,7 +194,7 @@ def run(
             return run
         if canary:
             settled.refuse_other_versions(journal)
-        with game.local_pool(workers or cores()) as pool:
+        with executor() as pool:
             if canary:
                 pair = neighbours(loaded, canary)
             else:
@@ -158,6 +203,18 @@ def run(
                 settled.settle(journal, mechanism, prepared.claim, pair)
             game.play(mechanism, pair, wanted, journal, pool, progress)
     return run
+
+
+@contextmanager
+def _executor(
+    workers: int | Executor | None, address: str | None = None, files: Sequence[Path] = ()
+) -> Iterator[Executor]:
+    """Where trials are played: a given executor, a cluster, or processes on this machine."""
+    if isinstance(workers, Executor):
+        yield workers
+        return
+    with cluster(address, files) if address else local_pool(workers or cores()) as pool:
+        yield pool
 
 
 def cores() -> int:
@@ -176,10 +233,30 @@ def _builder(config: Config, mechanism: Mechanism, pool: Executor | None) -> Can
     return builder
 
 
+def _is_own(config: Config) -> bool:
+    """Whether the mechanism is a user's function, MODULE:FUNCTION, and not a plug-in's name."""
+    return ":" in config.mechanism or config.mechanism == OWN
+
+
+def _mechanism(config: Config, loaded: Data) -> Mechanism:
+    if not _is_own(config):
+        made: Mechanism = registry.make(
+            "mechanisms", config.mechanism, **{**vars(config), "data": loaded}
+        )
+        return made
+    if config.mechanism == OWN:
+        raise BadInput("name your own function instead: --mechanism MODULE:FUNCTION")
+    if config.claim is None:
+        raise BadInput(f"state what {config.mechanism} claims: --claim EPS,DELTA, such as 8,1e-5")
+    return Function(
+        config.mechanism, config.claim, loaded, config.outputs, config.samples, config.seed
+    )
+
+
 def _claim(config: Config, mechanism: Mechanism) -> Claim:
     """The mechanism's own claim, or the bare one that the user put in its place."""
     own = mechanism.claim
-    if config.claim is None:
+    if config.claim in (None, (own.epsilon, own.delta)):
         return own
     epsilon, delta = config.claim
     return Claim(

@@ -21,10 +21,10 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-UNHASHED = frozenset({"data"})
+UNHASHED = frozenset({"data", "data_root"})
 """Where the data lie changes no number: `fingerprint` says what they are."""
 
-JUDGING = frozenset({"attacks", "primary", "estimator", "confidence"})
+JUDGING = frozenset({"attacks", "primary", "estimator", "confidence", "defence"})
 """Settings that change how trials are judged, not the trials."""
 
 
@@ -33,10 +33,17 @@ class Config:
     """Everything that changes a number of a run, and nothing else."""
 
     data: str = "digits"
+    data_root: str | None = None
+    size: int | None = None
+    label: str | None = None
+    bounds: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
     fingerprint: str | None = None
     canary: str = "adv-maxloss"
     clip_canary: bool = False
     mechanism: str = "dpsgd"
+    code: str | None = None
+    outputs: str = "logits"
     network: str = "cnn-small"
     epsilon: float | None = 8.0
     noise_multiplier: float | None = None
@@ -50,8 +57,9 @@ class Config:
     init: str = "random"
     samples: int = 1000
     models: int = 80
-    attacks: tuple[str, ...] = ("loss", "mean+std", "min+max", "all-four", "learned")
+    attacks: tuple[str, ...] = ("loss", "mean+std", "min+max", "all-four", "learned", "released")
     primary: str = "auto"
+    defence: str = "none"
     estimator: str = "clopper-pearson"
     claim: tuple[float, float] | None = None
     confidence: float = 0.95
@@ -85,6 +93,8 @@ class Config:
                 None if self.batch == "full" else checks.at_least("batch", self.batch, 1),
                 checks.one_of("accountant", self.accountant, NUMERICAL),
                 checks.one_of("init", self.init, ("random", "fixed")),
+                checks.one_of("outputs", self.outputs, ("logits", "probabilities")),
+                None if self.size is None else checks.at_least("size", self.size, 1),
                 checks.positive("the claimed epsilon", epsilon),
                 checks.in_range("the claimed delta", delta, 0, 1, ends="[)"),
                 None if self.attacks else "name at least one attack",

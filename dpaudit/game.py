@@ -1,15 +1,14 @@
-"""Play the game: the trials that a journal still misses, in many processes at once."""
+"""Play the game: the trials that a journal still misses, wherever an executor runs them."""
 
 from __future__ import annotations
 
-import multiprocessing
-import os
-import signal
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import BrokenExecutor, Executor, ProcessPoolExecutor, as_completed
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
+from concurrent.futures import BrokenExecutor, CancelledError, Executor, as_completed
+from typing import Any
+
+import numpy as np
 
 from dpaudit.errors import BadInput, DpauditError, TrialFailed
 from dpaudit.journal import Journal
@@ -17,7 +16,10 @@ from dpaudit.protocols import Mechanism
 from dpaudit.types import Observation, Pair, Trial
 
 Progress = Callable[[int, int], None]
-"""Told the number of trials done and wanted, after each."""
+"""Told the number of trials done and wanted, after each batch."""
+
+_ONE_AT_A_TIME = threading.Lock()
+"""Random numbers are a process's, not a thread's; a cluster's workers may have many threads."""
 
 
 def play(
@@ -28,7 +30,11 @@ def play(
     executor: Executor,
     progress: Progress = lambda done, total: None,
 ) -> None:
-    """Play every trial that the journal misses; only this process writes the journal."""
+    """Play every trial that the journal misses; only this process writes the journal.
+
+    They go out in batches of the mechanism's `at_once` (one, where it does not say). An
+    executor that can `share` a value is given mechanism and pair once, not with each batch.
+    """
     if pair.adjacency != mechanism.claim.adjacency:
         raise BadInput(
             f"the claim holds for {mechanism.claim.adjacency} neighbours, "
@@ -37,80 +43,67 @@ def play(
     missing = journal.missing(trials)
     done = len(trials) - len(missing)
     progress(done, len(trials))
-    futures = {executor.submit(_timed, mechanism, pair, trial): trial for trial in missing}
+    if not missing:
+        return
+    size = getattr(mechanism, "at_once", 1)
+    batches = [missing[i : i + size] for i in range(0, len(missing), size)]
+    game: Any = (mechanism, pair)
+    if hasattr(executor, "share"):
+        game = executor.share(game)
+    shapes: dict[str, tuple[int, ...]] = {}
+    futures = {executor.submit(_timed, game, batch): batch for batch in batches}
     for future in as_completed(futures):
         # Popped, so that what was seen is in the journal and no longer in memory.
-        trial = futures.pop(future)
+        batch = futures.pop(future)
         try:
             seen, seconds = future.result()
         except (DpauditError, BrokenExecutor):
             raise
+        except CancelledError as error:
+            raise TrialFailed(
+                "the workers were lost; what was finished is kept, and the same command goes on "
+                "from there"
+            ) from error
         except Exception as error:
             raise TrialFailed(f"no trial can be sent to a worker process: {error}") from error
-        journal.add(trial, seen, seconds)
-        done += 1
+        for trial, observation in zip(batch, seen, strict=True):
+            _refuse_unlike(shapes, trial, observation)
+            journal.add(trial, observation, seconds / len(batch))
+        done += len(batch)
         progress(done, len(trials))
 
 
-def _timed(mechanism: Mechanism, pair: Pair, trial: Trial) -> tuple[Observation, float]:
-    started = time.perf_counter()
-    try:
-        (seen,) = mechanism.play(pair, [trial])
-    except DpauditError:
-        raise
-    except Exception as error:
-        # Told in words, because not every exception survives the way between processes.
-        where = f"trial {trial.index} of world {trial.world}"
-        raise TrialFailed(f"{where} failed: {type(error).__name__}: {error}") from error
-    return seen, time.perf_counter() - started
+def _refuse_unlike(
+    shapes: dict[str, tuple[int, ...]], trial: Trial, observation: Observation
+) -> None:
+    """What is released are numbers, under the same names and in the same shapes in every trial."""
+    where = f"trial {trial.index} of world {trial.world} released"
+    for name, array in observation.items():
+        if np.asarray(array).dtype.kind not in "biuf":
+            raise TrialFailed(f"{where} {name} that are no numbers, but {array!r:.100}")
+    # Only the first trials show their outputs on test records.
+    here = {n: np.shape(a) for n, a in observation.items() if not n.startswith("test_")}
+    if here != (shapes or here):
+        raise TrialFailed(
+            f"{where} {here}, but another trial {shapes}; release the same names and shapes always"
+        )
+    shapes.update(here)
 
 
-@contextmanager
-def local_pool(workers: int) -> Iterator[Executor]:
-    """Worker processes on this machine, which never outlive this one.
-
-    They are deaf to Ctrl-C, which a terminal sends to all of them: the coordinating process
-    alone decides what happens then, and ends them.
-    """
-    others = set(multiprocessing.active_children())
-    context = multiprocessing.get_context("spawn")
-    pool = ProcessPoolExecutor(workers, mp_context=context, initializer=_follow_parent)
-    try:
-        with _deaf_to_interrupts():
-            # A child inherits that from the moment it starts, which the first tasks make it do.
-            for _ in range(workers):
-                pool.submit(os.getpid)
-        yield pool
-    except BaseException as error:
-        with _deaf_to_interrupts():
-            pool.shutdown(wait=False, cancel_futures=True)
-            for child in set(multiprocessing.active_children()) - others:
-                child.terminate()
-        if isinstance(error, BrokenExecutor):
-            raise TrialFailed(
-                "a worker process died (out of memory?); what was finished is kept, and the same "
-                "command goes on from there"
-            ) from error
-        raise
-    pool.shutdown()
-
-
-@contextmanager
-def _deaf_to_interrupts() -> Iterator[None]:
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
-def _follow_parent() -> None:
-    """End this process when its parent has ended, however that came."""
-    parent = multiprocessing.parent_process()
-    assert parent is not None
-
-    def follow() -> None:
-        parent.join()
-        os._exit(1)
-
-    threading.Thread(target=follow, daemon=True).start()
+def _timed(game: Any, batch: Sequence[Trial]) -> tuple[list[Observation], float]:
+    mechanism, pair = game.get() if hasattr(game, "get") else game
+    with _ONE_AT_A_TIME:
+        started = time.perf_counter()
+        try:
+            seen = mechanism.play(pair, batch)
+            if len(seen) != len(batch):
+                raise TrialFailed(f"{len(batch)} trials gave {len(seen)} observations")
+        except DpauditError:
+            raise
+        except Exception as error:
+            # Told in words, because not every exception survives the way between processes.
+            first, *more = batch
+            where = f"trial {first.index} of world {first.world}"
+            where += f" (or one of {len(more)} after it)" if more else ""
+            raise TrialFailed(f"{where} failed: {type(error).__name__}: {error}") from error
+        return seen, time.perf_counter() - started

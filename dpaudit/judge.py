@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from dpaudit import checks, registry
+from dpaudit import checks, defences, registry
 from dpaudit.advice import next_steps
 from dpaudit.attacks.expressions import parse
 from dpaudit.config import Config
@@ -31,6 +31,7 @@ from dpaudit.types import (
     Array,
     Bound,
     Claim,
+    Evidence,
     GaussianCurve,
     Observations,
     Report,
@@ -40,10 +41,14 @@ from dpaudit.types import (
 
 @dataclass(frozen=True)
 class Choice:
-    """What a judgement is free to choose: attacks, which of them decides, how, how surely."""
+    """What a judgement is free to choose: attacks, which of them decides, how, how surely.
+
+    Of the default attacks those take part that fit what is released; named ones must.
+    """
 
     attacks: Sequence[str] = Config.attacks
     primary: str = "auto"
+    defence: str = "none"
     estimator: str = "clopper-pearson"
     confidence: float = 0.95
 
@@ -67,6 +72,17 @@ class Choice:
             for name in self.attacks
         }
 
+    def fitting(self, played: Played) -> dict[str, Attack]:
+        """The attacks that take part in judging what was played."""
+        attacks = self.make_attacks()
+        if tuple(self.attacks) != Config.attacks:
+            return attacks
+        fitting = {n: a for n, a in attacks.items() if a.needs <= played.seen.keys()}
+        if not fitting:
+            there = ", ".join(sorted(played.seen)) or "nothing"
+            raise BadInput(f"no attack fits what is released ({there}); name one with --attack")
+        return fitting
+
     def make_estimator(self, confidence: float) -> Estimator:
         """The estimator at some confidence."""
         estimator = registry.make("estimators", self.estimator, confidence=confidence)
@@ -79,11 +95,12 @@ class Choice:
 def judge(journal: Journal, choice: Choice) -> Report:
     """The report of a complete journal."""
     started = time.perf_counter()
-    played = read(journal)
-    facts, worlds, seen = played.facts, played.worlds, played.seen
-    claim = played.claim
+    defence = defences.make(choice.defence)
+    undefended = read(journal)
+    played = undefended.after(defence)
+    facts, worlds, claim = played.facts, played.worlds, played.claim
     choice.make_estimator(choice.confidence)  # refused, if at all, before a look is numbered
-    attacks = choice.make_attacks()
+    attacks = choice.fitting(played)
     trials = {name: played.trials(name, attack) for name, attack in attacks.items()}
     choosing = {name: t[played.chooses] for name, t in trials.items()}
     judging = {name: t[~played.chooses] for name, t in trials.items()}
@@ -93,19 +110,30 @@ def judge(journal: Journal, choice: Choice) -> Report:
     primary = choice.primary
     if primary == "auto":
         primary = pick(attacks, choosing, criterion)
-    own = Choice.configured(played.settings)
-    own_primary = _own_primary(own, choice, primary, played, criterion)
     rules = {name: choosing[name].fit(attack, criterion) for name, attack in attacks.items()}
+    own = Choice.configured(played.settings)
+    look = (primary, choice.estimator, choice.defence)
     looks = 1
-    if (primary, choice.estimator) != (own_primary, own.estimator):
-        looks = journal.look(primary, choice.estimator)
+    if look != (
+        _own_primary(own, choice, primary, undefended, criterion),
+        own.estimator,
+        own.defence,
+    ):
+        looks = journal.look(_through(primary, choice.defence), choice.estimator)
     bounds = []
+    judged = {n: judging[n] if attack.fitted else trials[n] for n, attack in attacks.items()}
+    if choice.primary == "auto" and len(attacks) > 1:
+        judged[primary] = judging[primary]  # it was picked on the other trials
     for name, rule in rules.items():
         confidence = deciding(choice.confidence, looks) if name == primary else choice.confidence
-        judged = judging if attacks[name].fitted else trials
         bound = choice.make_estimator(confidence).bound(judged[name].count(rule), claim.delta)
         bounds.append(
-            replace(bound, attack=name, rule=repr(rule), selection=_selection(attacks[name], rule))
+            replace(
+                bound,
+                attack=name,
+                rule=repr(rule),
+                selection=selection(rule, held_out=judged[name] is judging[name]),
+            )
         )
     decisive = list(attacks).index(primary)
     return Report(
@@ -129,11 +157,18 @@ def judge(journal: Journal, choice: Choice) -> Report:
         adversary=facts["adversary"],
         backend=facts["backend"],
         seconds={"training": journal.seconds(), "judging": time.perf_counter() - started},
-        utility=_utility(seen.get("accuracy"), worlds),
+        utility=_utility(played.seen.get("accuracy"), worlds),
         versions=facts["versions"],
         seed=played.seed,
         next_steps=next_steps(claim, bounds[decisive], facts["canary"]["name"]),
-        warnings=[*facts["warnings"], *_diverged(seen)],
+        warnings=[*facts["warnings"], *_diverged(undefended.seen)],
+        defence=choice.defence,
+        evidence=Evidence(
+            scores=[judged[name].scores(rule) for name, rule in rules.items()],
+            cuts=[getattr(rule, "cut", None) for rule in rules.values()],
+            canary=played.known.get("canary"),
+            original=played.known.get("original"),
+        ),
     )
 
 
@@ -185,21 +220,28 @@ def verdict(claim: Claim, bound: Bound) -> Verdict:
 
 
 def _own_primary(
-    own: Choice, choice: Choice, primary: str, played: Played, criterion: Criterion
+    own: Choice, choice: Choice, primary: str, undefended: Played, criterion: Criterion
 ) -> str:
     """The attack that decides as the run was configured: the first look is always its."""
     if own.primary != "auto":
         return own.primary
-    if tuple(own.attacks) == tuple(choice.attacks) and choice.primary == "auto":
+    same = tuple(own.attacks) == tuple(choice.attacks) and own.defence == choice.defence
+    if same and choice.primary == "auto":
         return primary
+    played = undefended.after(defences.make(own.defence))
     attacks = {n: a for n, a in own.make_attacks().items() if a.needs <= played.seen.keys()}
     choosing = {name: played.trials(name, a)[played.chooses] for name, a in attacks.items()}
     return pick(attacks, choosing, criterion)
 
 
-def _selection(attack: Attack, rule: Rule) -> str:
+def _through(attack: str, defence: str) -> str:
+    """A look's name: an attack on defended outputs is another one."""
+    return attack if defence == "none" else f"{attack} after {defence}"
+
+
+def selection(rule: Rule, held_out: bool) -> str:
     """How the rule was fixed without the trials that judge it."""
-    if not attack.fitted:
+    if not held_out:
         return "nothing to choose"
     how = getattr(rule, "how", "")
     return f"hold-out ({how})" if how else "hold-out"

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from dpaudit.errors import BadInput, JournalError
 from dpaudit.journal import Journal, damaged
-from dpaudit.protocols import Attack
+from dpaudit.protocols import Attack, Defence
 from dpaudit.seeds import trials
+from dpaudit.summaries import summarised
 from dpaudit.trials import Trials
 from dpaudit.types import Array, Claim, Known, Observations
 
@@ -33,6 +34,10 @@ class Played:
     def seed(self) -> int:
         """The root of the run's random numbers."""
         return int(self.settings["seed"])
+
+    def after(self, defence: Defence) -> Played:
+        """The same game, seen through a defence."""
+        return replace(self, seen=defence.protect(self.seen))
 
     def trials(self, name: str, attack: Attack) -> Trials:
         """All trials as an attack looks at them."""
@@ -60,7 +65,7 @@ def read(journal: Journal) -> Played:
             settings=settings,
             facts=facts,
             claim=Claim.from_dict(facts["claim"]),
-            seen=journal.observations(),
+            seen=summarised(journal.observations()),
             worlds=worlds,
             known=journal.known,
             # By the index's parity: settled before anything was seen, and both halves balanced.

@@ -45,6 +45,18 @@ class Mechanism(Protocol):
     def play(self, pair: Pair, trials: Sequence[Trial]) -> list[Observation]: ...
 
 
+class Defence(Protocol):
+    """Post-processing of what is released, row by row: it cannot leak more.
+
+    It is given, and gives back, named arrays with a leading axis over rows: trials, or the test
+    records that utility is measured on. A name that it leaves out is no longer released. Of a
+    Bayesian network these are `mc` (rows, T, classes), its `mean` and `std`; of a plain one
+    `logits` and `probabilities`; of anything else `values`.
+    """
+
+    def protect(self, seen: Observations) -> Observations: ...
+
+
 class Criterion(Protocol):
     """How good a rule looks from its error counts; vectorised over `fp` and `fn`."""
 

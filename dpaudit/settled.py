@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import platform
-from importlib.metadata import version
 
 import numpy as np
 
@@ -11,8 +10,7 @@ from dpaudit.errors import BadInput
 from dpaudit.journal import Journal
 from dpaudit.protocols import Mechanism
 from dpaudit.types import Canary, Claim, Pair
-
-VERSIONS = ("dpaudit", "numpy", "scipy", "torch", "opacus", "dp-accounting")
+from dpaudit.versions import differing, versions
 
 
 def settle(journal: Journal, mechanism: Mechanism, claim: Claim, pair: Pair) -> None:
@@ -28,7 +26,7 @@ def settle(journal: Journal, mechanism: Mechanism, claim: Claim, pair: Pair) -> 
             "name": getattr(mechanism, "backend", "none"),
             "reason": getattr(mechanism, "backend_reason", "the mechanism's own"),
         },
-        "versions": {"python": platform.python_version(), **_versions()},
+        "versions": {"python": platform.python_version(), **versions()},
         "warnings": list(getattr(mechanism, "cautions", ())),
     }
     known = {"label": np.array(c.y), "canary": c.x, "test_y": pair.test.y}
@@ -38,20 +36,11 @@ def settle(journal: Journal, mechanism: Mechanism, claim: Claim, pair: Pair) -> 
 def refuse_other_versions(journal: Journal) -> None:
     """Refuse to go on by other code than the run was begun with: its trials would not be alike."""
     begun = (journal.facts or {}).get("versions", {})
-    differing = [
-        f"{name} {begun.get(name)} then, {now} now"
-        for name, now in _versions().items()
-        if begun.get(name) != now
-    ]
-    if differing:
+    if other := differing(begun, versions()):
         raise BadInput(
-            f"{journal.path.parent} was begun with other versions ({'; '.join(differing)}); "
+            f"{journal.path.parent} was begun with other versions ({other}); "
             "go on with those, or choose another --out"
         )
-
-
-def _versions() -> dict[str, str]:
-    return {name: version(name) for name in VERSIONS}
 
 
 def canary(journal: Journal) -> Canary | None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpaudit.protocols import Attack, Criterion, Rule
-from dpaudit.types import IN, OUT, Array, Counts
+from dpaudit.types import IN, OUT, Array, Counts, Scores
 
 
 @dataclass(frozen=True)
@@ -36,3 +36,8 @@ class Trials:
         says_in = rule.decide(self.features)
         out, inn = says_in[self.worlds == OUT], says_in[self.worlds == IN]
         return Counts(fp=int(out.sum()), out=len(out), fn=int((~inn).sum()), inn=len(inn))
+
+    def scores(self, rule: Rule) -> Scores:
+        """The scores of these trials, larger = more like D'."""
+        scores = rule.score(self.features)
+        return Scores(out=scores[self.worlds == OUT], inn=scores[self.worlds == IN])

@@ -2,7 +2,8 @@
 
 The way of the data, one direction, no way back::
 
-    data -> canary -> pair (D, D') -> mechanism -> journal -> attack -> estimator -> report
+    data -> canary -> pair (D, D') -> mechanism -> journal -> defence -> attack -> estimator
+         -> report
 """
 
 from __future__ import annotations
@@ -251,6 +252,19 @@ class Published:
 
 
 @dataclass(frozen=True)
+class Evidence:
+    """What a report's figures are drawn from: per bound the scores that it judged, and the canary.
+
+    `cuts` are the scores above which each rule says D', where it can be said so.
+    """
+
+    scores: Sequence[Scores]
+    cuts: Sequence[float | None]
+    canary: Array | None = None
+    original: Array | None = None
+
+
+@dataclass(frozen=True)
 class Report:
     """Claim against the primary bound, and what the reader needs to weigh it."""
 
@@ -271,3 +285,5 @@ class Report:
     seed: int
     next_steps: Sequence[str]
     warnings: Sequence[str] = ()
+    defence: str = "none"
+    evidence: Evidence | None = field(default=None, compare=False, repr=False)

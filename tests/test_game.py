@@ -1,18 +1,13 @@
-import multiprocessing
-import os
 import random
-import signal
-import subprocess
-import sys
-import time
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
+import numpy as np
 import pytest
 from playground import KNOWN, Failing, Shifted, facts, tiny_pair
 
 from dpaudit import game
 from dpaudit.errors import BadInput, TrialFailed
+from dpaudit.executors import local_pool
 from dpaudit.journal import Journal
 from dpaudit.seeds import trials
 
@@ -38,21 +33,6 @@ def dump(journal):
     """All that a journal holds of its trials but the time they took."""
     query = "SELECT idx, world, seed, name, npy FROM trials JOIN seen USING (idx, world)"
     return sorted(journal._db.execute(query).fetchall())
-
-
-def alive(pid: int) -> bool:
-    """Whether a process still runs; one that only waits to be buried does not."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
-    except FileNotFoundError:
-        return False
-
-
-def all_gone(pids, seconds=10.0) -> bool:
-    end = time.monotonic() + seconds
-    while any(map(alive, pids)) and time.monotonic() < end:
-        time.sleep(0.02)
-    return not any(map(alive, pids))
 
 
 # ---------------------------------------------------------------- what is played
@@ -104,14 +84,60 @@ def test_journal_is_the_same_for_any_workers_and_any_order(tmp_path):
     orders = [wanted, wanted[::-1], random.Random(5).sample(wanted, MODELS)]
     for number, (workers, order) in enumerate(zip((1, 2, 2), orders, strict=True)):
         path = tmp_path / str(number) / "journal.sqlite"
-        with Journal.play(path, SETTINGS) as journal, game.local_pool(workers) as pool:
+        with Journal.play(path, SETTINGS) as journal, local_pool(workers) as pool:
             game.play(Shifted(1.0), tiny_pair(), order, journal, pool)
             kept.append(dump(journal))
     assert len(kept[0]) == 4 * MODELS
     assert kept[0] == kept[1] == kept[2]
 
 
+@pytest.mark.parametrize("at_once", [1, 5, 100])
+def test_batches_are_the_mechanisms_own_and_change_nothing(journal, threads, tmp_path, at_once):
+    class Batched(Shifted):
+        def play(self, pair, trials):
+            sizes.append(len(trials))
+            return super().play(pair, trials)
+
+    sizes: list[int] = []
+    mechanism = Batched()
+    object.__setattr__(mechanism, "at_once", at_once)
+    game.play(mechanism, tiny_pair(), trials(0, MODELS), journal, threads)
+    assert sum(sizes) == MODELS
+    assert max(sizes) == min(at_once, MODELS)
+    with Journal.play(tmp_path / "single", SETTINGS) as single:
+        game.play(Shifted(), tiny_pair(), trials(0, MODELS), single, threads)
+        assert dump(journal) == dump(single)
+
+
 # ---------------------------------------------------------------- what goes wrong
+
+
+@pytest.mark.parametrize(
+    ("other", "said"),
+    [
+        ({"logits": np.zeros(4)}, "release the same names and shapes always"),
+        ({"values": np.zeros(3)}, "release the same names and shapes always"),
+        ({"logits": np.array([{}])}, "released logits that are no numbers"),
+        ({"logits": np.array(["a", "b", "c"])}, "released logits that are no numbers"),
+    ],
+)
+def test_trials_that_release_unlike_things_are_refused(journal, threads, other, said):
+    class Changing(Shifted):
+        def _play(self, trial, label=1):
+            return {"logits": np.zeros(3)} if trial.index < 2 else other
+
+    with pytest.raises(TrialFailed, match=said):
+        game.play(Changing(), tiny_pair(), trials(0, MODELS), journal, threads)
+    assert len({row[3:] for row in dump(journal)}) <= 1
+
+
+def test_a_mechanism_that_forgets_a_trial_is_refused(journal, threads):
+    class Forgetful(Shifted):
+        def play(self, pair, trials):
+            return []
+
+    with pytest.raises(TrialFailed, match="1 trials gave 0 observations"):
+        game.play(Forgetful(), tiny_pair(), trials(0, 4), journal, threads)
 
 
 def test_a_mechanism_that_raises_is_told_with_its_trial(journal, threads):
@@ -135,7 +161,7 @@ def test_a_mechanism_that_raises_is_told_with_its_trial(journal, threads):
 )
 def test_a_failure_in_a_worker_is_one_clear_line_and_loses_nothing(journal, how, said):
     wanted = trials(0, MODELS)
-    with pytest.raises(TrialFailed) as caught, game.local_pool(1) as pool:
+    with pytest.raises(TrialFailed) as caught, local_pool(1) as pool:
         game.play(Failing(index=2, world=1, how=how), tiny_pair(), wanted, journal, pool)
     assert said in str(caught.value)
     assert "\n" not in str(caught.value)
@@ -143,80 +169,3 @@ def test_a_failure_in_a_worker_is_one_clear_line_and_loses_nothing(journal, how,
     finished = {(index, world) for index, world, *_ in dump(journal)}
     assert finished == {(t.index, t.world) for t in wanted[: 2 * 2 + 1]}
     assert len(dump(journal)) == 4 * len(finished)
-
-
-def test_a_worker_that_dies_outside_a_trial_is_told_too():
-    """Shadow models are trained in the same pool, before the game."""
-    with pytest.raises(TrialFailed, match="a worker process died"), game.local_pool(1) as pool:
-        pool.submit(os._exit, 1).result()
-
-
-def test_workers_end_with_the_pool_that_failed():
-    before = set(multiprocessing.active_children())
-
-    def fail():
-        with game.local_pool(1) as pool:
-            pool.submit(os.getpid).result()
-            pool.submit(time.sleep, 60)
-            time.sleep(0.1)
-            children.extend(set(multiprocessing.active_children()) - before)
-            raise KeyboardInterrupt
-
-    children: list[multiprocessing.Process] = []
-    started = time.monotonic()
-    with pytest.raises(KeyboardInterrupt):
-        fail()
-    assert len(children) == 1
-    assert all_gone([child.pid for child in children])
-    assert time.monotonic() - started < 30
-
-
-def test_workers_do_not_hear_an_interrupt():
-    """A terminal sends Ctrl-C to every process; only the coordinating one may act on it."""
-    with game.local_pool(1) as pool:
-        worker = pool.submit(os.getpid).result()
-        os.kill(worker, signal.SIGINT)
-        assert pool.submit(os.getpid).result() == worker
-    assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, set())
-
-
-PARENT = """
-import sys
-from pathlib import Path
-from playground import Telling, tiny_pair
-from dpaudit import game
-from dpaudit.journal import Journal
-from dpaudit.seeds import trials
-
-if __name__ == "__main__":
-    folder = Path(sys.argv[1])
-    with Journal.play(folder / "journal.sqlite", {}) as journal, game.local_pool(2) as pool:
-        mechanism = Telling(folder=folder / "workers", seconds=60)
-        game.play(mechanism, tiny_pair(), trials(0, 8), journal, pool)
-"""
-
-
-def test_workers_die_with_their_parent_however_it_dies(tmp_path):
-    script, workers = tmp_path / "parent.py", tmp_path / "workers"
-    script.write_text(PARENT)
-    workers.mkdir()
-    path = os.pathsep.join([str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")])
-    parent = subprocess.Popen(
-        [sys.executable, script, tmp_path], env={**os.environ, "PYTHONPATH": path}
-    )
-    try:
-        end = time.monotonic() + 30
-        while len(list(workers.iterdir())) < 2 and time.monotonic() < end:
-            time.sleep(0.02)
-        pids = [int(file.name) for file in workers.iterdir()]
-        assert len(pids) == 2
-        assert all(map(alive, pids))
-    finally:
-        parent.kill()
-        parent.wait()
-    gone = all_gone(pids)
-    for pid in filter(alive, pids):
-        os.kill(pid, signal.SIGKILL)
-    assert gone
-    with Journal.play(tmp_path / "journal.sqlite", {}) as journal:
-        assert journal.missing(trials(0, 8)) == trials(0, 8)

@@ -9,6 +9,7 @@ from scipy.stats import binom
 
 from dpaudit.advice import models_needed, next_steps
 from dpaudit.attacks import Loss
+from dpaudit.config import Config
 from dpaudit.errors import BadInput
 from dpaudit.estimators import ClopperPearson
 from dpaudit.estimators.published import published
@@ -16,11 +17,14 @@ from dpaudit.journal import Journal
 from dpaudit.judge import Choice, deciding, judge, pick, verdict
 from dpaudit.rates import BoundCriterion
 from dpaudit.seeds import generator, trials
+from dpaudit.summaries import summarised
 from dpaudit.trials import Trials
 from dpaudit.types import IN, OUT, Bound, Claim, DPSGDCurve, GaussianCurve
 
 DELTA = 1e-5
 FAST = ("loss", "mean", "min", "max")
+ALL = Choice([name for name in Config.attacks if name != "released"]).make_attacks()
+"""Every default attack on a classifier."""
 
 
 def judged(path, *attacks, permutations=5, **choice):
@@ -57,7 +61,7 @@ def audits_of_nothing(games, models, attacks):
     choosing, judging = indices % 2 == 0, indices % 2 == 1
     criterion, estimator = BoundCriterion(DELTA), ClopperPearson()
     for seed in range(games):
-        seen = observe(worlds, np.random.default_rng([7, seed]))
+        seen = summarised(observe(worlds, np.random.default_rng([7, seed])))
         played = {name: Trials(a.features(seen, KNOWN), worlds) for name, a in attacks.items()}
         halves = {name: t[choosing] for name, t in played.items()}
         primary = pick(attacks, halves, criterion)
@@ -86,7 +90,7 @@ def test_no_leak_certifies_zero_with_the_stated_confidence():
     games, rate = 200, worst_alarm_rate(20)
     assert rate <= 0.05
     tolerated = binom.isf(1e-4, games, rate)
-    held_out, in_sample = np.array(list(audits_of_nothing(games, 80, Choice().make_attacks()))).T
+    held_out, in_sample = np.array(list(audits_of_nothing(games, 80, ALL))).T
     assert (held_out > 0).sum() <= tolerated
     assert (in_sample > 0).sum() > tolerated
 
@@ -180,7 +184,7 @@ def test_primary_that_was_named_decides_even_if_it_is_the_weakest(path):
 
 def test_pick_takes_the_first_attack_where_there_is_nothing_to_go_by():
     worlds, _ = worlds_and_indices(2)
-    seen = observe(worlds, np.random.default_rng(0))
+    seen = summarised(observe(worlds, np.random.default_rng(0)))
     attacks = Choice(FAST).make_attacks()
     choosing = {name: Trials(a.features(seen, KNOWN), worlds) for name, a in attacks.items()}
     assert pick(attacks, choosing, BoundCriterion(DELTA)) == "loss"
@@ -376,7 +380,7 @@ def test_a_run_that_settled_nothing_is_refused(path):
 def test_an_attack_whose_needs_are_not_released_is_refused(path):
     seen = released(8)
     finished(path, {"probabilities": seen["probabilities"]})
-    for attack, needs in (("loss", "logits"), ("mean", "mc"), ("learned", "logits, mc")):
+    for attack, needs in (("loss", "logits"), ("mean", "mean"), ("learned", "logits")):
         with pytest.raises(BadInput, match=f"attack {attack} needs {needs}, which is not"):
             judged(path, attack)
 
@@ -384,6 +388,68 @@ def test_an_attack_whose_needs_are_not_released_is_refused(path):
 def test_released_arrays_decide_which_attacks_fit(path):
     finished(path, {"logits": released(8)["logits"]}, attacks=["loss"])
     assert judged(path, "loss").bounds[0].attack == "loss"
+
+
+@pytest.mark.parametrize(
+    ("shown", "fitting"),
+    [
+        (["logits"], ["loss", "learned"]),
+        (["mc"], ["mean+std", "min+max", "all-four"]),
+        (["values"], ["released"]),
+    ],
+)
+def test_default_attacks_are_those_that_fit_what_is_released(path, shown, fitting):
+    seen = {**released(8), "values": np.zeros((8, 2))}
+    finished(path, {name: seen[name] for name in shown})
+    report = judged(path, *Config.attacks)
+    assert [bound.attack for bound in report.bounds] == fitting
+
+
+def test_what_no_default_attack_fits_is_refused(path):
+    finished(path, {"weights": np.zeros((8, 2))})
+    with pytest.raises(BadInput, match=r"no attack fits what is released \(weights\)"):
+        judged(path, *Config.attacks)
+
+
+# ---------------------------------------------------------------- defences
+
+
+def test_a_defence_stands_between_the_models_and_the_attacks(path):
+    finished(path, released(80, shift=8.0))
+    open_, coarse = judged(path, "mean"), judged(path, "mean", defence="quantize:1")
+    assert open_.defence == "none"
+    assert coarse.defence == "quantize:1"
+    assert set(coarse.evidence.scores[0].inn) <= {0.0, 1.0}
+    with pytest.raises(BadInput, match="attack min needs mc, which is not released here"):
+        judged(path, "min", defence="quantize:0.01")
+
+
+def test_another_defence_is_another_look(path):
+    finished(path, released(80, shift=3.0), attacks=["mean"])
+    assert judged(path, "mean").looks == 1
+    assert judged(path, "mean", defence="quantize:0.01").looks == 2
+    assert judged(path, "mean", defence="quantize:0.1").looks == 3
+    assert judged(path, "mean", defence="quantize:0.01").looks == 2
+
+
+def test_a_configured_defence_is_the_first_look(path):
+    finished(path, released(80, shift=3.0), attacks=["mean", "loss"], defence="quantize:0.01")
+    assert judged(path, "mean", "loss", defence="quantize:0.01").looks == 1
+    assert judged(path, "mean", "loss").looks == 2
+
+
+# ---------------------------------------------------------------- evidence
+
+
+def test_evidence_is_what_the_bounds_were_counted_on(path):
+    finished(path, released(80, shift=2.0))
+    report = judged(path, "loss", "mean & inv_std", "learned")
+    for bound, scores, cut in zip(
+        report.bounds, report.evidence.scores, report.evidence.cuts, strict=True
+    ):
+        assert bound.counts.fp == (scores.out > cut).sum()
+        assert bound.counts.fn == (scores.inn <= cut).sum()
+        assert (bound.counts.out, bound.counts.inn) == (len(scores.out), len(scores.inn))
 
 
 # ---------------------------------------------------------------- the published estimate

@@ -11,8 +11,10 @@ def test_a_run_goes_on_only_by_the_versions_that_it_was_begun_with(tmp_path, mon
     worlds, _ = worlds_and_indices(4)
     path = finished(tmp_path / "run" / "journal.sqlite", observe(worlds, np.random.default_rng(0)))
     with Journal.read(path) as journal:
-        monkeypatch.setattr(settled, "_versions", lambda: journal.facts["versions"])
+        monkeypatch.setattr(settled, "versions", lambda: journal.facts["versions"])
         settled.refuse_other_versions(journal)
-        monkeypatch.setattr(settled, "_versions", lambda: {"torch": "99.0"})
-        with pytest.raises(BadInput, match=r"begun with other versions \(torch .* then, 99.0 now"):
+        monkeypatch.setattr(settled, "versions", lambda: {"torch": "99.0"})
+        with pytest.raises(
+            BadInput, match=r"begun with other versions \(torch .* there, 99.0 here"
+        ):
             settled.refuse_other_versions(journal)

@@ -19,6 +19,7 @@ def command(
     run: Path,
     attack: tuple[str, ...],
     estimator: str | None,
+    defence: str | None,
     primary: str | None,
     confidence: float | None,
     json: Path | None,
@@ -33,7 +34,11 @@ def command(
     from dpaudit.audit import Run
 
     found = Run(run).judge(
-        attacks=attack, estimator=estimator, primary=primary, confidence=confidence
+        attacks=attack,
+        defence=defence,
+        estimator=estimator,
+        primary=primary,
+        confidence=confidence,
     )
     show(found, json)
     if fail_on_violation and found.verdict == "VIOLATION":

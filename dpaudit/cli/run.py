@@ -18,12 +18,18 @@ from dpaudit.config import Config
 
 F = TypeVar("F", bound=Callable[..., Any])
 
+TRAINING = (
+    *("network", "epsilon", "noise_multiplier", "delta", "accountant", "epochs", "batch", "lr"),
+    *("clip", "dropout", "init", "backend"),
+)
+"""Settings of dpaudit's own training, which a user's function does without."""
+
 
 def setting(flag: str, kind: Any, text: str, **more: Any) -> Callable[[F], F]:
     """An option that is a setting of the run; left out, it is the configuration's own."""
     name = flag.split("/")[0].lstrip("-").replace("-", "_")
     value = getattr(Config, name)
-    shown = "" if value is None or isinstance(value, bool) else f"  [default: {value}]"
+    shown = "" if value in (None, (), True, False) else f"  [default: {value}]"
     return click.option(flag, type=kind, default=None, help=text + shown, **more)
 
 
@@ -49,10 +55,38 @@ def _batch(ctx: click.Context, param: click.Parameter, text: str | None) -> Any:
 
 
 @click.command("run")
-@setting("--data", str, "digits, or a .npz file with x_train, y_train, x_test, y_test or x, y.")
+@setting(
+    "--data", str, "A name from dpaudit list; a .npz or .csv file; a folder of images by class."
+)
+@setting("--data-root", str, "Where cifar10, mnist and fashion-mnist lie.", metavar="FOLDER")
+@click.option("--download", is_flag=True, help="Download them if they are not there.")
+@setting("--size", int, "Only so many records for D, drawn by the seed.")
+@setting("--label", str, "The column of a .csv that holds the class.", metavar="COLUMN")
+@setting(
+    "--bounds",
+    str,
+    "Public bounds of a .csv's number column; may be repeated.",
+    metavar="COLUMN=LOW:HIGH",
+    multiple=True,
+)
+@setting(
+    "--ignore",
+    str,
+    "A .csv's column to leave out; may be repeated.",
+    metavar="COLUMN",
+    multiple=True,
+)
 @setting("--canary", str, "How the record is made that only one world has (dpaudit list).")
 @setting("--clip-canary/--no-clip-canary", None, "Keep an adversarial canary's pixels in [0, 1].")
-@setting("--mechanism", str, "What is audited.")
+@setting(
+    "--mechanism",
+    str,
+    "What is audited: a name, or your own function (dpaudit explain own-function).",
+    metavar="NAME|MODULE:FUNCTION",
+)
+@setting(
+    "--outputs", click.Choice(["logits", "probabilities"]), "What your function's model gives back."
+)
 @setting("--network", str, "cnn-small, cnn-paper, mlp or logreg.")
 @setting("--epsilon", float, "Train with the least noise that claims this epsilon.")
 @setting("--noise-multiplier", float, "Or train with this much noise, and claim what it gives.")
@@ -70,19 +104,22 @@ def _batch(ctx: click.Context, param: click.Parameter, text: str | None) -> Any:
 @setting(
     "--claim",
     str,
-    "Judge this claim instead of the accountant's.",
+    "Judge this claim instead of the mechanism's own; needed with your own function.",
     metavar="EPS,DELTA",
     callback=_pair,
 )
 @setting("--seed", int, "Root of every random number of the run.")
 @setting("--backend", str, "Which implementation of DP-SGD trains.")
 @click.option("--workers", type=click.IntRange(1), help="Processes.  [default: one a core]")
+@click.option("--cluster", metavar="ADDRESS", help="A Dask scheduler, such as tcp://host:8786.")
 @click.option("--out", type=click.Path(path_type=Path), help="Folder.  [default: runs/HASH]")
 @click.option("--config", "file", type=click.Path(path_type=Path), help="A saved config.toml.")
 @click.option("--json", "json", type=click.Path(path_type=Path), help="Also write the report here.")
 @click.option("--fail-on-violation", is_flag=True, help="Exit with 1 if the claim is refuted.")
 def command(
+    download: bool,
     workers: int | None,
+    cluster: str | None,
     out: Path | None,
     file: Path | None,
     json: Path | None,
@@ -96,15 +133,17 @@ def command(
     """
     from dpaudit import audit
 
+    if workers and cluster:
+        raise click.UsageError("--workers are processes here; with --cluster start workers there")
     config = _configured(file, given)
     progress = Progress()
     # Whoever ends the run politely, by hand or by a scheduler, finds everything kept.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     folder = None
     try:
-        prepared = audit.prepare(config, progress.say)
+        prepared = audit.prepare(config, progress.say, download)
         folder = out or prepared.folder
-        run = audit.run(prepared, folder, workers, progress, progress.say)
+        run = audit.run(prepared, folder, workers, progress, progress.say, cluster)
         progress.say("judging")
         report = run.judge()
     except KeyboardInterrupt:
@@ -128,16 +167,33 @@ def command(
 
 def _configured(file: Path | None, given: dict[str, Any]) -> Config:
     """The saved configuration, or the default one, with what the command line says instead."""
+    from dpaudit import data
+
     config = Config() if file is None else Config.from_toml(file)
     said = {name: value for name, value in given.items() if value not in (None, ())}
+    mechanism = said.get("mechanism", config.mechanism)
+    _refuse_idle(mechanism, said)
     if "attack" in said:
         said["attacks"] = said.pop("attack")
     if "data" in said:
-        said["fingerprint"] = None
-        if said["data"].lower().endswith(".npz"):
-            said["data"] = str(Path(said["data"]).expanduser().resolve())
+        # Whole paths, so that the configuration holds wherever it is read.
+        said |= {"fingerprint": None, "data": data.absolute(said["data"])}
+    if "mechanism" in said:
+        said["code"] = None
+        where, _, function = mechanism.rpartition(":")
+        if where.endswith(".py"):
+            said["mechanism"] = f"{Path(where).expanduser().resolve()}:{function}"
     if "noise_multiplier" in said:
         said.setdefault("epsilon", None)
     elif "epsilon" in said:
         said["noise_multiplier"] = None
     return replace(config, **said)
+
+
+def _refuse_idle(mechanism: str, said: dict[str, Any]) -> None:
+    """Refuse what would change nothing: a user would believe that it did."""
+    idle = TRAINING if ":" in mechanism else ("outputs",)
+    unused = [f"--{name.replace('_', '-')}" for name in idle if name in said]
+    if unused:
+        verb = "has" if len(unused) == 1 else "have"
+        raise click.UsageError(f"{', '.join(unused)} {verb} no effect on {mechanism}")

@@ -24,6 +24,10 @@ def judging_options(command: F) -> F:
             "--primary",
             help="The attack whose bound decides.  [default: picked on the choosing half]",
         ),
+        click.option(
+            "--defence",
+            help="What outputs go through first, such as quantize:0.01.  [default: none]",
+        ),
         click.option("--estimator", help=f"Errors to epsilon.  [default: {Config.estimator}]"),
         click.option(
             "--attack",

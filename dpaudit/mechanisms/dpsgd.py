@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
-
-import numpy as np
+from functools import cached_property, partial
 
 from dpaudit import accounting, checks
 from dpaudit.config import Config
-from dpaudit.seeds import derive, stream
+from dpaudit.mechanisms.classifier import observed
+from dpaudit.seeds import derive
 from dpaudit.training import networks
 from dpaudit.training.recipe import Init, Recipe
 from dpaudit.types import Claim, Curve, Data, GaussianCurve, Observation, Pair, Trial
-
-UTILITY_TRIALS, UTILITY_RECORDS, UTILITY_SAMPLES = 20, 500, 32
-"""The first trials of each world also show MC outputs on test records, to judge defences by."""
 
 
 class DPSGD:
@@ -145,17 +141,5 @@ class DPSGD:
 
         records = pair.world(trial.world)
         model = fit(self.recipe, records, trial.seed, size=self.records, backend=self.backend).model
-        canary = pair.canary.x[None]
-        logits = predict.logits(model, canary)[0]
-        guesses = predict.logits(model, pair.test.x).argmax(axis=1)
-        seen = {
-            "logits": logits,
-            "probabilities": predict.softmax(logits),
-            "mc": predict.mc_dropout(model, canary, self.samples, stream(trial.seed, "mc"))[:, 0],
-            "accuracy": np.float32(np.mean(guesses == pair.test.y)).reshape(()),
-        }
-        if trial.index < UTILITY_TRIALS:
-            x = pair.test.x[:UTILITY_RECORDS]
-            outputs = predict.mc_dropout(model, x, UTILITY_SAMPLES, stream(trial.seed, "utility"))
-            seen["test_mc"] = outputs.astype(np.float16)
-        return seen
+        ask, ask_often = partial(predict.logits, model), partial(predict.mc_dropout, model)
+        return observed(ask, ask_often, pair, trial, self.samples)

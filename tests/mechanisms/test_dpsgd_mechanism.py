@@ -9,9 +9,10 @@ from dpaudit.canaries import Blank, Random
 from dpaudit.errors import BadInput
 from dpaudit.mechanisms import DPSGD
 from dpaudit.seeds import trials
+from dpaudit.summaries import softmax
 from dpaudit.training import dpsgd as training
 from dpaudit.training.dpsgd import fit
-from dpaudit.training.predict import logits, softmax
+from dpaudit.training.predict import logits
 from dpaudit.types import IN, OUT, DPSGDCurve, GaussianCurve
 
 SMALL = {

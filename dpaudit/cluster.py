@@ -1,0 +1,86 @@
+"""Worker processes on other machines: a Dask cluster as an executor."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Executor, Future
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from dpaudit.errors import BadInput, TrialFailed
+from dpaudit.versions import differing, versions
+
+PATIENCE = 10
+"""Seconds until a scheduler has to answer."""
+
+
+class Cluster(Executor):
+    """Dask's own executor, with a way to send once what all tasks share."""
+
+    def __init__(self, client: Any) -> None:
+        self._client = client
+        self._executor = client.get_executor()
+
+    def submit(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        future: Future[Any] = self._executor.submit(function, *args, **kwargs)
+        return future
+
+    def share(self, value: Any) -> Any:
+        """A task's result, which Dask sends to workers and makes again if its holders die."""
+        return self._client.submit(_same, value, pure=False)
+
+
+@contextmanager
+def cluster(address: str, files: Sequence[Path] = ()) -> Iterator[Executor]:
+    """The workers of the Dask scheduler at an address; `files` are modules that they import.
+
+    A worker that dies is no failure: Dask gives its trials to another one.
+    """
+    try:
+        import distributed
+    except ImportError as error:
+        raise BadInput("--cluster needs Dask: pip install 'dpaudit[cluster]'") from error
+    # A lost worker is Dask's business; what matters to a user is told in words.
+    for name in [n for n in logging.root.manager.loggerDict if n.startswith("distributed")]:
+        logging.getLogger(name).setLevel(logging.CRITICAL + 1)
+    try:
+        client = distributed.Client(address, timeout=PATIENCE, set_as_default=False)
+    except (OSError, ValueError, TypeError) as error:
+        raise BadInput(f"no Dask scheduler answers at {address}; check --cluster") from error
+    try:
+        _refuse_unfit(client, address)
+        for file in files:
+            client.upload_file(str(file))
+        yield Cluster(client)
+    except distributed.KilledWorker as error:
+        raise TrialFailed(
+            "trials killed one worker of the cluster after another (out of memory?); what was "
+            "finished is kept, and the same command goes on from there"
+        ) from error
+    finally:
+        # The scheduler forgets what a client that has left was waiting for.
+        client.close(timeout=PATIENCE)
+
+
+def _refuse_unfit(client: Any, address: str) -> None:
+    """A cluster that cannot play, or would play other trials than this machine."""
+    try:
+        found = client.run(versions)
+    except Exception as error:
+        raise BadInput(
+            f"the workers at {address} cannot run dpaudit ({error}); install the same version there"
+        ) from error
+    if not found:
+        raise BadInput(
+            f"the cluster at {address} has no workers; start some: dask worker {address} "
+            "--nthreads 1"
+        )
+    for worker, there in found.items():
+        if other := differing(there, versions()):
+            raise BadInput(f"the worker {worker} has other versions ({other}); make them alike")
+
+
+def _same(value: Any) -> Any:
+    return value

@@ -1,0 +1,200 @@
+"""A user's own training function as the mechanism that is audited."""
+
+from __future__ import annotations
+
+import contextlib
+import random
+import sys
+from collections.abc import Callable, Sequence
+from concurrent.futures import Executor
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dpaudit import checks
+from dpaudit.errors import BadInput
+from dpaudit.mechanisms.given import released
+from dpaudit.mechanisms.reference import Reference
+from dpaudit.seeds import derive, stream
+from dpaudit.types import (
+    OUT,
+    Array,
+    Canary,
+    Claim,
+    Data,
+    Observation,
+    Pair,
+    Records,
+    Trial,
+    neighbours,
+)
+
+if TYPE_CHECKING:
+    from dpaudit.training.recipe import Recipe
+
+ALIKE = 0.01
+"""Of the distance that another seed makes: the same seed may differ by less, as GPUs do."""
+
+
+class Function:
+    """Your own code: a function (dataset, seed) that gives back a model or released numbers.
+
+    Named as my_module:train or path/to/my_module.py:train, with --claim EPS,DELTA.
+
+    `dataset` is a torch TensorDataset, x float32 (n, channels, height, width) in [0, 1] and y
+    int64, so an Opacus training loop works on it unchanged. `seed` is an int below 2^32; Python's,
+    numpy's and torch's own generators are seeded before each call too.
+
+    A model is anything that can be called with a batch of x: it gives back logits (n, classes),
+    or probabilities with --outputs probabilities. A torch module is asked in eval mode and, if it
+    has dropout, also --samples times with dropout on. Anything else that is given back is taken
+    for an array of released numbers, of the same shape in every trial.
+
+    Before the game the function is called three times, twice with one seed, to see that it
+    follows its seed: trials that share their randomness would refute any claim.
+    """
+
+    def __init__(
+        self,
+        train: str | Callable[[Any, int], Any],
+        claim: tuple[float, float],
+        data: Data,
+        outputs: str = "logits",
+        samples: int = 1000,
+        seed: int = 0,
+    ) -> None:
+        epsilon, delta = claim
+        checks.refuse(
+            [
+                checks.positive("the claimed epsilon", epsilon),
+                checks.in_range("the claimed delta", delta, 0, 1, ends="[)"),
+                checks.one_of("outputs", outputs, ("logits", "probabilities")),
+                checks.at_least("samples", samples, 1),
+            ]
+        )
+        self.train = Reference.read(train) if isinstance(train, str) else train
+        self._find()
+        self.claim = Claim(epsilon, delta, unit="what the function gives back")
+        self.outputs, self.samples, self.seed = outputs, samples, seed
+        self.records, self.shape, self.classes = len(data.pool), data.shape, data.classes
+
+    adversary = "observer: sees what the function gives back or, of a model, what it says of the "
+    adversary += "canary"
+    backend = "own function"
+    backend_reason = "the training code is the user's"
+
+    def __repr__(self) -> str:
+        told = ("train", "claim", "outputs", "samples")
+        return f"Function({', '.join(f'{t}={getattr(self, t)!r}' for t in told)})"
+
+    @property
+    def code(self) -> str | None:
+        """The hash of the function's module, where it is named by its text."""
+        return self.train.code if isinstance(self.train, Reference) else None
+
+    @property
+    def cautions(self) -> list[str]:
+        """What a user may have got wrong without noticing."""
+        return [
+            f"delta {self.claim.delta:g} is not below 1/{self.records}: such a claim would even "
+            "allow to publish a whole record now and then"
+        ] * (self.claim.delta * self.records >= 1)
+
+    @property
+    def files(self) -> list[Path]:
+        """The module that other machines need."""
+        file = self.train.file if isinstance(self.train, Reference) else None
+        return [file] if file else []
+
+    @property
+    def recipe(self) -> Recipe:
+        """How shadow models are trained, from which canaries learn what is hard: without noise."""
+        from dpaudit.training import networks
+        from dpaudit.training.recipe import Recipe
+
+        try:
+            network = "cnn-small"
+            networks.build(network, self.shape, self.classes, 0.0)
+        except BadInput:
+            network = "mlp"
+        return Recipe(
+            network=network,
+            shape=self.shape,
+            classes=self.classes,
+            epochs=20,
+            batch=64,
+            lr=0.5,
+            clip=1.0,
+            noise_multiplier=0.0,
+            dropout=0.0,
+            init_seed=derive(self.seed, "init"),
+        )
+
+    def play(self, pair: Pair, trials: Sequence[Trial]) -> list[Observation]:
+        """One call of the function a trial, and what it releases."""
+        return [self._play(pair, trial) for trial in trials]
+
+    def _play(self, pair: Pair, trial: Trial) -> Observation:
+        given = self._call(pair.world(trial.world), trial.seed)
+        return released(given, self._name, pair, trial, self.classes, self.outputs, self.samples)
+
+    def rehearse(self, data: Data, executor: Executor) -> None:
+        """Refuse a function that fails, releases what cannot be used, or ignores its seed."""
+        seeds = (derive(self.seed, "rehearsal", 0), derive(self.seed, "rehearsal", 1))
+        first, again, other = executor.map(self._rehearse, [data] * 3, [*seeds[:1] * 2, seeds[1]])
+        if first.shape != other.shape:
+            raise BadInput(
+                f"{self._name} released {first.shape} numbers for one seed and {other.shape} for "
+                "another; release as many in every trial"
+            )
+        apart = _distance(first, other)
+        if apart == 0:
+            raise BadInput(
+                f"{self._name} gives the same for different seeds; let all its randomness follow "
+                "from its seed (what has none is not private, and needs no audit)"
+            )
+        if _distance(first, again) > ALIKE * apart:
+            raise BadInput(
+                f"{self._name} gives different results for the same seed; let all its randomness "
+                "follow from its seed"
+            )
+
+    def _rehearse(self, data: Data, seed: int) -> Array:
+        """What the function releases of a record that it was trained on."""
+        canary = Canary(data.pool.x[0], int(data.pool.y[0]), "", "", inserted=False)
+        (seen,) = self.play(neighbours(data, canary), [Trial(0, OUT, seed)])
+        return np.asarray(seen["values" if "values" in seen else "logits"])
+
+    def _call(self, records: Records, seed: int) -> Any:
+        import torch
+        from torch.utils.data import TensorDataset
+
+        torch.set_num_threads(1)
+        random.seed(stream(seed, "random"))
+        np.random.seed(stream(seed, "numpy") % 2**32)
+        torch.manual_seed(stream(seed, "torch"))
+        dataset = TensorDataset(torch.tensor(records.x), torch.tensor(records.y))
+        train = self._find()
+        try:
+            # Standard output is the report's alone.
+            with contextlib.redirect_stdout(sys.stderr):
+                return train(dataset, seed % 2**32)
+        except Exception as error:
+            told = " ".join(f"{type(error).__name__}: {error}".split())
+            raise BadInput(f"{self._name} failed: {told}") from error
+
+    def _find(self) -> Callable[[Any, int], Any]:
+        return self.train.find() if isinstance(self.train, Reference) else self.train
+
+    @property
+    def _name(self) -> str:
+        return self.train.text if isinstance(self.train, Reference) else self.train.__qualname__
+
+
+def _distance(a: Array, b: Array) -> float:
+    """The largest difference; what is no number is equal to itself and far from all else."""
+    same = (a == b) | (np.isnan(a) & np.isnan(b))
+    with np.errstate(invalid="ignore"):
+        gap = np.abs(a.astype(np.float64) - b)
+    return float(np.max(np.where(same, 0.0, np.nan_to_num(gap, nan=np.inf)), initial=0.0))

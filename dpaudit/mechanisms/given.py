@@ -1,0 +1,91 @@
+"""What a user's function gave back: a model to be asked, or numbers that are released."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dpaudit.errors import BadInput
+from dpaudit.mechanisms.classifier import observed
+from dpaudit.types import Observation, Pair, Trial
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+SMALLEST = float(np.finfo(np.float32).tiny)
+"""Stands for a probability of 0 where its logarithm is taken."""
+
+
+def released(
+    given: Any, name: str, pair: Pair, trial: Trial, classes: int, outputs: str, samples: int
+) -> Observation:
+    """The observation of one trial; what is neither a model nor numbers is refused."""
+    if not callable(given):
+        return {"values": _numbers(given, name)}
+    from torch import nn
+
+    from dpaudit.training import predict
+
+    forward = partial(_forward, given, name, classes, outputs == "probabilities")
+    has_dropout = isinstance(given, nn.Module) and any(
+        isinstance(module, nn.modules.dropout._DropoutNd) for module in given.modules()
+    )
+    ask = partial(predict.logits, given, forward=forward)
+    ask_often = partial(predict.mc_dropout, given, forward=forward) if has_dropout else None
+    return observed(ask, ask_often, pair, trial, samples)
+
+
+def _numbers(given: Any, name: str) -> Any:
+    try:
+        if hasattr(given, "detach"):
+            given = given.detach().cpu().numpy()
+        numbers = np.asarray(given)
+    except Exception:
+        numbers = np.array(None)
+    if numbers.dtype.kind not in "biuf" or numbers.size == 0:
+        raise BadInput(
+            f"{name} gave back {_what(given)}, which is neither a model that can be called nor an "
+            "array of numbers"
+        )
+    return numbers
+
+
+def _forward(
+    model: Callable[[Any], Any], name: str, classes: int, probabilities: bool, x: Tensor
+) -> Tensor:
+    """The model's logits of a batch, or what takes their place: the logarithm of probabilities."""
+    import torch
+    from torch import nn
+
+    if isinstance(model, nn.Module):
+        first = next(model.parameters(), x)
+        x = x.to(first.device)
+    try:
+        said = torch.as_tensor(model(x)).detach().cpu().float()
+    except Exception as error:
+        told = " ".join(f"{type(error).__name__}: {error}".split())
+        raise BadInput(
+            f"the model of {name} failed on a batch of {tuple(x.shape)}: {told}"
+        ) from error
+    wanted = (len(x), classes)
+    if tuple(said.shape) != wanted:
+        raise BadInput(
+            f"the model of {name} gave back the shape {tuple(said.shape)} for a batch of {len(x)}; "
+            f"it should be {wanted}, a number for each class"
+        )
+    if not probabilities:
+        return said
+    sums = said.sum(dim=1)
+    if not bool(((said >= 0).all(dim=1) & ((sums - 1).abs() < 1e-3) | sums.isnan()).all()):
+        raise BadInput(
+            f"the outputs of the model of {name} are no probabilities (they must be at least 0 and "
+            "add up to 1); leave --outputs probabilities out if they are logits"
+        )
+    return said.clamp_min(SMALLEST).log()
+
+
+def _what(given: Any) -> str:
+    return "None" if given is None else f"a {type(given).__name__}"

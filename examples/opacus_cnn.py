@@ -1,0 +1,40 @@
+"""A CNN trained by Opacus, as one would write it without dpaudit, and its audit:
+
+dpaudit run --mechanism examples/opacus_cnn.py:train --claim 8,1e-5
+"""
+
+import torch
+from opacus import PrivacyEngine
+from torch import nn
+from torch.utils.data import DataLoader, TensorDataset
+
+EPSILON, DELTA, EPOCHS = 8.0, 1e-5, 20
+
+
+def train(dataset: TensorDataset, seed: int) -> nn.Module:
+    """A model that has seen no record more than (8, 1e-5)-DP allows, says Opacus."""
+    torch.manual_seed(seed)
+    x, _ = dataset.tensors
+    model = nn.Sequential(
+        nn.Conv2d(x.shape[1], 16, 3, padding=1),
+        nn.ReLU(),
+        nn.AdaptiveMaxPool2d(4),
+        nn.Flatten(),
+        nn.Dropout(0.5),
+        nn.Linear(16 * 4 * 4, 10),
+    )
+    model, optimizer, loader = PrivacyEngine().make_private_with_epsilon(
+        module=model,
+        optimizer=torch.optim.SGD(model.parameters(), lr=1.0),
+        data_loader=DataLoader(dataset, batch_size=128),
+        target_epsilon=EPSILON,
+        target_delta=DELTA,
+        epochs=EPOCHS,
+        max_grad_norm=1.0,
+    )
+    for _ in range(EPOCHS):
+        for batch, labels in loader:
+            optimizer.zero_grad()
+            nn.functional.cross_entropy(model(batch), labels).backward()
+            optimizer.step()
+    return model

@@ -1,0 +1,227 @@
+import random
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import own_functions
+import pytest
+import torch
+
+from dpaudit.data import load
+from dpaudit.errors import BadInput
+from dpaudit.mechanisms import Function
+from dpaudit.mechanisms.reference import Reference
+from dpaudit.types import IN, OUT, Canary, Trial, neighbours
+
+CLAIM = (8.0, 1e-5)
+
+
+@pytest.fixture
+def data(npz):
+    return load(str(npz))
+
+
+@pytest.fixture
+def pair(data):
+    return neighbours(data, Canary(data.pool.x[3], int(data.pool.y[3]), "third", "by hand", 3))
+
+
+def function(data, name, **more):
+    return Function(f"own_functions:{name}", CLAIM, data, samples=6, **more)
+
+
+def played(data, pair, name, world=OUT, seed=5, index=0, **more):
+    return function(data, name, **more).play(pair, [Trial(index, world, seed)])[0]
+
+
+def rehearsed(data, name, **more):
+    with ThreadPoolExecutor(1) as pool:
+        function(data, name, **more).rehearse(data, pool)
+
+
+# ---------------------------------------------------------------- what it is given
+
+
+def test_it_is_given_a_tensor_dataset_of_its_world_and_a_small_seed(data, pair):
+    given = []
+
+    def train(dataset, seed):
+        given.append((dataset.tensors, seed))
+        return np.zeros(2)
+
+    own = Function(train, CLAIM, data)
+    own.play(pair, [Trial(0, OUT, 2**62 + 7), Trial(0, IN, 2**62 + 8)])
+    for ((x, y), seed), records, number in zip(given, (pair.out, pair.inn), (7, 8), strict=True):
+        assert (x.dtype, y.dtype, seed) == (torch.float32, torch.int64, number)
+        np.testing.assert_array_equal(x, records.x)
+        np.testing.assert_array_equal(y, records.y)
+
+
+def test_it_cannot_change_the_next_trials_data(data, pair):
+    def train(dataset, seed):
+        dataset.tensors[0].fill_(9)
+        return np.zeros(2)
+
+    before = pair.out.x.copy()
+    Function(train, CLAIM, data).play(pair, [Trial(0, OUT, 1)])
+    np.testing.assert_array_equal(pair.out.x, before)
+
+
+def test_global_generators_are_seeded_by_the_trial(data, pair):
+    first, again = (played(data, pair, "globally_random")["values"] for _ in range(2))
+    other = played(data, pair, "globally_random", seed=6)["values"]
+    np.testing.assert_array_equal(first, again)
+    assert (first != other).all()
+
+
+def test_what_it_prints_does_not_mix_with_the_report(data, pair, capsys):
+    played(data, pair, "talking")
+    assert capsys.readouterr() == ("", "epoch 1: loss 0.1\n")
+
+
+# ---------------------------------------------------------------- what it gives back
+
+
+def test_a_module_releases_logits_and_with_dropout_its_samples(data, pair):
+    seen = played(data, pair, "linear")
+    shapes = {name: array.shape for name, array in seen.items()}
+    test = len(pair.test)
+    assert shapes == {
+        "logits": (2,),
+        "probabilities": (2,),
+        "accuracy": (),
+        "mc": (6, 2),
+        "test_mc": (32, test, 2),
+    }
+    assert len(np.unique(seen["mc"], axis=0)) > 1
+    assert "test_mc" not in played(data, pair, "linear", index=20)
+
+
+def test_a_plain_callable_releases_no_samples(data, pair):
+    seen = played(data, pair, "plain", outputs="probabilities")
+    assert set(seen) == {"logits", "probabilities", "accuracy", "test_probabilities"}
+    np.testing.assert_allclose(seen["probabilities"].sum(), 1, atol=1e-6)
+
+
+def test_probabilities_and_logits_of_one_model_are_the_same_release(data, pair):
+    logits = played(data, pair, "linear")
+    given = played(data, pair, "probabilities", outputs="probabilities")
+    for name in ("probabilities", "mc", "accuracy"):
+        np.testing.assert_allclose(given[name], logits[name], atol=1e-6)
+
+
+@pytest.mark.parametrize("given", [3, 2.5, [1, 2], np.ones((2, 3)), torch.ones(4), np.float32(1)])
+def test_numbers_are_released_as_they_are(data, pair, given):
+    (seen,) = Function(lambda dataset, seed: given, CLAIM, data).play(pair, [Trial(0, OUT, 1)])
+    np.testing.assert_array_equal(seen["values"], np.asarray(given))
+    assert set(seen) == {"values"}
+
+
+def test_a_trial_is_a_function_of_its_seed_alone(data, pair):
+    torch.manual_seed(1)
+    first = played(data, pair, "linear")
+    torch.manual_seed(2)
+    random.seed(3)
+    again = played(data, pair, "linear")
+    for name, array in first.items():
+        np.testing.assert_array_equal(array, again[name])
+
+
+# ---------------------------------------------------------------- what is refused
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("raises", "own_functions:raises failed: ZeroDivisionError: no records at all"),
+        ("gives_none", "gave back None, which is neither a model"),
+        ("gives_text", "gave back a str, which is neither a model"),
+        ("gives_ragged", "gave back a list, which is neither a model"),
+        ("wrong_shape", "gave back the shape (1, 7) for a batch of 1; it should be (1, 2)"),
+        ("fails_later", "failed on a batch of (1, 1, 1, 4): RuntimeError: no such layer"),
+        ("ignores_its_seed", "gives the same for different seeds"),
+        ("depends_on_nothing", "gives different results for the same seed"),
+        ("changes_its_shape", "release as many in every trial"),
+    ],
+)
+def test_a_bad_function_is_found_out_in_rehearsal(data, name, said):
+    with pytest.raises(BadInput) as caught:
+        rehearsed(data, name)
+    assert said in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_logits_are_not_taken_for_probabilities(data, pair):
+    with pytest.raises(BadInput, match="are no probabilities"):
+        played(data, pair, "no_probabilities", outputs="probabilities")
+
+
+@pytest.mark.parametrize("name", ["linear", "noisy_sum", "globally_random"])
+def test_a_good_function_passes_its_rehearsal(data, name):
+    rehearsed(data, name)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("own_functions:liner", "did you mean 'linear'?"),
+        ("own_functions:not_a_function", "is not a function"),
+        ("own_functions:takes_too_much", "missing a required argument: 'sigma'"),
+        ("no_such_module:train", "there is no module no_such_module; run dpaudit in its folder"),
+        ("nowhere/own.py:train", "there is no file nowhere/own.py"),
+        ("broken.py:train", "broken.py cannot be imported: SyntaxError"),
+        ("lacking.py:train", "lacking.py cannot be imported: No module named 'no_such_thing'"),
+        ("json.py:train", "has the name of a module that is there already"),
+        (":train", "':train' is not MODULE:FUNCTION"),
+        ("own_functions:", "'own_functions:' is not MODULE:FUNCTION"),
+    ],
+)
+def test_a_function_that_cannot_be_found_is_told(tmp_path, monkeypatch, text, said):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    Path("broken.py").write_text("def train(:")
+    Path("lacking.py").write_text("import no_such_thing")
+    Path("json.py").write_text("def train(dataset, seed): pass")
+    with pytest.raises(BadInput) as caught:
+        Reference(text).find()
+    assert said in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("claim", "more", "said"),
+    [
+        ((0, 1e-5), {}, "the claimed epsilon must be a number above 0"),
+        ((1, 1), {}, "the claimed delta must be"),
+        (CLAIM, {"outputs": "loss"}, "outputs must be one of logits, probabilities"),
+        (CLAIM, {"samples": 0}, "samples must be a whole number of at least 1"),
+    ],
+)
+def test_a_bad_setting_is_refused(data, claim, more, said):
+    with pytest.raises(BadInput, match=said):
+        Function("own_functions:linear", claim, data, **more)
+
+
+# ---------------------------------------------------------------- what a run is known by
+
+
+def test_another_text_of_the_module_is_another_mechanism(data, tmp_path):
+    file = tmp_path / "changing_text.py"
+    reprs = []
+    for text in ("a = 1", "a = 2"):
+        file.write_text(f"{text}\ndef train(dataset, seed): pass")
+        reprs.append(repr(Function(f"{file}:train", CLAIM, data)))
+    assert reprs[0] != reprs[1]
+
+
+def test_shadow_models_fit_the_records(data):
+    assert function(data, "linear").recipe.network == "mlp"
+    digits = load("digits")
+    assert Function(own_functions.linear, CLAIM, digits).recipe.network == "cnn-small"
+
+
+def test_a_delta_that_promises_nothing_is_warned_of(data):
+    assert not function(data, "linear").cautions
+    (warning,) = Function("own_functions:linear", (1.0, 0.1), data).cautions
+    assert "not below 1/" in warning

@@ -1,0 +1,126 @@
+"""A real Dask scheduler with two workers on loopback."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from playground import Shifted, Telling, tiny_pair
+
+from dpaudit import game
+from dpaudit.cluster import cluster
+from dpaudit.errors import BadInput
+from dpaudit.executors import local_pool
+from dpaudit.journal import Journal
+from dpaudit.seeds import trials
+
+MODELS = 24
+TESTS = Path(__file__).parent
+
+
+def free_port() -> int:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return free.getsockname()[1]
+
+
+@contextmanager
+def started(*words, cwd):
+    path = os.pathsep.join([str(TESTS), os.environ.get("PYTHONPATH", "")])
+    with open(cwd / f"{words[0]}.log", "a") as log:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "distributed.cli.dask_" + words[0], *words[1:]],
+            cwd=cwd,
+            env={**os.environ, "PYTHONPATH": path},
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+        )
+    try:
+        yield process
+    finally:
+        # With its nannies, which would start a worker anew.
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+def worker(address, cwd, threads=1):
+    local = ("--local-directory", str(cwd), "--no-dashboard", "--nthreads", str(threads))
+    return started("worker", address, *local, cwd=cwd)
+
+
+@pytest.fixture(scope="module")
+def scheduler(tmp_path_factory):
+    folder, port = tmp_path_factory.mktemp("dask"), free_port()
+    words = ("--host", "127.0.0.1", "--port", str(port), "--no-dashboard")
+    with started("scheduler", *words, cwd=folder):
+        address, end = f"tcp://127.0.0.1:{port}", time.monotonic() + 30
+        while time.monotonic() < end:
+            with socket.socket() as probe:
+                if probe.connect_ex(("127.0.0.1", port)) == 0:
+                    break
+            time.sleep(0.1)
+        yield address, folder
+
+
+def content(path):
+    """All that a journal holds of its trials but the time they took."""
+    query = "SELECT idx, world, seed, name, npy FROM trials JOIN seen USING (idx, world)"
+    with Journal.read(path) as journal:
+        return sorted(journal._db.execute(query).fetchall())
+
+
+def played(path, mechanism, executor, progress=lambda done, total: None):
+    with Journal.play(path, {"models": MODELS}) as journal:
+        game.play(mechanism, tiny_pair(), trials(0, MODELS), journal, executor, progress)
+    return content(path)
+
+
+def test_a_cluster_without_workers_is_refused(scheduler):
+    with (
+        pytest.raises(BadInput, match="has no workers; start some: dask worker"),
+        cluster(scheduler[0]),
+    ):
+        pass
+
+
+@pytest.mark.parametrize("address", ["tcp://127.0.0.1:1", "nonsense://x", "127.0.0.1:port", ""])
+def test_an_address_where_nobody_answers_is_refused(monkeypatch, address):
+    monkeypatch.setattr("dpaudit.cluster.PATIENCE", 1)
+    with pytest.raises(BadInput, match="no Dask scheduler answers at"), cluster(address):
+        pass
+
+
+def test_journal_of_a_cluster_is_that_of_one_machine_though_a_worker_is_killed(scheduler, tmp_path):
+    address, folder = scheduler
+    with local_pool(2) as pool:
+        here = played(tmp_path / "here", Shifted(1.0), pool)
+    told = []
+
+    def kill(done, total):
+        if done >= 6 and not told:
+            os.killpg(doomed.pid, signal.SIGKILL)
+            told.append(done)
+
+    (tmp_path / "workers").mkdir()
+    slow = Telling(1.0, folder=tmp_path / "workers", seconds=0.1)
+    with worker(address, folder, threads=4) as doomed, worker(address, folder):
+        wait_for_workers(address, 2)
+        with cluster(address) as executor:
+            there = played(tmp_path / "there", slow, executor, kill)
+    assert told
+    assert len(list((tmp_path / "workers").iterdir())) == 2
+    assert len(here) == 4 * MODELS
+    assert there == here
+
+
+def wait_for_workers(address, number):
+    from distributed import Client
+
+    with Client(address, set_as_default=False) as client:
+        client.wait_for_workers(number, timeout=60)

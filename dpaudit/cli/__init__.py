@@ -11,7 +11,7 @@ import click
 
 from dpaudit.errors import DpauditError
 
-COMMANDS = ("run", "report", "compare", "list", "explain")
+COMMANDS = ("run", "report", "compare", "list", "explain", "completion")
 
 
 class Commands(click.Group):

@@ -41,11 +41,11 @@ def command(
     certified leak, the accuracy, and the share of records that no label can be given to.
     """
     from dpaudit.audit import Run
-    from dpaudit.report import comparison
+    from dpaudit.report import comparison, comparison_json
 
     found = Run(run).compare(defence, attacks=attack, estimator=estimator, confidence=confidence)
     try:
         if json is not None:
-            comparison.dump(found, json)
+            comparison_json.dump(found, json)
     finally:
         click.echo(comparison.render(found))

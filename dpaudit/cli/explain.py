@@ -7,12 +7,13 @@ import inspect
 import click
 
 from dpaudit import registry
+from dpaudit.cli import names
 from dpaudit.errors import BadInput
 from dpaudit.training.networks import NETWORKS
 
 
 @click.command("explain")
-@click.argument("name")
+@click.argument("name", shell_complete=names.explained)
 def command(name: str) -> None:
     """Tell what a plug-in does.
 

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
+from typing import Any
 
 import click
 
-from dpaudit.cli.verdict import judging_options, show
+from dpaudit.cli.verdict import judging_options, show, showing_options
 
 
 @click.command("report")
 @click.argument("run", type=click.Path(path_type=Path))
 @judging_options
-@click.option("--json", "json", type=click.Path(path_type=Path), help="Also write it as JSON.")
-@click.option("--fail-on-violation", is_flag=True, help="Exit with 1 if the claim is refuted.")
+@showing_options
 def command(
     run: Path,
     attack: tuple[str, ...],
@@ -22,8 +21,7 @@ def command(
     defence: str | None,
     primary: str | None,
     confidence: float | None,
-    json: Path | None,
-    fail_on_violation: bool,
+    **shown: Any,
 ) -> None:
     """Judge a run again, without training.
 
@@ -40,6 +38,4 @@ def command(
         primary=primary,
         confidence=confidence,
     )
-    show(found, json)
-    if fail_on_violation and found.verdict == "VIOLATION":
-        sys.exit(1)
+    show(found, **shown)

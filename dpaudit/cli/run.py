@@ -12,8 +12,9 @@ from typing import Any, TypeVar
 import click
 
 from dpaudit.accounting import NUMERICAL
+from dpaudit.cli import names
 from dpaudit.cli.progress import Progress
-from dpaudit.cli.verdict import judging_options, show
+from dpaudit.cli.verdict import judging_options, show, showing_options
 from dpaudit.config import Config
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -56,7 +57,10 @@ def _batch(ctx: click.Context, param: click.Parameter, text: str | None) -> Any:
 
 @click.command("run")
 @setting(
-    "--data", str, "A name from dpaudit list; a .npz or .csv file; a folder of images by class."
+    "--data",
+    str,
+    "A name from dpaudit list; a .npz or .csv file; a folder of images by class.",
+    shell_complete=names.plugins("data", files=True),
 )
 @setting("--data-root", str, "Where cifar10, mnist and fashion-mnist lie.", metavar="FOLDER")
 @click.option("--download", is_flag=True, help="Download them if they are not there.")
@@ -76,18 +80,24 @@ def _batch(ctx: click.Context, param: click.Parameter, text: str | None) -> Any:
     metavar="COLUMN",
     multiple=True,
 )
-@setting("--canary", str, "How the record is made that only one world has (dpaudit list).")
+@setting(
+    "--canary",
+    str,
+    "How the record is made that only one world has (dpaudit list).",
+    shell_complete=names.plugins("canaries"),
+)
 @setting("--clip-canary/--no-clip-canary", None, "Keep an adversarial canary's pixels in [0, 1].")
 @setting(
     "--mechanism",
     str,
     "What is audited: a name, or your own function (dpaudit explain own-function).",
     metavar="NAME|MODULE:FUNCTION",
+    shell_complete=names.plugins("mechanisms", files=True),
 )
 @setting(
     "--outputs", click.Choice(["logits", "probabilities"]), "What your function's model gives back."
 )
-@setting("--network", str, "cnn-small, cnn-paper, mlp or logreg.")
+@setting("--network", str, "cnn-small, cnn-paper, mlp or logreg.", shell_complete=names.networks)
 @setting("--epsilon", float, "Train with the least noise that claims this epsilon.")
 @setting("--noise-multiplier", float, "Or train with this much noise, and claim what it gives.")
 @setting("--delta", float, "The claim's delta.")
@@ -114,8 +124,7 @@ def _batch(ctx: click.Context, param: click.Parameter, text: str | None) -> Any:
 @click.option("--cluster", metavar="ADDRESS", help="A Dask scheduler, such as tcp://host:8786.")
 @click.option("--out", type=click.Path(path_type=Path), help="Folder.  [default: runs/HASH]")
 @click.option("--config", "file", type=click.Path(path_type=Path), help="A saved config.toml.")
-@click.option("--json", "json", type=click.Path(path_type=Path), help="Also write the report here.")
-@click.option("--fail-on-violation", is_flag=True, help="Exit with 1 if the claim is refuted.")
+@showing_options
 def command(
     download: bool,
     workers: int | None,
@@ -123,6 +132,8 @@ def command(
     out: Path | None,
     file: Path | None,
     json: Path | None,
+    html: Path | None,
+    no_canary_image: bool,
     fail_on_violation: bool,
     **given: Any,
 ) -> None:
@@ -159,10 +170,7 @@ def command(
         sys.exit(130)
     finally:
         progress.clear()
-    show(report, folder / "report.json", json)
-    click.echo(f"\nEverything is in {folder}", err=True)
-    if fail_on_violation and report.verdict == "VIOLATION":
-        sys.exit(1)
+    show(report, json, html, no_canary_image, fail_on_violation, folder)
 
 
 def _configured(file: Path | None, given: dict[str, Any]) -> Config:

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
 from dpaudit import report
+from dpaudit.cli import names
 from dpaudit.config import Config
 from dpaudit.types import Report
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+FILE = click.Path(path_type=Path)
 
 
 def judging_options(command: F) -> F:
@@ -23,29 +27,66 @@ def judging_options(command: F) -> F:
         click.option(
             "--primary",
             help="The attack whose bound decides.  [default: picked on the choosing half]",
+            shell_complete=names.deciding,
         ),
         click.option(
             "--defence",
             help="What outputs go through first, such as quantize:0.01.  [default: none]",
+            shell_complete=names.defences,
         ),
-        click.option("--estimator", help=f"Errors to epsilon.  [default: {Config.estimator}]"),
+        click.option(
+            "--estimator",
+            help=f"Errors to epsilon.  [default: {Config.estimator}]",
+            shell_complete=names.plugins("estimators"),
+        ),
         click.option(
             "--attack",
             multiple=True,
             help="A name from dpaudit list, or an expression such as 'mean & inv_std'; may be "
             f"repeated.  [default: {', '.join(Config.attacks)}]",
+            shell_complete=names.plugins("attacks"),
         ),
     ):
         command = option(command)
     return command
 
 
-def show(found: Report, *files: Path | None) -> None:
-    """Print the report, and write it to files."""
+def showing_options(command: F) -> F:
+    """The options that choose where the report goes, and what a verdict does to the exit code."""
+    for option in (
+        click.option("--fail-on-violation", is_flag=True, help="Exit with 1 if it is refuted."),
+        click.option("--no-canary-image", is_flag=True, help="Show no training record anywhere."),
+        click.option("--html", type=FILE, help="Also write the report here, as a page."),
+        click.option("--json", type=FILE, help="Also write the report here, for a machine."),
+    ):
+        command = option(command)
+    return command
+
+
+def show(
+    found: Report,
+    json: Path | None,
+    html: Path | None,
+    no_canary_image: bool,
+    fail_on_violation: bool,
+    folder: Path | None = None,
+) -> None:
+    """Print the report, write it to files and, with figures, into a folder; exit as was asked."""
+    if no_canary_image and found.evidence:
+        hidden = replace(found.evidence, canary=None, original=None)
+        found = replace(found, evidence=hidden)
     try:
-        for file in files:
-            if file is not None:
-                report.dump(found, file)
+        if folder is not None:
+            report.dump(found, folder / "report.json")
+            report.write_folder(found, folder)
+        if json is not None:
+            report.dump(found, json)
+        if html is not None:
+            report.dump_html(found, html)
     finally:
         # A file that cannot be written costs hours of training nothing.
         click.echo(report.render(found, color=bool(sys.stdout and sys.stdout.isatty())))
+    if folder is not None:
+        click.echo(f"\nEverything is in {folder}; open {folder / 'report.html'}", err=True)
+    if fail_on_violation and found.verdict == "VIOLATION":
+        sys.exit(1)

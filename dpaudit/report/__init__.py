@@ -1,6 +1,8 @@
-"""What an audit found, for a terminal and for a machine."""
+"""What an audit found: for a terminal, for a machine, and as a page with figures."""
 
+from dpaudit.report.files import dump_html, write_folder
+from dpaudit.report.html import page
 from dpaudit.report.machine import dump, load_schema, to_dict
 from dpaudit.report.terminal import render
 
-__all__ = ["dump", "load_schema", "render", "to_dict"]
+__all__ = ["dump", "dump_html", "load_schema", "page", "render", "to_dict", "write_folder"]

@@ -1,22 +1,16 @@
-"""A comparison of defences, for a terminal and for a machine."""
+"""A comparison of defences for a terminal."""
 
 from __future__ import annotations
 
-import json
-import os
 import textwrap
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from importlib.resources import files
-from typing import Any
+from dataclasses import dataclass
 
 from dpaudit.compare import Comparison, Defended, Utility
-from dpaudit.files import write_whole
-from dpaudit.report import consistent, formats, machine, table, terminal, words
+from dpaudit.report import formats, table, words
+from dpaudit.report.comparison_json import check
+from dpaudit.report.wrapping import NARROWEST, WIDEST, labelled, wrap
 from dpaudit.types import Bound
-
-VERSION = 1
-"""Of the contract; grows when a reader of the old one would misread the new one."""
 
 ABOUT = (
     "A defence changes what a model releases before anybody sees it. No model was trained for "
@@ -32,62 +26,6 @@ STANDING = (
 SUMMARY = [*table.CERTIFIED, ("", "accuracy"), ("without", "a label")]
 
 
-# ---------------------------------------------------------------- for a machine
-
-
-def load_schema() -> dict[str, Any]:
-    """The JSON Schema (2020-12) that every written comparison fulfils."""
-    text = files("dpaudit.report").joinpath("comparison.schema.json").read_text(encoding="utf-8")
-    schema: dict[str, Any] = json.loads(text)
-    return schema
-
-
-def to_dict(comparison: Comparison) -> dict[str, Any]:
-    """The comparison as plain values that JSON can hold; what is infinite or missing is None."""
-    _check(comparison)
-    plain: dict[str, Any] = machine._plain(
-        {
-            "version": VERSION,
-            "claim": machine._claim(comparison.claim),
-            "attacks": comparison.attacks,
-            "defences": [
-                {
-                    "defence": d.defence,
-                    "utility": d.utility and asdict(d.utility),
-                    "strongest": d.strongest,
-                    "bounds": [machine._bound(bound) for bound in d.bounds],
-                    "published": [machine._published(published) for published in d.published],
-                }
-                for d in comparison.defended
-            ],
-            "models": comparison.models,
-            "data": comparison.data,
-            "canary": comparison.canary,
-            "versions": comparison.versions,
-            "seed": comparison.seed,
-        }
-    )
-    return plain
-
-
-def dump(comparison: Comparison, path: str | os.PathLike[str]) -> None:
-    """Write it as JSON, whole or not at all."""
-    text = json.dumps(to_dict(comparison), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-    write_whole(path, text.encode("utf-8", "backslashreplace"))
-
-
-def _check(comparison: Comparison) -> None:
-    """Refuse numbers that may not be printed."""
-    for defended in comparison.defended:
-        for bound in defended.bounds:
-            consistent._check_bound(bound)
-        for published in defended.published:
-            consistent._check_published(published)
-
-
-# ---------------------------------------------------------------- for a terminal
-
-
 @dataclass(frozen=True)
 class Row:
     """A label and its numbers; a heading has none."""
@@ -99,18 +37,18 @@ class Row:
 
 def render(comparison: Comparison, width: int = 80) -> str:
     """Leak and utility side by side, then every attack, in lines of at most `width` columns."""
-    _check(comparison)
-    width = min(max(width, terminal.NARROWEST), terminal.WIDEST)
+    check(comparison)
+    width = min(max(width, NARROWEST), WIDEST)
     title = "dpaudit: what does each defence stop, and what does it cost?"
     blocks = [
-        [title, "=" * len(title), *terminal._wrap(ABOUT, width)],
+        [title, "=" * len(title), *wrap(ABOUT, width)],
         _setting(comparison, width),
         _table("defence", SUMMARY, _summary(comparison), width),
         _legend(_summary_legend(comparison), width),
         _table("attack", [*table.PUBLISHED, *table.CERTIFIED], _attacks(comparison), width),
         _legend(_attacks_legend(comparison), width),
-        terminal._wrap(_standing_out(comparison), width),
-        terminal._wrap(STANDING, width),
+        wrap(_standing_out(comparison), width),
+        wrap(STANDING, width),
     ]
     return "\n\n".join("\n".join(block) for block in blocks) + "\n"
 
@@ -119,17 +57,20 @@ def _setting(comparison: Comparison, width: int) -> list[str]:
     claim = comparison.claim
     promised = f"epsilon {formats.nearest(claim.epsilon)}, delta {formats.power(claim.delta)}"
     return [
-        *terminal._labelled("Claim", [f"{promised}, for: {claim.unit}"], width),
-        *terminal._labelled("Data", [formats.value(comparison.data.get("name", ""))], width),
-        *terminal._labelled("Canary", [formats.value(comparison.canary.get("name", ""))], width),
-        *terminal._labelled("Models", words.models_lines(comparison.models), width),
+        *labelled("Claim", [f"{promised}, for: {claim.unit}"], width),
+        *labelled("Data", [formats.value(comparison.data.get("name", ""))], width),
+        *labelled("Canary", [formats.value(comparison.canary.get("name", ""))], width),
+        *labelled("Models", words.models_lines(comparison.models), width),
     ]
 
 
 def _summary(comparison: Comparison) -> list[Row]:
     """One row a defence: what is certified of the strongest attack on it, and what it costs."""
     return [
-        Row(d.defence, [*table._certified(_bound(d, d.strongest), digits=2), *_useful(d.utility)])
+        Row(
+            d.defence,
+            [*table.certified_cells(_bound(d, d.strongest)), *_useful(d.utility)],
+        )
         for d in comparison.defended
     ]
 
@@ -151,7 +92,10 @@ def _attacks(comparison: Comparison) -> list[Row]:
         rows.append(Row(attack))
         for d in comparison.defended:
             estimate = next((p for p in d.published if p.attack == attack), None)
-            cells = [*table._published(estimate), *table._certified(_bound(d, attack), digits=2)]
+            cells = [
+                *table.published_cells(estimate),
+                *table.certified_cells(_bound(d, attack)),
+            ]
             mark = "> " if attack == d.strongest else "  "
             rows.append(Row(f"  {d.defence}", cells, mark))
     return rows
@@ -190,11 +134,7 @@ def _table(
 
 
 def _legend(entries: Sequence[tuple[str, str]], width: int) -> list[str]:
-    return [
-        line
-        for name, text in entries
-        for line in terminal._wrap(f"{name}: {text}", width, indent="  ")
-    ]
+    return [line for name, text in entries for line in wrap(f"{name}: {text}", width, indent="  ")]
 
 
 def _summary_legend(comparison: Comparison) -> list[tuple[str, str]]:

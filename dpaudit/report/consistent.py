@@ -19,13 +19,14 @@ def check(report: Report) -> None:
     if not 0 <= report.claim.delta < 1:
         raise BadInput(f"the claim's delta is {report.claim.delta}, not in [0, 1)")
     for bound in report.bounds:
-        _check_bound(bound)
+        check_bound(bound)
     for published in report.published:
-        _check_published(published)
+        check_published(published)
     _check_verdict(report)
 
 
-def _check_bound(bound: Bound) -> None:
+def check_bound(bound: Bound) -> None:
+    """Raise BadInput unless it is a bound, and one that so many trials can give."""
     of = f"the bound of attack {bound.attack!r} by {bound.estimator}"
     if not (bound.epsilon >= 0 and math.isfinite(bound.epsilon)):
         raise BadInput(f"{of} is {bound.epsilon}, not a finite number >= 0")
@@ -38,7 +39,8 @@ def _check_bound(bound: Bound) -> None:
         raise BadInput(f"{of} has confidence {bound.confidence}, not in (0, 1): it is no bound")
 
 
-def _check_published(published: Published) -> None:
+def check_published(published: Published) -> None:
+    """Raise BadInput unless the estimate is a number."""
     if not published.epsilon_in_sample >= 0:
         raise BadInput(
             f"the published estimate of attack {published.attack!r} is "

@@ -30,19 +30,20 @@ def load_schema() -> dict[str, Any]:
 def to_dict(report: Report) -> dict[str, Any]:
     """The report as plain values that JSON can hold; what is infinite or missing is None."""
     check(report)
-    plain: dict[str, Any] = _plain(
+    values: dict[str, Any] = plain(
         {
             "version": VERSION,
-            "claim": _claim(report.claim),
+            "claim": claim_values(report.claim),
             "verdict": report.verdict,
             "primary": report.primary,
-            "bounds": [_bound(bound) for bound in report.bounds],
-            "published": [_published(published) for published in report.published],
+            "bounds": [bound_values(bound) for bound in report.bounds],
+            "published": [published_values(published) for published in report.published],
             "looks": report.looks,
             "models": report.models,
             "data": report.data,
             "canary": report.canary,
             "adversary": report.adversary,
+            "defence": report.defence,
             "backend": report.backend,
             "seconds": report.seconds,
             "utility": report.utility,
@@ -52,7 +53,7 @@ def to_dict(report: Report) -> dict[str, Any]:
             "next_steps": report.next_steps,
         }
     )
-    return plain
+    return values
 
 
 def dump(report: Report, path: str | os.PathLike[str]) -> None:
@@ -62,7 +63,8 @@ def dump(report: Report, path: str | os.PathLike[str]) -> None:
     write_whole(path, text.encode("utf-8", "backslashreplace"))
 
 
-def _claim(claim: Claim) -> dict[str, Any]:
+def claim_values(claim: Claim) -> dict[str, Any]:
+    """A claim as plain values."""
     return {
         "epsilon": claim.epsilon,
         "delta": claim.delta,
@@ -87,7 +89,8 @@ def _curve(curve: Curve | None) -> dict[str, Any] | None:
     }
 
 
-def _bound(bound: Bound) -> dict[str, Any]:
+def bound_values(bound: Bound) -> dict[str, Any]:
+    """A bound as plain values."""
     counts = bound.counts
     return {
         "attack": bound.attack,
@@ -104,7 +107,8 @@ def _bound(bound: Bound) -> dict[str, Any]:
     }
 
 
-def _published(published: Published) -> dict[str, Any]:
+def published_values(published: Published) -> dict[str, Any]:
+    """A published estimate as plain values; what was not measured is None."""
     several, shuffled = published.chunks > 1, published.permutations > 0
     return {
         "attack": published.attack,
@@ -117,7 +121,7 @@ def _published(published: Published) -> dict[str, Any]:
     }
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
     """The value in JSON's own types; numpy's scalars and arrays become Python's."""
     if isinstance(value, (np.generic, np.ndarray)):
         value = value.tolist()
@@ -126,7 +130,7 @@ def _plain(value: Any) -> Any:
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
+        return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_plain(item) for item in value]
+        return [plain(item) for item in value]
     raise BadInput(f"a report cannot hold {value!r}: {type(value).__name__} has no form in JSON")

@@ -18,64 +18,83 @@ CERTIFIED = [("certified", "epsilon"), ("", "ceiling")]
 
 @dataclass(frozen=True)
 class Row:
-    """One attack; `note` says what its bound is by, where the rows differ in that."""
+    """One attack with its bound, its published estimate, or both.
+
+    `note` says what the bound is by, where the rows differ in that.
+    """
 
     attack: str
-    cells: list[str]
+    bound: Bound | None
+    published: Published | None
     deciding: bool = False
     note: str = ""
 
 
+def rows(report: Report) -> list[Row]:
+    """The bounds in their order, then attacks that have a published estimate alone."""
+    published = {p.attack: p for p in report.published}
+    mixed = len({bound.estimator for bound in report.bounds}) > 1
+    found = []
+    for i, bound in enumerate(report.bounds):
+        note = f"{bound.estimator}, {ASSUMPTIONS[bound.assumption]}" if mixed else ""
+        # An attack with two bounds has one published estimate: it is shown once.
+        estimate = published.pop(bound.attack, None)
+        found.append(Row(bound.attack, bound, estimate, deciding=i == report.primary, note=note))
+    return found + [Row(name, None, p) for name, p in published.items()]
+
+
+def head(report: Report) -> list[tuple[str, str]]:
+    """The titles of the columns of numbers, in two lines each."""
+    return [*PUBLISHED, *CERTIFIED] if report.published else CERTIFIED
+
+
+def cells(row: Row, report: Report, digits: int) -> list[str]:
+    """The numbers of a row, one for each title."""
+    return [
+        *(published_cells(row.published) if report.published else []),
+        *certified_cells(row.bound, digits),
+    ]
+
+
 def table(report: Report, width: int, digits: int) -> Iterator[tuple[str, bool]]:
     """Lines of the table, each with whether it belongs to the row that decides."""
-    rows = _rows(report, digits)
-    head = [*PUBLISHED, *CERTIFIED] if report.published else CERTIFIED
-    columns = zip(head, *(row.cells for row in rows), strict=True)
-    widths = [max(map(len, (*top, *cells))) for top, *cells in columns]
-    longest = max(len(text) for row in rows for text in ("attack", row.attack, f"  {row.note}"))
+    found, titles = rows(report), head(report)
+    numbers = [cells(row, report, digits) for row in found]
+    columns = zip(titles, *numbers, strict=True)
+    widths = [max(map(len, (*top, *below))) for top, *below in columns]
+    longest = max(len(text) for row in found for text in ("attack", row.attack, f"  {row.note}"))
     name = min(longest, width - 2 - sum(2 + w for w in widths))
-    for label, cells in zip(("", "attack"), zip(*head, strict=True), strict=True):
-        yield _line("  ", label.ljust(name), cells, widths).rstrip(), False
+    for label, words in zip(("", "attack"), zip(*titles, strict=True), strict=True):
+        yield _line("  ", label.ljust(name), words, widths).rstrip(), False
     yield "-" * (2 + name + sum(2 + w for w in widths)), False
-    for row in rows:
+    for row, shown in zip(found, numbers, strict=True):
         first, *more = textwrap.wrap(printable(row.attack), name) or [NOTHING]
         more += textwrap.wrap(
             printable(row.note), name, initial_indent="  ", subsequent_indent="  "
         )
         yield (
-            _line("> " if row.deciding else "  ", first.ljust(name), row.cells, widths),
+            _line("> " if row.deciding else "  ", first.ljust(name), shown, widths),
             row.deciding,
         )
         for line in more:
             yield f"  {line}", row.deciding
 
 
-def _line(mark: str, name: str, cells: list[str] | tuple[str, ...], widths: list[int]) -> str:
-    numbers = (cell.rjust(w) for cell, w in zip(cells, widths, strict=True))
+def _line(mark: str, name: str, texts: list[str] | tuple[str, ...], widths: list[int]) -> str:
+    numbers = (text.rjust(w) for text, w in zip(texts, widths, strict=True))
     return mark + "  ".join([name, *numbers])
 
 
-def _rows(report: Report, digits: int) -> list[Row]:
-    """The bounds in their order, then attacks that have a published estimate alone."""
-    published = {p.attack: p for p in report.published}
-    mixed = len({bound.estimator for bound in report.bounds}) > 1
-    rows = []
-    for i, bound in enumerate(report.bounds):
-        # An attack with two bounds has one published estimate: it is shown once.
-        cells = _published(published.pop(bound.attack, None)) if report.published else []
-        note = f"{bound.estimator}, {ASSUMPTIONS[bound.assumption]}" if mixed else ""
-        cells += _certified(bound, digits)
-        rows.append(Row(bound.attack, cells, deciding=i == report.primary, note=note))
-    rows += [Row(name, [*_published(p), NOTHING, NOTHING]) for name, p in published.items()]
-    return rows
-
-
-def _certified(bound: Bound, digits: int) -> list[str]:
+def certified_cells(bound: Bound | None, digits: int = 2) -> list[str]:
+    """A bound, rounded down, and its ceiling."""
+    if bound is None:
+        return [NOTHING, NOTHING]
     ceiling = "no limit" if math.isinf(bound.ceiling) else nearest(bound.ceiling, digits)
     return [at_least(bound.epsilon, digits), ceiling]
 
 
-def _published(published: Published | None) -> list[str]:
+def published_cells(published: Published | None) -> list[str]:
+    """A published estimate with its spread, and its null."""
     if published is None:
         return [NOTHING, NOTHING]
     estimate = _cell(published.epsilon_in_sample)

@@ -14,6 +14,12 @@ VERDICTS = {
     "INCONCLUSIVE": "INCONCLUSIVE",
 }
 
+GAME = (
+    "Models were trained with and without one planted record, the canary. Attacks then guess from "
+    "a model whether it had the canary: the better they guess, the more a model gives away about "
+    "one record. Epsilon measures this leak: 0 is none, more is worse."
+)
+
 ASSUMPTIONS = {
     "none": "assumes nothing about the mechanism",
     "gaussian": "assumes a Gaussian trade-off curve",
@@ -33,6 +39,11 @@ def digits_needed(report: Report) -> int:
         if shown and (above, below) == (bound.epsilon > claimed, bound.ceiling < claimed):
             return digits
     return 9
+
+
+def question(report: Report, digits: int) -> str:
+    """What the audit asks."""
+    return f"is the leak within the claimed epsilon of {nearest(report.claim.epsilon, digits)}?"
 
 
 def claim_lines(claim: Claim, digits: int) -> list[str]:
@@ -82,6 +93,21 @@ def utility_line(utility: Mapping[str, float]) -> str:
         if math.isfinite(x)
     )
     return ", ".join(shown)
+
+
+def defence_line(defence: str) -> str:
+    """What stood between the models and the attacks, if anything did."""
+    if defence == "none":
+        return ""
+    return f"the outputs were defended by {defence} before the attacks saw them"
+
+
+def deciding_lines(report: Report) -> list[str]:
+    """Which row of the table decides, why it may, and what the others are for."""
+    lines = [f"> decides: {decision_line(report.bounds[report.primary])}."]
+    if len(report.bounds) > 1:
+        lines.append("The other rows are for comparison and never decide.")
+    return lines
 
 
 def decision_line(bound: Bound) -> str:
@@ -142,6 +168,16 @@ def verdict_sentence(report: Report, digits: int) -> str:
             f"{found}."
         )
     return f"{found}, which does not settle the claim of {claimed} (ceiling {ceiling})."
+
+
+def looks_line(report: Report) -> str:
+    """That this is not the first judgement, if it is not, and what that costs."""
+    if report.looks <= 1:
+        return ""
+    return (
+        f"This is look {report.looks} at the same models, so the deciding bound is held to "
+        f"{percent(report.bounds[report.primary].confidence)} confidence."
+    )
 
 
 def certified(bound: Bound, digits: int) -> str:

@@ -13,7 +13,7 @@ from playground import KNOWN, facts, finished, observe, worlds_and_indices
 
 from dpaudit import registry
 from dpaudit.journal import Journal
-from dpaudit.report.comparison import load_schema
+from dpaudit.report.comparison_json import load_schema
 
 DPAUDIT = Path(sys.executable).with_name("dpaudit")
 FAST = ("--attack", "loss", "--attack", "min+max")

@@ -8,6 +8,7 @@ import shlex
 import shutil
 import signal
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,6 +17,8 @@ from jsonschema import Draft202012Validator
 from dpaudit.config import Config
 from dpaudit.journal import Journal
 from dpaudit.report import load_schema
+
+FILES = {"journal.sqlite", "config.toml", "report.json", "report.html", "figures"}
 
 
 def files(folder):
@@ -34,6 +37,10 @@ def played(folder):
         return journal.observations()
 
 
+def figures(folder):
+    return {path.stem for path in (folder / "figures").iterdir()}
+
+
 # ---------------------------------------------------------------- from end to end
 
 
@@ -49,7 +56,7 @@ def trained(shell, tmp_path_factory):
 def test_a_real_run_leaves_journal_configuration_and_report(trained):
     folder, done = trained
     assert done.returncode == 0, done.stderr
-    assert files(folder) == {"journal.sqlite", "config.toml", "report.json"}
+    assert files(folder) == FILES
     saved = Config.from_toml(folder / "config.toml")
     assert (saved.network, saved.noise_multiplier, saved.epsilon) == ("logreg", 2.0, None)
     seen = played(folder)
@@ -112,7 +119,7 @@ def test_default_folder_is_named_after_the_configuration(shell, command):
     """So the same line finds it again."""
     assert shell(*command, "--models", 4, "--workers", 1).returncode == 0
     (folder,) = (shell.cwd / "runs").iterdir()
-    assert files(folder) == {"journal.sqlite", "config.toml", "report.json"}
+    assert files(folder) == FILES
     assert folder.name == Config.from_toml(folder / "config.toml").digest()
 
 
@@ -230,3 +237,33 @@ def test_other_settings_on_the_same_folder_are_refused_with_what_differs(undistu
     assert done.exit_code == 2
     assert "(epsilon: 8.0 there, 4.0 here; lr: 1.0 there, 2.0 here)" in done.stderr
     assert (folder / "journal.sqlite").read_bytes() == before
+
+
+# ---------------------------------------------------------------- what is shown
+
+
+def test_figures_are_there_and_the_canary_is_left_out_if_asked(undisturbed, cli, tmp_path, command):
+    folder = shutil.copytree(undisturbed[0], tmp_path / "run")
+    assert figures(folder) == {"bounds", "scores", "roc", "canary"}
+    shown = (folder / "report.html").read_text()
+    assert "report.html" in undisturbed[1].stderr
+    done = cli(*command, "--out", folder, "--no-canary-image")
+    assert done.exit_code == 0, done.stderr
+    assert figures(folder) == {"bounds", "scores", "roc"}
+    hidden = (folder / "report.html").read_text()
+    assert "It shows a training record" in shown
+    assert "It shows no training record: the image of the canary was left out" in hidden
+
+
+def test_a_page_can_go_anywhere(undisturbed, cli):
+    done = cli("report", undisturbed[0], "--html", "page.html", "--no-canary-image")
+    assert done.exit_code == 0, done.stderr
+    assert Path("page.html").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
+    assert files(Path()) == {"page.html"}
+
+
+def test_a_page_that_cannot_be_written_costs_no_verdict(undisturbed, cli):
+    done = cli("report", undisturbed[0], "--html", "nowhere/page.html")
+    assert done.exit_code == 2
+    assert "cannot write nowhere/page.html" in done.stderr
+    assert "INCONCLUSIVE" in done.stdout

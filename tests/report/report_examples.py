@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from dpaudit.rates import BoundCriterion
-from dpaudit.types import Bound, Claim, Counts, DPSGDCurve, Published, Report
+from dpaudit.types import Bound, Claim, Counts, DPSGDCurve, Evidence, Published, Report, Scores
 
 
 def bound(attack: str = "loss", *, fp: int = 3, fn: int = 9, n: int = 25, **changes: Any) -> Bound:
@@ -118,3 +118,27 @@ def violation(**changes: Any) -> Report:
         next_steps=["Look for a wrong noise scale or a wrong clipping in the training code."],
     )
     return replace(made, **changes)
+
+
+def scores(bound: Bound, cut: float = 0.0, seed: int = 0) -> Scores:
+    """Scores that the rule 'score > cut' judges as the bound's counts say."""
+    draw = np.random.default_rng(seed)
+    c = bound.counts or Counts(fp=0, out=25, fn=0, inn=25)
+    far = np.abs(draw.normal(1.0, 0.6, c.out + c.inn)) + 1e-3
+    out, inn = far[: c.out], far[c.out :]
+    out[c.fp :] *= -1
+    inn[: c.fn] *= -1
+    return Scores(out=cut + out, inn=cut + inn)
+
+
+def with_evidence(report: Report, *, shape: tuple[int, ...] = (1, 8, 8), **changes: Any) -> Report:
+    """The report with what its figures are drawn from."""
+    draw = np.random.default_rng(7)
+    original = draw.random(shape)
+    made = Evidence(
+        scores=[scores(b, cut=i, seed=i) for i, b in enumerate(report.bounds)],
+        cuts=[float(i) for i in range(len(report.bounds))],
+        canary=np.clip(original + 0.1 * np.sign(draw.normal(size=shape)), 0, 1).astype(np.float32),
+        original=original.astype(np.float32),
+    )
+    return replace(report, evidence=replace(made, **changes))

@@ -12,7 +12,8 @@ from report_examples import bound, published
 from dpaudit import report
 from dpaudit.compare import Comparison, Defended, Utility
 from dpaudit.errors import BadInput
-from dpaudit.report.comparison import dump, load_schema, render, to_dict
+from dpaudit.report.comparison import render
+from dpaudit.report.comparison_json import dump, load_schema, to_dict
 from dpaudit.types import Claim, DPSGDCurve
 
 CURVE = DPSGDCurve(sample_rate=0.064, steps=938, noise_multiplier=0.93)

@@ -304,3 +304,10 @@ def test_dump_to_a_device_writes_into_it(tmp_path: Path) -> None:
     finally:
         os.close(reader)
     assert stat.S_ISFIFO(pipe.stat().st_mode)
+
+
+def test_a_defence_is_named_and_none_is_said_too(schema: Draft202012Validator) -> None:
+    assert through_json(inconclusive())["defence"] == "none"
+    defended = through_json(inconclusive(defence="quantize(step=0.01)"))
+    assert schema.is_valid(defended)
+    assert defended["defence"] == "quantize(step=0.01)"

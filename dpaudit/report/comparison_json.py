@@ -1,0 +1,66 @@
+"""A comparison of defences for a machine: a contract that comparison.schema.json spells out."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import asdict
+from importlib.resources import files
+from typing import Any
+
+from dpaudit.compare import Comparison
+from dpaudit.files import write_whole
+from dpaudit.report import consistent, machine
+
+VERSION = 1
+"""Of the contract; grows when a reader of the old one would misread the new one."""
+
+
+def load_schema() -> dict[str, Any]:
+    """The JSON Schema (2020-12) that every written comparison fulfils."""
+    text = files("dpaudit.report").joinpath("comparison.schema.json").read_text(encoding="utf-8")
+    schema: dict[str, Any] = json.loads(text)
+    return schema
+
+
+def to_dict(comparison: Comparison) -> dict[str, Any]:
+    """The comparison as plain values that JSON can hold; what is infinite or missing is None."""
+    check(comparison)
+    plain: dict[str, Any] = machine.plain(
+        {
+            "version": VERSION,
+            "claim": machine.claim_values(comparison.claim),
+            "attacks": comparison.attacks,
+            "defences": [
+                {
+                    "defence": d.defence,
+                    "utility": d.utility and asdict(d.utility),
+                    "strongest": d.strongest,
+                    "bounds": [machine.bound_values(bound) for bound in d.bounds],
+                    "published": [machine.published_values(published) for published in d.published],
+                }
+                for d in comparison.defended
+            ],
+            "models": comparison.models,
+            "data": comparison.data,
+            "canary": comparison.canary,
+            "versions": comparison.versions,
+            "seed": comparison.seed,
+        }
+    )
+    return plain
+
+
+def dump(comparison: Comparison, path: str | os.PathLike[str]) -> None:
+    """Write it as JSON, whole or not at all."""
+    text = json.dumps(to_dict(comparison), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    write_whole(path, text.encode("utf-8", "backslashreplace"))
+
+
+def check(comparison: Comparison) -> None:
+    """Refuse numbers that may not be printed."""
+    for defended in comparison.defended:
+        for bound in defended.bounds:
+            consistent.check_bound(bound)
+        for published in defended.published:
+            consistent.check_published(published)

@@ -1,0 +1,27 @@
+"""What a report on disk gives away itself: whoever passes it on must know."""
+
+from __future__ import annotations
+
+from dpaudit.types import Report
+
+
+def contents(report: Report) -> list[str]:
+    """What the file contains, and first whether it shows a training record."""
+    evidence = report.evidence
+    if evidence is None:
+        shown = "It shows no training record: no trial and no canary was at hand when it was made."
+    elif evidence.canary is None:
+        shown = "It shows no training record: the image of the canary was left out."
+    else:
+        made = "" if evidence.original is None else ", and the record that it was made from"
+        shown = (
+            f"It shows a training record: the canary{made}. Pass it on only to those who may see "
+            "the data; --no-canary-image leaves it out."
+        )
+    scores = "" if evidence is None else " and, as figures, the scores of the models that judge"
+    return [
+        shown,
+        f"Beside it: the numbers of this report{scores}; names of data, plug-ins and software; "
+        "how the canary was made, and its label.",
+        "It is one file: it loads nothing from the network and runs no scripts.",
+    ]

@@ -1,0 +1,139 @@
+"""Figure: every possible cut of every attack, against what the claim allows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dpaudit.report.drawing import CLAIM, INK, MUTED, blank, short, style
+from dpaudit.report.formats import percent
+from dpaudit.report.judged import Judged
+from dpaudit.report.tradeoff import least, most, rectangle, roc
+from dpaudit.types import Array, Claim
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+FINEST = 1e-6
+"""The smallest rate that gets a place on an axis."""
+WIDE = 1.5
+"""Up to this epsilon the forbidden corners have room for a word."""
+
+View = Callable[[Array], Array]
+"""What is drawn upwards, from true-positive rates."""
+
+
+def draw(attacks: list[Judged], claim: Claim) -> Figure:
+    """Left all rates; right the two kinds of error, enlarged where they are rare.
+
+    At a claim of epsilon 8 the left region is nearly everything, and the right one shows how
+    far from its border so many models end.
+    """
+    with style():
+        figure = blank(3.5)
+        left, right = figure.subplots(1, 2)
+        _panel(left, attacks, claim, _with_kinks(np.linspace(0, 1, 101), claim), lambda tpr: tpr)
+        _percents(left)
+        if claim.epsilon <= WIDE:
+            _forbidden(left, 0.97, 0.04, "right")
+        floor = lowest(attacks, claim)
+        rare = _with_kinks(np.geomspace(floor, 1, 301), claim)
+        _panel(right, attacks, claim, rare, lambda tpr: 1 - tpr)
+        _logarithms(right, floor)
+        if floor < math.exp(-claim.epsilon):
+            _forbidden(right, 0.03, 0.04, "left")
+        handles, labels = left.get_legend_handles_labels()
+        figure.legend(handles, labels, loc="outside lower center", ncols=2)
+        return figure
+
+
+def lowest(attacks: list[Judged], claim: Claim) -> float:
+    """Where the axes of rare errors end: below what can be counted, and what is allowed if seen."""
+    n = max(max(a.scores.out.size, a.scores.inn.size) for a in attacks)
+    border = 0.03 * math.exp(-claim.epsilon)
+    return float(min(0.4 / n, border)) if border >= FINEST else max(FINEST, 0.4 / n)
+
+
+def _panel(axes: Axes, attacks: list[Judged], claim: Claim, fpr: Array, up: View) -> None:
+    for i, attack in enumerate(attacks):
+        x, tpr = _smooth(*roc(attack.scores))
+        name = short(attack.attack) if i == 0 else "other attacks" if i == 1 else None
+        look = (INK, 2.0, 3) if i == 0 else (MUTED, 0.7, 2)
+        axes.plot(x, up(tpr), label=name, color=look[0], linewidth=look[1], zorder=look[2])
+    _rule(axes, attacks[0], up)
+    # The border at the smallest rate goes on to 0: an axis of logarithms has no place between.
+    x, low, high = np.append(0.0, fpr), least(fpr, claim), most(fpr, claim)
+    ends = [up(np.append(y[0], y)) for y in (low, high)]
+    axes.fill_between(
+        x, ends[0], ends[1], color=CLAIM, alpha=0.16, linewidth=0, label="allowed by the claim"
+    )
+    for end in ends:
+        axes.plot(x, end, color=CLAIM, linewidth=1)
+    axes.plot(fpr, up(fpr), color=MUTED, linewidth=1, linestyle=":", label="guessing")
+
+
+def _with_kinks(fpr: Array, claim: Claim) -> Array:
+    """The grid, and where the region has its corners."""
+    corner = (1 - claim.delta) / (1 + math.exp(min(claim.epsilon, 700.0)))
+    kinks = np.array([corner, 1 - corner, claim.delta, 1 - claim.delta])
+    grid: Array = np.union1d(fpr, kinks[kinks >= fpr[0]])
+    return grid
+
+
+def _smooth(x: Array, y: Array) -> tuple[Array, Array]:
+    """The same line with more points: between tied scores it is straight, in logarithms bent."""
+    steps = len(x) - 1
+    place = np.arange(steps + 1)
+    fine = np.linspace(0, steps, steps * max(1, 400 // steps) + 1)
+    return np.interp(fine, place, x), np.interp(fine, place, y)
+
+
+def _forbidden(axes: Axes, x: float, y: float, side: str) -> None:
+    text = "forbidden\nby the claim"
+    axes.text(x, y, text, color=CLAIM, fontsize=8, ha=side, va="bottom", transform=axes.transAxes)
+
+
+def _rule(axes: Axes, deciding: Judged, up: View) -> None:
+    """The rule that decides, and the rectangle that its true rates are in."""
+    counts, corner = deciding.bound.counts, rectangle(deciding.bound)
+    if counts is None or corner is None:
+        return
+    x = np.array([0.0, corner.fpr, corner.fpr])
+    y = up(np.array([corner.tpr, corner.tpr, 1.0]))
+    sure = percent(deciding.bound.confidence)
+    axes.plot(x, y, color=INK, linewidth=1.3, linestyle="--", label=f"its true rates, {sure} sure")
+    point = up(np.array([1 - counts.fn / counts.inn]))
+    axes.plot([counts.fp / counts.out], point, "o", color=INK, ls="", label="the rule that decides")
+
+
+def _percents(axes: Axes) -> None:
+    from matplotlib.ticker import PercentFormatter
+
+    axes.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), box_aspect=1)
+    axes.set_xlabel("without the canary, accused\n(false positives)")
+    axes.set_ylabel("with the canary, found")
+    axes.set_title("all rates")
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_major_formatter(PercentFormatter(1.0, decimals=0))
+        axis.set_ticks([0, 0.25, 0.5, 0.75, 1])
+
+
+def _logarithms(axes: Axes, floor: float) -> None:
+    """Logarithmic axes that have a place for 0 all the same, below `floor`."""
+    from matplotlib.ticker import NullLocator
+
+    span = -math.log10(floor)
+    decades = [10.0**-k for k in range(0, int(span - 0.5) + 1, 1 if span < 3 else 2)]
+    for scale in (axes.set_xscale, axes.set_yscale):
+        scale("symlog", linthresh=floor, linscale=max(0.3, 0.1 * span))
+    axes.set(xlim=(0, 1), ylim=(0, 1), box_aspect=1)
+    axes.set_xlabel("without the canary, accused\n(false positives)")
+    axes.set_ylabel("with the canary, missed")
+    axes.set_title("rare errors, enlarged")
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_ticks([0, *decades], ["0", *(percent(x).replace(" ", "") for x in decades)])
+        axis.set_minor_locator(NullLocator())

@@ -1,0 +1,147 @@
+"""The figures of a report, each with the words that say what it shows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dpaudit.report import figure_bounds, figure_canary, figure_roc, figure_scores, words
+from dpaudit.report.consistent import check
+from dpaudit.report.drawing import short
+from dpaudit.report.formats import nearest, percent, power, printable, value
+from dpaudit.report.judged import Judged, judged
+from dpaudit.report.table import cells, head, rows
+from dpaudit.report.tradeoff import rectangle
+from dpaudit.types import Array, Report
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+NAMES = ("bounds", "scores", "roc", "canary")
+"""Of all figures that a report may have, in the order of reading."""
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A figure, its name as a file, its title, what it shows, and its numbers in words."""
+
+    name: str
+    title: str
+    caption: str
+    alt: str
+    figure: Figure
+
+
+def pictures(report: Report) -> Iterator[Picture]:
+    """What can be drawn of a report: without evidence the bounds alone."""
+    check(report)
+    yield _bounds(report)
+    if attacks := judged(report):
+        yield _scores(attacks)
+        yield _roc(attacks, report)
+    if report.evidence is not None and report.evidence.canary is not None:
+        yield _canary(report.evidence.canary, report.evidence.original, report)
+
+
+def _bounds(report: Report) -> Picture:
+    digits = words.digits_needed(report)
+    titles = [" ".join(title).strip() for title in head(report)]
+    found = "; ".join(
+        f"{row.attack}{' (decides)' if row.deciding else ''}: "
+        + ", ".join(map(" ".join, zip(titles, cells(row, report, digits), strict=True)))
+        for row in rows(report)
+    )
+    return Picture(
+        "bounds",
+        "What was found, against the claim",
+        "A certified epsilon to the right of the claim would refute it; only the deciding attack's "
+        "counts. A ceiling to the left of the claim means that so few models could not have "
+        "refuted it.",
+        f"Claim: epsilon {nearest(report.claim.epsilon, digits)}. {found}.",
+        figure_bounds.draw(report, digits),
+    )
+
+
+def _scores(attacks: list[Judged]) -> Picture:
+    return Picture(
+        "scores",
+        "Can the attacks tell the models apart?",
+        "How the attacks score the models that judge them. Where the two colours lie on top of "
+        "each other, the attack cannot tell whether a model had the canary; the further they are "
+        "apart, the larger the leak.",
+        "Median score without the canary and with it. "
+        + " ".join(f"{a.attack}: {_medians(a)}." for a in attacks),
+        figure_scores.draw(attacks),
+    )
+
+
+def _medians(attack: Judged) -> str:
+    out, inn = attack.scores.out, attack.scores.inn
+    cut = "" if attack.cut is None else f", cut at {_number(attack.cut)}"
+    return (
+        f"{_number(_median(out))} ({out.size:,} models) and {_number(_median(inn))} "
+        f"({inn.size:,} models){cut}"
+    )
+
+
+def _median(x: Array) -> float:
+    # Not numpy's: the mean of two infinite scores is no number.
+    return float(np.sort(x)[(x.size - 1) // 2])
+
+
+def _number(x: float) -> str:
+    if abs(x) > 1e100:
+        return "infinity" if x > 0 else "minus infinity"
+    return f"{x:.4g}"
+
+
+def _roc(attacks: list[Judged], report: Report) -> Picture:
+    claim, bound = report.claim, attacks[0].bound
+    caption = (
+        "Each curve is one attack; each of its points is one place to cut its scores. The shaded "
+        f"area is what epsilon {nearest(claim.epsilon)} and delta {power(claim.delta)} allow. "
+        "The curves are measured, not proved: they may leave the area by chance."
+    )
+    alt = f"Curves of {', '.join(a.attack for a in attacks)}."
+    corner = rectangle(bound)
+    if bound.counts is not None and corner is not None:
+        c, sure = bound.counts, percent(bound.confidence)
+        if bound.assumption == "none":
+            caption += (
+                " Dashed: where the true rates of the deciding rule are; the claim is refuted "
+                "only if all of that lies outside the shaded area."
+            )
+        alt += (
+            f" The deciding rule finds {c.inn - c.fn:,} of {c.inn:,} models with the canary and "
+            f"accuses {c.fp:,} of {c.out:,} without it; with {sure} confidence its true rates are "
+            f"at least {percent(_floor(corner.tpr))} and at most {percent(-_floor(-corner.fpr))}."
+        )
+    title = "Finding the canary against false alarms"
+    return Picture("roc", title, caption, alt, figure_roc.draw(attacks, claim))
+
+
+def _floor(x: float) -> float:
+    return math.floor(1000 * x) / 1000
+
+
+def _canary(canary: Array, original: Array | None, report: Report) -> Picture:
+    label = report.canary.get("label")
+    told = "" if label is None else f", label {printable(value(label))}"
+    shape = " x ".join(map(str, canary.shape))
+    caption = "The planted record, as the models were trained on it"
+    alt = f"The canary{told}: a record of {shape} values"
+    if original is not None:
+        noise = figure_canary.numbers(canary) - figure_canary.numbers(original)
+        largest = f"{np.abs(noise).max():.3g}"
+        caption += f", and the record that it was made from; they differ by at most {largest}"
+        alt += f", at most {largest} from the record that it was made from"
+    if not figure_canary.is_flat(canary):
+        caption += ". Values are clipped to 0 (black) and 1 (white) for display"
+        if len(canary) == 4:
+            caption += ", and the fourth channel is left out"
+    figure = figure_canary.draw(canary, original, short(told, 16))
+    return Picture("canary", "The canary", f"{caption}.", f"{alt}.", figure)

@@ -1,0 +1,60 @@
+"""How the audit was played, in labelled lines: for the terminal, and for any page."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from dpaudit.report import formats, words
+from dpaudit.types import Report
+
+DATA = {
+    "pool": "{} records in the training pool",
+    "out": "{} records without the canary",
+    "in": "{} with it",
+    "shadow": "{} for shadow models",
+    "test": "{} for testing",
+    "classes": "{} classes",
+}
+
+Labelled = list[tuple[str, list[str]]]
+
+
+def played(report: Report) -> Labelled:
+    """What was trained on what, and what the attacks could see of it."""
+    models = words.models_lines(report.models)
+    if utility := words.utility_line(report.utility):
+        models.append(utility)
+    lines = [
+        ("Data", [_free(report.data, DATA)]),
+        ("Canary", [_free(report.canary, {})]),
+        ("Models", models),
+        ("Attacker", [report.adversary]),
+    ]
+    if defence := words.defence_line(report.defence):
+        lines.append(("Defence", [defence]))
+    return lines
+
+
+def machinery(report: Report) -> Labelled:
+    """What it ran on, and what is needed to run it again."""
+    names = {"training": "training (all workers together)"}
+    spent = ((names.get(what, what), formats.duration(s)) for what, s in report.seconds.items())
+    reason = report.backend.get("reason")
+    return [
+        ("Backend", [report.backend["name"] + (f" ({reason})" if reason else "")]),
+        ("Time", [", ".join(f"{what} {duration}" for what, duration in spent)]),
+        ("Seed", [str(report.seed)]),
+        ("Versions", [formats.value(report.versions)]),
+    ]
+
+
+def _free(fields: Mapping[str, Any], phrases: Mapping[str, str]) -> str:
+    """A free-form field as `name: how it was made; the rest as it comes`."""
+    rest = ", ".join(
+        phrases[key].format(formats.value(x)) if key in phrases else formats.value({key: x})
+        for key, x in fields.items()
+        if key not in ("name", "made")
+    )
+    about = "; ".join(formats.value(x) for x in (fields.get("made", ""), rest) if x)
+    return ": ".join(formats.value(x) for x in (fields.get("name", ""), about) if x)

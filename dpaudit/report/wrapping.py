@@ -1,0 +1,25 @@
+"""Text in lines of a terminal's width."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable
+
+from dpaudit.report import formats
+
+NARROWEST, WIDEST = 72, 96
+LABEL = 10
+
+
+def labelled(label: str, texts: Iterable[str], width: int) -> list[str]:
+    """Texts beside a label, which stands on the first line alone."""
+    lines = [line for text in texts for line in wrap(text, width - LABEL)]
+    return [f"{label if i == 0 else '':<{LABEL}}{line}" for i, line in enumerate(lines)]
+
+
+def wrap(text: str, width: int, indent: str = "") -> list[str]:
+    """A text, indented and hanging below its first line where it is told to."""
+    hanging = f"{indent}  " if indent else ""
+    glued = formats.printable(text).replace(" %", "\N{NO-BREAK SPACE}%")
+    lines = textwrap.wrap(glued, width, initial_indent=indent, subsequent_indent=hanging)
+    return [line.replace("\N{NO-BREAK SPACE}", " ") for line in lines]

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Collection
 
 from scipy.special import expit
 
 from dpaudit.types import Bound, Claim
 
 
-def next_steps(claim: Claim, bound: Bound, canary: str) -> list[str]:
-    """What a reader can do now."""
+def next_steps(claim: Claim, bound: Bound, canary: str, attacks: Collection[str]) -> list[str]:
+    """What a reader can do now; `attacks` are those that had a part in the judgement."""
     steps = []
     if bound.epsilon > claim.epsilon:
         steps.append(
@@ -18,8 +19,10 @@ def next_steps(claim: Claim, bound: Bound, canary: str) -> list[str]:
             "that the accountant assumes, the number of steps."
         )
     elif bound.ceiling < claim.epsilon:
-        needed = models_needed(claim.epsilon, claim.delta, bound.confidence)
-        takes = "more than can be trained" if needed is None else f"about {needed:,} (--models)"
+        takes = "more (--models)"
+        if bound.estimator == "clopper-pearson":
+            needed = models_needed(claim.epsilon, claim.delta, bound.confidence)
+            takes = "more than can be trained" if needed is None else f"about {needed:,} (--models)"
         steps.append(
             f"Nothing above {bound.ceiling:.2f} can be shown with these models; a ceiling above "
             f"{claim.epsilon:.2f} takes {takes}."
@@ -30,9 +33,10 @@ def next_steps(claim: Claim, bound: Bound, canary: str) -> list[str]:
         )
     if canary != "none":
         steps.append("See what selection alone gives: the same line with --canary none.")
+    other = "'mean & inv_std'" if "mean+std" in attacks else "NAME"
     steps.append(
-        "Judge again without training: dpaudit report RUN --attack 'mean & inv_std'. Another "
-        "attack that decides is another look, held to a higher confidence."
+        f"Judge again without training: dpaudit report RUN --attack {other}. Another attack that "
+        "decides is another look, held to a higher confidence."
     )
     return steps
 

@@ -19,7 +19,7 @@ from dpaudit import compare, data, defences, game, registry, report, settled
 from dpaudit.cluster import cluster
 from dpaudit.compare import Comparison
 from dpaudit.config import Config, digest
-from dpaudit.errors import BadInput
+from dpaudit.errors import BadInput, blamed
 from dpaudit.executors import local_pool
 from dpaudit.files import write_whole
 from dpaudit.game import Progress
@@ -199,7 +199,10 @@ def run(
                 pair = neighbours(loaded, canary)
             else:
                 say(f"making the canary ({config.canary})")
-                pair = _builder(config, mechanism, pool).build(loaded, config.seed)
+                with blamed(f"the canary {config.canary}"):
+                    pair = _builder(config, mechanism, pool).build(loaded, config.seed)
+                    if not isinstance(pair, Pair):
+                        raise TypeError(f"it gave back {type(pair).__name__}, not a Pair")
                 settled.settle(journal, mechanism, prepared.claim, pair)
             game.play(mechanism, pair, wanted, journal, pool, progress)
     return run

@@ -154,12 +154,12 @@ def _defended(
     trials = {name: view.trials(name, attack) for name, attack in fitting.items()}
     choosing = {name: t[view.chooses] for name, t in trials.items()}
     criterion, delta = BoundCriterion(view.claim.delta), view.claim.delta
-    estimator = choice.make_estimator(choice.confidence)
     bounds = []
     for name, attack in fitting.items():
         rule = choosing[name].fit(attack, criterion)
         # On the other half even where nothing was fitted: which attack is strongest was picked.
-        bound = estimator.bound(trials[name][~view.chooses].count(rule), delta)
+        counts = trials[name][~view.chooses].count(rule)
+        bound = choice.bound(counts, choice.confidence, delta)
         bounds.append(
             replace(bound, attack=name, rule=repr(rule), selection=selection(rule, held_out=True))
         )

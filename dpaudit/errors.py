@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from concurrent.futures import BrokenExecutor
+from contextlib import contextmanager
+
 
 class DpauditError(Exception):
     """Anything that dpaudit can explain to its user in one sentence."""
@@ -21,3 +25,18 @@ class OtherConfiguration(JournalError):
 
 class TrialFailed(DpauditError, RuntimeError):
     """A trial that raised, or a worker process that died while it played one."""
+
+
+@contextmanager
+def blamed(who: str, did: str = "failed") -> Iterator[None]:
+    """Whatever somebody's code raises, as one sentence that says whose code it was.
+
+    A worker process that died is nobody's code: that is told by those who started it.
+    """
+    try:
+        yield
+    except (DpauditError, BrokenExecutor):
+        raise
+    except Exception as error:
+        told = " ".join(f"{type(error).__name__}: {error}".split())
+        raise BadInput(f"{who} {did}: {told}") from error

@@ -18,7 +18,7 @@ from dpaudit import checks, defences, registry
 from dpaudit.advice import next_steps
 from dpaudit.attacks.expressions import parse
 from dpaudit.config import Config
-from dpaudit.errors import BadInput
+from dpaudit.errors import BadInput, blamed
 from dpaudit.estimators.published import published
 from dpaudit.journal import Journal
 from dpaudit.played import Played, read
@@ -31,6 +31,7 @@ from dpaudit.types import (
     Array,
     Bound,
     Claim,
+    Counts,
     Evidence,
     GaussianCurve,
     Observations,
@@ -91,6 +92,15 @@ class Choice:
         made: Estimator = estimator
         return made
 
+    def bound(self, counts: Counts, confidence: float, delta: float) -> Bound:
+        """What the estimator makes of errors, at some confidence."""
+        estimator = self.make_estimator(confidence)
+        with blamed(f"the estimator {self.estimator}"):
+            bound = estimator.bound(counts, delta)
+            if not isinstance(bound, Bound):
+                raise TypeError(f"it gave back {type(bound).__name__}, not a Bound")
+            return bound
+
 
 def judge(journal: Journal, choice: Choice) -> Report:
     """The report of a complete journal."""
@@ -126,7 +136,7 @@ def judge(journal: Journal, choice: Choice) -> Report:
         judged[primary] = judging[primary]  # it was picked on the other trials
     for name, rule in rules.items():
         confidence = deciding(choice.confidence, looks) if name == primary else choice.confidence
-        bound = choice.make_estimator(confidence).bound(judged[name].count(rule), claim.delta)
+        bound = choice.bound(judged[name].count(rule), confidence, claim.delta)
         bounds.append(
             replace(
                 bound,
@@ -160,7 +170,7 @@ def judge(journal: Journal, choice: Choice) -> Report:
         utility=_utility(played.seen.get("accuracy"), worlds),
         versions=facts["versions"],
         seed=played.seed,
-        next_steps=next_steps(claim, bounds[decisive], facts["canary"]["name"]),
+        next_steps=next_steps(claim, bounds[decisive], facts["canary"]["name"], attacks),
         warnings=[*facts["warnings"], *_diverged(undefended.seen)],
         defence=choice.defence,
         evidence=Evidence(

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from dpaudit.errors import BadInput, JournalError
+from dpaudit.errors import BadInput, JournalError, blamed
 from dpaudit.journal import Journal, damaged
 from dpaudit.protocols import Attack, Defence
 from dpaudit.seeds import trials
@@ -43,7 +43,8 @@ class Played:
         """All trials as an attack looks at them."""
         if lacking := ", ".join(sorted(attack.needs - self.seen.keys())):
             raise BadInput(f"attack {name} needs {lacking}, which is not released here")
-        return Trials(attack.features(self.seen, self.known), self.worlds)
+        with blamed(f"the attack {name}"):
+            return Trials(attack.features(self.seen, self.known), self.worlds, attack=name)
 
 
 def read(journal: Journal) -> Played:

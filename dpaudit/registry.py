@@ -9,9 +9,19 @@ from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
-from dpaudit.errors import BadInput
+from dpaudit.errors import BadInput, blamed
 
-KINDS = ("data", "canaries", "mechanisms", "attacks", "estimators", "defences")
+PARTS = {
+    "data": ("load",),
+    "canaries": ("build",),
+    "mechanisms": ("claim", "play"),
+    "attacks": ("needs", "fitted", "features", "fit"),
+    "estimators": ("bound",),
+    "defences": ("protect",),
+}
+"""What a plug-in of each kind must have; `protocols.py` says what it means."""
+
+KINDS = tuple(PARTS)
 
 
 @cache
@@ -32,12 +42,13 @@ def load(kind: str, name: str) -> Callable[..., Any]:
     entry = _entries(kind).get(name)
     if entry is None:
         raise BadInput(unknown(kind, name, names(kind)))
+    about = f"the plug-in {entry.value} ({kind}: {name})"
     try:
         loaded: Callable[..., Any] = entry.load()
     except Exception as error:
-        raise BadInput(
-            f"the plug-in {entry.value} ({kind}: {name}) does not load: {error}"
-        ) from error
+        raise BadInput(f"{about} does not load: {' '.join(str(error).split())}") from error
+    if not callable(loaded):
+        raise BadInput(f"{about} is no class")
     return loaded
 
 
@@ -62,7 +73,17 @@ def make(kind: str, name: str, **offered: Any) -> Any:
     ]
     if missing:
         raise BadInput(f"{name} needs {', '.join(missing)}, which this run does not have")
-    return plugin(**{key: value for key, value in offered.items() if key in asked})
+    with blamed(f"{name} ({kind})", "cannot be made"):
+        made = plugin(**{key: value for key, value in offered.items() if key in asked})
+    lacking = [part for part in PARTS[kind] if not _has(made, part)]
+    if lacking:
+        raise BadInput(f"{name} cannot be one of the {kind}: it has no {', no '.join(lacking)}")
+    return made
+
+
+def _has(made: Any, part: str) -> bool:
+    """Whether an attribute is there, without computing it if it is a property."""
+    return inspect.getattr_static(made, part, None) is not None or hasattr(made, part)
 
 
 def summary(kind: str, name: str) -> str:

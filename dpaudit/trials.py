@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from dpaudit.errors import blamed
 from dpaudit.protocols import Attack, Criterion, Rule
 from dpaudit.types import IN, OUT, Array, Counts, Scores
 
@@ -16,28 +17,35 @@ class Trials:
 
     features: Array
     worlds: Array
+    attack: str = "unnamed"
+    """Whose rule it is, if it fails."""
 
     def __len__(self) -> int:
         return len(self.worlds)
 
     def __getitem__(self, rows: Array) -> Trials:
-        return Trials(self.features[rows], self.worlds[rows])
+        return replace(self, features=self.features[rows], worlds=self.worlds[rows])
 
     def shuffled(self, draw: np.random.Generator) -> Trials:
         """The same trials with the worlds at random: nothing is left to find."""
-        return Trials(self.features, draw.permutation(self.worlds))
+        return replace(self, worlds=draw.permutation(self.worlds))
 
     def fit(self, attack: Attack, criterion: Criterion) -> Rule:
         """The rule that an attack chooses on these trials."""
-        return attack.fit(self.features, self.worlds, criterion)
+        with blamed(f"the attack {self.attack}"):
+            return attack.fit(self.features, self.worlds, criterion)
 
     def count(self, rule: Rule) -> Counts:
         """The errors of a rule on these trials."""
-        says_in = rule.decide(self.features)
+        with blamed(f"the attack {self.attack}"):
+            says_in = rule.decide(self.features)
+            if says_in.dtype != bool or says_in.shape != self.worlds.shape:
+                raise TypeError(f"its rule must decide by one bool a trial, not by {says_in!r:.60}")
         out, inn = says_in[self.worlds == OUT], says_in[self.worlds == IN]
         return Counts(fp=int(out.sum()), out=len(out), fn=int((~inn).sum()), inn=len(inn))
 
     def scores(self, rule: Rule) -> Scores:
         """The scores of these trials, larger = more like D'."""
-        scores = rule.score(self.features)
+        with blamed(f"the attack {self.attack}"):
+            scores = rule.score(self.features)
         return Scores(out=scores[self.worlds == OUT], inn=scores[self.worlds == IN])

@@ -1,6 +1,8 @@
-"""A CNN trained by Opacus, as one would write it without dpaudit, and its audit:
+"""A CNN trained by Opacus, as one would write it without dpaudit. Its audit:
 
-dpaudit run --mechanism examples/opacus_cnn.py:train --claim 8,1e-5
+    dpaudit run --mechanism examples/opacus_cnn.py:train --claim 8,1e-5
+
+The claim is the epsilon and delta that Opacus is told to keep.
 """
 
 import torch

@@ -1,6 +1,8 @@
 """A network trained without any privacy. It claims epsilon 1 all the same, and is caught:
 
-dpaudit run --mechanism examples/plain_torch.py:train --claim 1,1e-5 --canary mislabelled
+    dpaudit run --mechanism examples/plain_torch.py:train --claim 1,1e-5 --canary mislabelled
+
+The canary has a wrong label, which only a model that was trained on it believes.
 """
 
 import torch

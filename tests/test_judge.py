@@ -343,7 +343,14 @@ def test_models_needed_really_have_a_ceiling_above(epsilon, confidence):
 def test_a_claim_beyond_all_models_is_told_so(epsilon):
     bound = Bound(0.0, DELTA, 0.95, "clopper-pearson", "none", "hold-out", 2.57)
     assert models_needed(epsilon, DELTA, 0.95) is None
-    assert "more than can be trained" in next_steps(Claim(epsilon, DELTA), bound, "blank")[0]
+    assert "more than can be trained" in next_steps(Claim(epsilon, DELTA), bound, "blank", [])[0]
+
+
+def test_advice_fits_what_was_judged():
+    bound = Bound(0.0, DELTA, 0.95, "someone-elses", "none", "hold-out", 2.57)
+    assert next_steps(Claim(8.0, DELTA), bound, "blank", [])[0].endswith("takes more (--models).")
+    for attacks, named in ((["mean+std"], "'mean & inv_std'"), (["released"], "NAME")):
+        assert f"--attack {named}." in next_steps(Claim(8.0, DELTA), bound, "blank", attacks)[-1]
 
 
 # ---------------------------------------------------------------- what is refused

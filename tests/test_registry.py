@@ -102,6 +102,8 @@ class Keeper:
     """
     def __init__(self, recipe, clip=False, seed=0):
         self.given = {"recipe": recipe, "clip": clip, "seed": seed}
+    def build(self, data, seed):
+        raise NotImplementedError
 
 class Derived(CanaryBuilder):
     def build(self, data, seed):

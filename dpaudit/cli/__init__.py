@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import traceback
 from importlib import import_module
 from typing import Any
 
@@ -47,8 +48,15 @@ class Commands(click.Group):
             # Whoever read the report has left; not 1, which would mean that a claim is refuted.
             sys.stdout = open(os.devnull, "w")  # noqa: SIM115
             ctx.exit(141)
+        except (click.ClickException, click.exceptions.Exit, click.Abort):
+            raise
         except OSError as error:
             raise Refused(f"the output cannot be written: {error.strerror or error}") from error
+        except Exception:
+            # Not 1, which would mean that a claim is refuted.
+            traceback.print_exc()
+            click.echo("This is a fault in dpaudit itself; please report it.", err=True)
+            ctx.exit(3)
 
 
 class Refused(click.ClickException):

@@ -6,24 +6,31 @@ from pathlib import Path
 
 import click
 
+from dpaudit.cli import names
 from dpaudit.config import Config
 
 
 @click.command("compare")
-@click.argument("run", type=click.Path(path_type=Path))
+@click.argument("run", type=click.Path(path_type=Path), shell_complete=names.runs)
 @click.option(
     "--defence",
     multiple=True,
     required=True,
+    shell_complete=names.defences,
     help="A name from dpaudit list and its number, such as quantize:0.01; may be repeated.",
 )
 @click.option(
     "--attack",
     multiple=True,
+    shell_complete=names.plugins("attacks"),
     help="A name from dpaudit list, or an expression such as 'mean & inv_std'; may be repeated.  "
     "[default: those of the run]",
 )
-@click.option("--estimator", help=f"Errors to epsilon.  [default: {Config.estimator}]")
+@click.option(
+    "--estimator",
+    help=f"Errors to epsilon.  [default: {Config.estimator}]",
+    shell_complete=names.plugins("estimators"),
+)
 @click.option("--confidence", type=float, help=f"[default: {Config.confidence}]")
 @click.option("--json", "json", type=click.Path(path_type=Path), help="Also write it as JSON.")
 def command(

@@ -7,11 +7,12 @@ from typing import Any
 
 import click
 
+from dpaudit.cli import names
 from dpaudit.cli.verdict import judging_options, show, showing_options
 
 
 @click.command("report")
-@click.argument("run", type=click.Path(path_type=Path))
+@click.argument("run", type=click.Path(path_type=Path), shell_complete=names.runs)
 @judging_options
 @showing_options
 def command(

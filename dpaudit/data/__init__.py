@@ -11,6 +11,7 @@ import numpy as np
 from dpaudit.checks import at_least, refuse
 from dpaudit.data.source import absolute, loader
 from dpaudit.data.subset import subset
+from dpaudit.errors import blamed
 from dpaudit.types import Data
 
 __all__ = ["absolute", "fingerprint", "load"]
@@ -43,7 +44,10 @@ def load(
         "bounds": _texts(bounds),
         "ignore": _texts(ignore),
     }
-    data = loader(source, options).load(seed)
+    with blamed(f"the data set {source}"):
+        data = loader(source, options).load(seed)
+        if not isinstance(data, Data):
+            raise TypeError(f"it gave back {type(data).__name__}, not Data")
     return data if size is None else subset(data, size, seed)
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpaudit import registry
-from dpaudit.errors import BadInput, DpauditError
+from dpaudit.errors import BadInput, blamed
 from dpaudit.protocols import Defence
 from dpaudit.types import Array, Observations
 
@@ -34,16 +34,11 @@ class Named:
     defence: Defence
 
     def protect(self, seen: Observations) -> Observations:
-        try:
+        with blamed(f"the defence {self.name}"):
             kept = self.defence.protect({name: _read_only(a) for name, a in seen.items()})
             if not isinstance(kept, Mapping):
                 raise TypeError(f"it gave back {type(kept).__name__}, not named arrays")
             return {name: _usable(name, array, seen) for name, array in kept.items()}
-        except DpauditError:
-            raise
-        except Exception as error:
-            told = " ".join(f"{type(error).__name__}: {error}".split())
-            raise BadInput(f"the defence {self.name} failed: {told}") from error
 
     def __str__(self) -> str:
         return self.name
@@ -84,13 +79,8 @@ def make(text: str) -> Named:
         numbers = [float(given)] if colon else []
     except ValueError as error:
         raise BadInput(f"'{given}' in the defence '{text}' is not a number") from error
-    try:
+    with blamed(f"the defence '{text}'", "cannot be made"):
         made = plugin(*numbers)
-    except DpauditError:
-        raise
-    except Exception as error:
-        told = " ".join(f"{type(error).__name__}: {error}".split())
-        raise BadInput(f"the defence '{text}' cannot be made: {told}") from error
     if not callable(getattr(made, "protect", None)):
         raise BadInput(f"the plug-in '{name}' is no defence: it has no method protect")
     return Named(text, made)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpaudit import checks
-from dpaudit.errors import BadInput
+from dpaudit.errors import BadInput, blamed
 from dpaudit.mechanisms.given import released
 from dpaudit.mechanisms.reference import Reference
 from dpaudit.seeds import derive, stream
@@ -176,13 +176,9 @@ class Function:
         torch.manual_seed(stream(seed, "torch"))
         dataset = TensorDataset(torch.tensor(records.x), torch.tensor(records.y))
         train = self._find()
-        try:
-            # Standard output is the report's alone.
-            with contextlib.redirect_stdout(sys.stderr):
-                return train(dataset, seed % 2**32)
-        except Exception as error:
-            told = " ".join(f"{type(error).__name__}: {error}".split())
-            raise BadInput(f"{self._name} failed: {told}") from error
+        # Standard output is the report's alone.
+        with contextlib.redirect_stdout(sys.stderr), blamed(self._name):
+            return train(dataset, seed % 2**32)
 
     def _find(self) -> Callable[[Any, int], Any]:
         return self.train.find() if isinstance(self.train, Reference) else self.train

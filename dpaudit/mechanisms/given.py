@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpaudit.errors import BadInput
+from dpaudit.errors import BadInput, blamed
 from dpaudit.mechanisms.classifier import observed
 from dpaudit.types import Observation, Pair, Trial
 
@@ -63,13 +63,8 @@ def _forward(
     if isinstance(model, nn.Module):
         first = next(model.parameters(), x)
         x = x.to(first.device)
-    try:
+    with blamed(f"the model of {name}", f"failed on a batch of {tuple(x.shape)}"):
         said = torch.as_tensor(model(x)).detach().cpu().float()
-    except Exception as error:
-        told = " ".join(f"{type(error).__name__}: {error}".split())
-        raise BadInput(
-            f"the model of {name} failed on a batch of {tuple(x.shape)}: {told}"
-        ) from error
     wanted = (len(x), classes)
     if tuple(said.shape) != wanted:
         raise BadInput(

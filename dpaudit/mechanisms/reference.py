@@ -12,7 +12,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from dpaudit.errors import BadInput
+from dpaudit.errors import BadInput, blamed
 from dpaudit.registry import unknown
 
 
@@ -85,15 +85,13 @@ class Reference:
 
 
 def _imported(module: str, where: str, name: str) -> ModuleType:
-    try:
-        return importlib.import_module(module)
-    except ModuleNotFoundError as error:
-        if error.name != module.split(".")[0]:
-            raise BadInput(f"{where} cannot be imported: {error}") from error
-        raise BadInput(
-            f"there is no module {module}; run dpaudit in its folder, or name the file: "
-            f"path/to/{module}.py:{name}"
-        ) from error
-    except Exception as error:
-        told = " ".join(f"{type(error).__name__}: {error}".split())
-        raise BadInput(f"{where} cannot be imported: {told}") from error
+    with blamed(where, "cannot be imported"):
+        try:
+            return importlib.import_module(module)
+        except ModuleNotFoundError as error:
+            if error.name != module.split(".")[0]:
+                raise
+            raise BadInput(
+                f"there is no module {module}; run dpaudit in its folder, or name the file: "
+                f"path/to/{module}.py:{name}"
+            ) from error

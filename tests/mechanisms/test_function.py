@@ -171,7 +171,7 @@ def test_a_good_function_passes_its_rehearsal(data, name):
         ("no_such_module:train", "there is no module no_such_module; run dpaudit in its folder"),
         ("nowhere/own.py:train", "there is no file nowhere/own.py"),
         ("broken.py:train", "broken.py cannot be imported: SyntaxError"),
-        ("lacking.py:train", "lacking.py cannot be imported: No module named 'no_such_thing'"),
+        ("lacking.py:train", "lacking.py cannot be imported: ModuleNotFoundError: No module named"),
         ("json.py:train", "has the name of a module that is there already"),
         (":train", "':train' is not MODULE:FUNCTION"),
         ("own_functions:", "'own_functions:' is not MODULE:FUNCTION"),

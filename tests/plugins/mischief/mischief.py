@@ -1,0 +1,121 @@
+"""Plug-ins that break their contracts, each in one way."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dpaudit.types import Bound, Claim
+
+NUMBER = 5
+
+
+class Impostor:
+    """Would like to be the built-in of this name."""
+
+    def build(self, data: Any, seed: int) -> Any:
+        raise AssertionError("a built-in's name is the built-in's")
+
+
+class Undescribed:
+    pass
+
+
+class Unmakeable:
+    """Cannot be made."""
+
+    def __init__(self) -> None:
+        raise RuntimeError("no licence\nfor this machine")
+
+
+class Unbuildable:
+    """Cannot build its pair."""
+
+    def build(self, data: Any, seed: int) -> Any:
+        raise KeyError("no such record")
+
+
+class Raising:
+    """Raises whatever it is asked."""
+
+    def load(self, seed: int) -> Any:
+        raise ConnectionError("the server is away")
+
+    def protect(self, seen: Any) -> Any:
+        raise ZeroDivisionError("division by zero")
+
+    def bound(self, outcome: Any, delta: float) -> Any:
+        raise ZeroDivisionError("division by zero")
+
+
+class Garbage:
+    """Gives back what nobody asked for."""
+
+    def load(self, seed: int) -> Any:
+        return [1, 2, 3]
+
+    def build(self, data: Any, seed: int) -> Any:
+        return None
+
+    def protect(self, seen: Any) -> Any:
+        return dict.fromkeys(seen, "garbage")
+
+    def bound(self, outcome: Any, delta: float) -> Any:
+        return 3.0
+
+
+class Erasing:
+    """Releases nothing any more."""
+
+    def protect(self, seen: Any) -> Any:
+        return {}
+
+
+class Endless:
+    """A bound that is no number."""
+
+    def bound(self, outcome: Any, delta: float) -> Any:
+        return Bound(float("nan"), delta, 0.95, "endless", "none", "as given", 1.0)
+
+
+class Unclaimed:
+    """Promises nothing."""
+
+    def play(self, pair: Any, trials: Any) -> Any:
+        return [{"values": np.zeros(1)} for _ in trials]
+
+
+class Wordy(Unclaimed):
+    """Releases words instead of numbers."""
+
+    claim = Claim(1.0, 0.0)
+
+    def play(self, pair: Any, trials: Any) -> Any:
+        return [{"values": "the canary was in"} for _ in trials]
+
+
+@dataclass
+class Unreleased:
+    """Needs what nobody releases."""
+
+    needs = frozenset({"gradients"})
+    fitted = True
+
+    def features(self, seen: Any, known: Any) -> Any:
+        return seen["gradients"]
+
+    def fit(self, features: Any, worlds: Any, criterion: Any) -> Any:
+        return None
+
+
+class Blind(Unreleased):
+    """Fails at its first look."""
+
+    needs = frozenset({"values"})
+
+
+class Ruleless(Blind):
+    """Chooses no rule."""
+
+    def features(self, seen: Any, known: Any) -> Any:
+        return seen["values"]

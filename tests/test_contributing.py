@@ -1,0 +1,258 @@
+"""CONTRIBUTING.md holds: the package that it shows is installed as it stands there, and used.
+
+Beside it goes a package that breaks every contract (`plugins/mischief`).
+"""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from configparser import ConfigParser
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from dpaudit import registry
+from dpaudit.cli import main
+
+ROOT = Path(__file__).parent.parent
+PAGE = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+DPAUDIT = Path(sys.executable).with_name("dpaudit")
+
+SHOWN = {
+    "data": ("blobs", "Two clouds of points in the unit square, a class each."),
+    "canaries": ("inverted", "A random record with its pixels inverted."),
+    "mechanisms": ("noisy-sum", "The sum of the records' mean pixels, with Laplace noise."),
+    "attacks": ("total", "Says that the canary was in if the released values add up to much."),
+    "estimators": (
+        "hoeffding",
+        "Hoeffding's bounds on both error rates: assumes nothing, weaker than the exact ones.",
+    ),
+    "defences": (
+        "capped",
+        "capped:LIMIT releases no value above the limit, and nothing but values.",
+    ),
+}
+
+
+def blocks(language: str) -> list[str]:
+    """The fenced blocks of the page in a language."""
+    return re.findall(rf"^```{language}\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+
+
+# ---------------------------------------------------------------- the page
+
+
+def test_every_kind_of_plug_in_is_shown_in_under_thirty_lines():
+    assert len(blocks("python")) == len(registry.KINDS) == len(SHOWN)
+    for block in [*blocks("python"), *blocks("toml")]:
+        assert block.count("\n") < 30, block
+
+
+def test_the_map_is_the_one_that_is_enforced():
+    """The layers in setup.cfg, from top to bottom; the order within one is of no account."""
+    setup = ConfigParser()
+    setup.read(ROOT / "setup.cfg", encoding="utf-8")
+    enforced = setup["importlinter:contract:layers"]["layers"].split("\n")[1:]
+    shown = re.search(r"^    cli > .*?\n\n", PAGE, re.MULTILINE | re.DOTALL).group()
+    assert [set(re.findall(r"\w+", layer)) for layer in shown.split(">")] == [
+        set(re.findall(r"\w+", layer)) for layer in enforced
+    ]
+
+
+# ---------------------------------------------------------------- its package, installed
+
+
+@dataclass(frozen=True)
+class Site:
+    """A folder that pip has installed the packages into."""
+
+    path: Path
+
+    def dpaudit(self, *words: object) -> str:
+        """What the command says in a process of its own."""
+        done = subprocess.run(
+            [DPAUDIT, *map(str, words)],
+            env={**os.environ, "PYTHONPATH": str(self.path)},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory) -> Site:
+    path = tmp_path_factory.mktemp("site")
+    shown, mischief = tmp_path_factory.mktemp("shown"), tmp_path_factory.mktemp("mischief")
+    (shown / "pyproject.toml").write_text(*blocks("toml"), encoding="utf-8")
+    (shown / "my_package.py").write_text("\n\n".join(blocks("python")), encoding="utf-8")
+    # Copied, because building leaves its traces in the source.
+    shutil.copytree(ROOT / "tests" / "plugins" / "mischief", mischief, dirs_exist_ok=True)
+    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    offline = ["--no-index", "--no-deps", "--no-build-isolation"]
+    done = subprocess.run(
+        [*pip, *offline, "--target", path, shown, mischief],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return Site(path)
+
+
+@pytest.fixture(scope="module")
+def played(site, tmp_path_factory) -> Path:
+    """The run that the page shows, of fewer models."""
+    folder = tmp_path_factory.mktemp("runs") / "shown"
+    (line,) = blocks("sh")
+    program, *words = line.replace("\\\n", " ").split()
+    assert program == "dpaudit"
+    site.dpaudit(*words, "--models", 40, "--workers", 2, "--out", folder)
+    return folder
+
+
+def test_list_shows_every_plug_in_of_an_installed_package(site):
+    told = [" ".join(line.split()) for line in site.dpaudit("list").splitlines()]
+    assert {f"{name} {line}" for name, line in SHOWN.values()} <= set(told)
+
+
+def test_explain_tells_of_an_installed_plug_in(site):
+    assert site.dpaudit("explain", "noisy-sum").startswith(
+        "noisy-sum (mechanisms)\nThe sum of the records' mean pixels, with Laplace noise.\n"
+    )
+
+
+def test_run_plays_and_judges_with_installed_plug_ins(played):
+    report = json.loads((played / "report.json").read_text(encoding="utf-8"))
+    (bound,) = report["bounds"]
+    assert report["data"]["name"] == "blobs"
+    assert report["canary"]["name"] == "inverted"
+    assert report["claim"]["source"] == "Laplace mechanism"
+    assert report["defence"] == "capped:1000"
+    assert (bound["attack"], bound["estimator"]) == ("total", "hoeffding")
+    assert 'mechanism = "noisy-sum"' in (played / "config.toml").read_text(encoding="utf-8")
+
+
+def test_the_shown_game_is_sound(played):
+    """Noise of 1/8 leaves a canary that shifts the sum by 0.4 or more to be seen, at 8 or less."""
+    report = json.loads((played / "report.json").read_text(encoding="utf-8"))
+    (bound,) = report["bounds"]
+    assert 0 < bound["epsilon"] <= bound["ceiling"] < report["claim"]["epsilon"] == 8
+    assert report["verdict"] == "INCONCLUSIVE"
+
+
+# ---------------------------------------------------------------- what goes wrong
+
+
+@pytest.fixture
+def cli(site, monkeypatch, tmp_path):
+    """`dpaudit` in this process, with the packages and in an empty folder."""
+    monkeypatch.syspath_prepend(site.path)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("signal.signal", lambda *_: None)
+    registry._entries.cache_clear()
+    yield lambda *words: CliRunner().invoke(main, [str(word) for word in words])
+    registry._entries.cache_clear()
+
+
+@pytest.fixture
+def refused(cli):
+    """The one sentence of a refusal."""
+
+    def check(*words):
+        result = cli(*words)
+        assert result.exit_code == 2, result.output
+        assert isinstance(result.exception, SystemExit), "never a traceback"
+        assert result.stdout == ""
+        *before, said = result.stderr.splitlines()
+        assert all(line.endswith(("...", " models")) for line in before)
+        assert said.startswith("Error: ")
+        return said.removeprefix("Error: ")
+
+    return check
+
+
+PLAYABLE = "run --data blobs --canary inverted --mechanism noisy-sum --attack total --models 4"
+
+
+def test_one_broken_plug_in_does_not_hide_the_others(cli):
+    lines = [" ".join(line.split()) for line in cli("list").stdout.splitlines()]
+    why = "does not load: libmischief.so: cannot open shared object file"
+    named = "the plug-in mischief_unimportable:Anything (canaries: unimportable)"
+    assert f"unimportable {named} {why}" in lines
+    assert "undescribed (no description)" in lines
+    assert "number the plug-in mischief:NUMBER (canaries: number) is no class" in lines
+    assert "inverted A random record with its pixels inverted." in lines
+
+
+def test_a_name_that_a_built_in_has_stays_the_built_ins(cli):
+    assert registry.load("canaries", "random").__module__ == "dpaudit.canaries.random"
+    assert cli("explain", "random").stdout.count("random (canaries)") == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("--canary unimportable", "does not load: libmischief.so: cannot open shared object file"),
+        ("--canary number", "the plug-in mischief:NUMBER (canaries: number) is no class"),
+        ("--canary unmakeable", "unmakeable (canaries) cannot be made: RuntimeError: no licence"),
+        ("--attack unmakeable", "unmakeable (attacks) cannot be made: RuntimeError: no licence"),
+        ("--mechanism unmakeable", "unmakeable (mechanisms) cannot be made: RuntimeError: no"),
+        ("--canary undescribed", "undescribed cannot be one of the canaries: it has no build"),
+        ("--mechanism unclaimed", "unclaimed cannot be one of the mechanisms: it has no claim"),
+        ("--attack no-attack", "it has no needs, no fitted, no features, no fit"),
+        ("--data raising", "the data set raising failed: ConnectionError: the server is away"),
+        ("--data garbage", "the data set garbage failed: TypeError: it gave back list, not Data"),
+        ("--defence capped", "the defence 'capped' needs its limit, as capped:LIMIT"),
+        ("--noise-multiplier 1", "noisy-sum needs epsilon, which this run does not have"),
+    ],
+)
+def test_a_plug_in_that_cannot_be_made_is_told_before_anything_is_written(
+    refused, tmp_path, words, said
+):
+    assert said in refused(*PLAYABLE.split(), *words.split())
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_mechanism_that_releases_no_numbers_is_told(refused):
+    said = refused(*PLAYABLE.split(), "--mechanism", "wordy", "--workers", 1)
+    assert "released values that are no numbers, but 'the canary was in'" in said
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("unbuildable", "the canary unbuildable failed: KeyError: 'no such record'"),
+        ("unpaired", "the canary unpaired failed: TypeError: it gave back NoneType, not a Pair"),
+    ],
+)
+def test_a_canary_that_gives_no_pair_is_told(refused, words, said):
+    assert refused(*PLAYABLE.split(), "--workers", 1, "--canary", words) == said
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("--attack blind", "the attack blind failed: KeyError: 'gradients'"),
+        ("--attack ruleless", "the attack ruleless failed: AttributeError: 'NoneType' object"),
+        ("--estimator raising", "the estimator raising failed: ZeroDivisionError: division"),
+        ("--estimator garbage", "the estimator garbage failed: TypeError: it gave back float"),
+        ("--attack unreleased", "attack unreleased needs gradients, which is not released here"),
+        ("--defence erasing", "attack total needs values, which is not released here"),
+        ("--defence raising", "the defence raising failed: ZeroDivisionError: division by zero"),
+        (
+            "--defence garbage",
+            "the defence garbage failed: ValueError: its 'values' must be 40 rows of numbers on "
+            "2 axes, not <U7 of shape ()",
+        ),
+        ("--estimator endless", "by endless is nan, not a finite number >= 0"),
+    ],
+)
+def test_a_plug_in_that_breaks_its_contract_is_told_in_one_sentence(refused, played, words, said):
+    assert said in refused("report", played, *words.split())

@@ -7,9 +7,9 @@ import os
 import pickle
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -183,28 +183,28 @@ def run(
     run = Run(out or prepared.folder)
     wanted = trials(config.seed, config.models)
     executor = partial(_executor, workers, address, getattr(mechanism, "files", ()))
-    if isinstance(mechanism, Function) and not run.journal.exists():
-        say(f"rehearsing {config.mechanism}")
-        with executor() as pool:
-            mechanism.rehearse(loaded, pool)
-    with Journal.play(run.journal, config.to_dict()) as journal:
+    with ExitStack() as entered:
+        pool = cache(lambda: entered.enter_context(executor()))  # only where it is needed
+        if isinstance(mechanism, Function) and not run.journal.exists():
+            say(f"rehearsing {config.mechanism}")
+            mechanism.rehearse(loaded, pool())
+        journal = entered.enter_context(Journal.play(run.journal, config.to_dict()))
         write_whole(run.path / "config.toml", config.to_toml().encode())
         canary = settled.canary(journal)
         if canary and not journal.missing(wanted):
             return run
         if canary:
             settled.refuse_other_versions(journal)
-        with executor() as pool:
-            if canary:
-                pair = neighbours(loaded, canary)
-            else:
-                say(f"making the canary ({config.canary})")
-                with blamed(f"the canary {config.canary}"):
-                    pair = _builder(config, mechanism, pool).build(loaded, config.seed)
-                    if not isinstance(pair, Pair):
-                        raise TypeError(f"it gave back {type(pair).__name__}, not a Pair")
-                settled.settle(journal, mechanism, prepared.claim, pair)
-            game.play(mechanism, pair, wanted, journal, pool, progress)
+        if canary:
+            pair = neighbours(loaded, canary)
+        else:
+            say(f"making the canary ({config.canary})")
+            with blamed(f"the canary {config.canary}"):
+                pair = _builder(config, mechanism, pool()).build(loaded, config.seed)
+                if not isinstance(pair, Pair):
+                    raise TypeError(f"it gave back {type(pair).__name__}, not a Pair")
+            settled.settle(journal, mechanism, prepared.claim, pair)
+        game.play(mechanism, pair, wanted, journal, pool(), progress)
     return run
 
 
@@ -216,8 +216,9 @@ def _executor(
     if isinstance(workers, Executor):
         yield workers
         return
-    with cluster(address, files) if address else local_pool(workers or cores()) as pool:
-        yield pool
+    pool = local_pool(workers or cores()) if address is None else cluster(address, files)
+    with pool as executor:
+        yield executor
 
 
 def cores() -> int:

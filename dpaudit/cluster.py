@@ -42,6 +42,8 @@ def cluster(address: str, files: Sequence[Path] = ()) -> Iterator[Executor]:
         import distributed
     except ImportError as error:
         raise BadInput("--cluster needs Dask: pip install 'dpaudit[cluster]'") from error
+    if ":" not in address:  # Dask would start a cluster of its own
+        raise BadInput(f"'{address}' is no address of a Dask scheduler, such as tcp://host:8786")
     # A lost worker is Dask's business; what matters to a user is told in words.
     for name in [n for n in logging.root.manager.loggerDict if n.startswith("distributed")]:
         logging.getLogger(name).setLevel(logging.CRITICAL + 1)

@@ -2,15 +2,19 @@
 
     dpaudit run --mechanism examples/opacus_cnn.py:train --claim 8,1e-5
 
-The claim is the epsilon and delta that Opacus is told to keep.
+The noise is Opacus' own for that claim, from public numbers alone: 1,000 records or one less.
 """
 
 import torch
 from opacus import PrivacyEngine
+from opacus.accountants.utils import get_noise_multiplier
 from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
 
-EPSILON, DELTA, EPOCHS = 8.0, 1e-5, 20
+RECORDS, BATCH, EPOCHS = 1000, 128, 20
+NOISE = get_noise_multiplier(
+    target_epsilon=8.0, target_delta=1e-5, sample_rate=1 / -(-RECORDS // BATCH), epochs=EPOCHS
+)
 
 
 def train(dataset: TensorDataset, seed: int) -> nn.Module:
@@ -25,13 +29,11 @@ def train(dataset: TensorDataset, seed: int) -> nn.Module:
         nn.Dropout(0.5),
         nn.Linear(16 * 4 * 4, 10),
     )
-    model, optimizer, loader = PrivacyEngine().make_private_with_epsilon(
+    model, optimizer, loader = PrivacyEngine().make_private(
         module=model,
         optimizer=torch.optim.SGD(model.parameters(), lr=1.0),
-        data_loader=DataLoader(dataset, batch_size=128),
-        target_epsilon=EPSILON,
-        target_delta=DELTA,
-        epochs=EPOCHS,
+        data_loader=DataLoader(dataset, batch_size=BATCH),
+        noise_multiplier=NOISE,
         max_grad_norm=1.0,
     )
     for _ in range(EPOCHS):

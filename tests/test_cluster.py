@@ -21,6 +21,7 @@ from dpaudit.seeds import trials
 
 MODELS = 24
 TESTS = Path(__file__).parent
+DPAUDIT = Path(sys.executable).with_name("dpaudit")
 
 
 def free_port() -> int:
@@ -89,10 +90,16 @@ def test_a_cluster_without_workers_is_refused(scheduler):
         pass
 
 
-@pytest.mark.parametrize("address", ["tcp://127.0.0.1:1", "nonsense://x", "127.0.0.1:port", ""])
+@pytest.mark.parametrize("address", ["tcp://127.0.0.1:1", "nonsense://x", "127.0.0.1:port"])
 def test_an_address_where_nobody_answers_is_refused(monkeypatch, address):
     monkeypatch.setattr("dpaudit.cluster.PATIENCE", 1)
     with pytest.raises(BadInput, match="no Dask scheduler answers at"), cluster(address):
+        pass
+
+
+@pytest.mark.parametrize("address", ["", "localhost"])
+def test_no_cluster_is_started_where_none_is_named(address):
+    with pytest.raises(BadInput, match="is no address of a Dask scheduler"), cluster(address):
         pass
 
 
@@ -117,6 +124,32 @@ def test_journal_of_a_cluster_is_that_of_one_machine_though_a_worker_is_killed(s
     assert len(list((tmp_path / "workers").iterdir())) == 2
     assert len(here) == 4 * MODELS
     assert there == here
+
+
+OWN = """
+import time
+import numpy as np
+
+def train(dataset, seed):
+    time.sleep(0.05)
+    return float(dataset.tensors[0].sum()) + np.random.default_rng(seed).laplace()
+"""
+
+
+def test_a_run_on_a_cluster_sends_the_users_own_module_along(scheduler, npz, tmp_path):
+    """The workers have never seen the file."""
+    address, folder = scheduler
+    (tmp_path / "own_module.py").write_text(OWN)
+    line = f"run --data {npz} --mechanism own_module:train --claim 1,1e-5 --canary blank --models 8"
+    with worker(address, folder), worker(address, folder):
+        wait_for_workers(address, 2)
+        for out, more in (("here", ["--workers", "1"]), ("there", ["--cluster", address])):
+            command = [DPAUDIT, *line.split(), *more, "--out", tmp_path / out]
+            done = subprocess.run(
+                command, cwd=tmp_path, capture_output=True, text=True, check=False
+            )
+            assert done.returncode == 0, done.stderr
+    assert content(tmp_path / "there/journal.sqlite") == content(tmp_path / "here/journal.sqlite")
 
 
 def wait_for_workers(address, number):

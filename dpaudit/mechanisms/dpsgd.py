@@ -64,7 +64,7 @@ class DPSGD:
         ).check()
         checks.refuse([checks.one_of("backend", backend, BACKENDS)])
         # Refuses, before anything is solved or trained, records that the network cannot take.
-        networks.build(network, data.shape, data.classes, dropout)
+        networks.check(network, data.shape)
         # The pool's size is public: the sampling rate and the steps are made from it, and so
         # are the same in both worlds, whichever record is in or out.
         self.records = len(data.pool)

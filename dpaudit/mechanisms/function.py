@@ -115,7 +115,7 @@ class Function:
 
         try:
             network = "cnn-small"
-            networks.build(network, self.shape, self.classes, 0.0)
+            networks.check(network, self.shape)
         except BadInput:
             network = "mlp"
         return Recipe(

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from math import prod
 from typing import TYPE_CHECKING
 
 from dpaudit.errors import BadInput
@@ -14,22 +16,40 @@ if TYPE_CHECKING:
 Shape = tuple[int, ...]
 
 
+@dataclass(frozen=True)
+class Block:
+    """A convolution, ReLU, dropout and 2 x 2 pooling."""
+
+    width: int
+    kernel: int
+    stride: int
+    padding: int
+    pool_stride: int
+
+    def shrunk(self, side: int) -> int:
+        """What is left of an image's side."""
+        convolved = (side + 2 * self.padding - self.kernel) // self.stride + 1
+        return (convolved - 2) // self.pool_stride + 1
+
+
 def build(name: str, shape: Shape, classes: int, dropout: float) -> nn.Sequential:
     """A network by name for records of a shape, with torch's default initialisation."""
+    check(name, shape)
+    return NETWORKS[name](shape, classes, dropout)
+
+
+def check(name: str, shape: Shape) -> None:
+    """Refuse a name that is none, and records that the network cannot take; without torch."""
     if name not in NETWORKS:
         raise BadInput(unknown("networks", name, list(NETWORKS)))
-    return NETWORKS[name](shape, classes, dropout)
+    if name in CONVOLUTIONAL and min(_left(shape, CONVOLUTIONAL[name](shape)[0])) < 1:
+        size = " x ".join(map(str, shape))
+        raise BadInput(f"records of {size} are too small for {name}; try --network mlp")
 
 
 def cnn_small(shape: Shape, classes: int, dropout: float) -> nn.Sequential:
     """Two small convolutions and two dense layers; wider strides above 16 x 16 pixels."""
-    if min(shape[1:]) <= 16:
-        convolutions = [(16, 3, 1, 1, 2), (32, 3, 1, 1, 2)]
-        hidden = 64
-    else:
-        convolutions = [(16, 8, 2, 3, 1), (32, 4, 2, 0, 1)]
-        hidden = 32
-    return _convolutional("cnn-small", shape, classes, dropout, convolutions, hidden)
+    return _convolutional(shape, classes, dropout, *_small(shape))
 
 
 def cnn_paper(shape: Shape, classes: int, dropout: float) -> nn.Sequential:
@@ -37,8 +57,7 @@ def cnn_paper(shape: Shape, classes: int, dropout: float) -> nn.Sequential:
 
     932,170 parameters on CIFAR-10. Dropout stands before the pooling, as in its table.
     """
-    convolutions = [(64, 5, 1, 0, 2), (64, 5, 1, 0, 2)]
-    return _convolutional("cnn-paper", shape, classes, dropout, convolutions, hidden=512)
+    return _convolutional(shape, classes, dropout, *_paper(shape))
 
 
 def mlp(shape: Shape, classes: int, dropout: float) -> nn.Sequential:
@@ -47,7 +66,7 @@ def mlp(shape: Shape, classes: int, dropout: float) -> nn.Sequential:
 
     return nn.Sequential(
         nn.Flatten(),
-        nn.Linear(_size(shape), 128),
+        nn.Linear(prod(shape), 128),
         nn.ReLU(),
         nn.Dropout(dropout),
         nn.Linear(128, classes),
@@ -58,7 +77,7 @@ def logreg(shape: Shape, classes: int, dropout: float) -> nn.Sequential:
     """Logistic regression; dropout, if any, on the pixels."""
     from torch import nn
 
-    return nn.Sequential(nn.Flatten(), nn.Dropout(dropout), nn.Linear(_size(shape), classes))
+    return nn.Sequential(nn.Flatten(), nn.Dropout(dropout), nn.Linear(prod(shape), classes))
 
 
 NETWORKS: dict[str, Callable[[Shape, int, float], nn.Sequential]] = {
@@ -69,43 +88,52 @@ NETWORKS: dict[str, Callable[[Shape, int, float], nn.Sequential]] = {
 }
 
 
+def _small(shape: Shape) -> tuple[list[Block], int]:
+    if min(shape[1:]) <= 16:
+        return [Block(16, 3, 1, 1, 2), Block(32, 3, 1, 1, 2)], 64
+    return [Block(16, 8, 2, 3, 1), Block(32, 4, 2, 0, 1)], 32
+
+
+def _paper(shape: Shape) -> tuple[list[Block], int]:
+    return [Block(64, 5, 1, 0, 2), Block(64, 5, 1, 0, 2)], 512
+
+
+CONVOLUTIONAL: dict[str, Callable[[Shape], tuple[list[Block], int]]] = {
+    "cnn-small": _small,
+    "cnn-paper": _paper,
+}
+"""The blocks of a network for records of a shape, and the width of its dense layer."""
+
+
 def _convolutional(
-    name: str,
-    shape: Shape,
-    classes: int,
-    dropout: float,
-    convolutions: list[tuple[int, int, int, int, int]],
-    hidden: int,
+    shape: Shape, classes: int, dropout: float, blocks: list[Block], hidden: int
 ) -> nn.Sequential:
-    """Blocks of (width, kernel, stride, padding, pooling stride), then two dense layers."""
+    """The blocks, then two dense layers."""
     from torch import nn
 
-    channels, *sides = shape
+    channels = shape[0]
     layers: list[nn.Module] = []
-    for width, kernel, stride, padding, pool_stride in convolutions:
+    for block in blocks:
         layers += [
-            nn.Conv2d(channels, width, kernel, stride, padding),
+            nn.Conv2d(channels, block.width, block.kernel, block.stride, block.padding),
             nn.ReLU(),
             nn.Dropout(dropout),
-            nn.MaxPool2d(2, pool_stride),
+            nn.MaxPool2d(2, block.pool_stride),
         ]
-        sides = [((s + 2 * padding - kernel) // stride + 1 - 2) // pool_stride + 1 for s in sides]
-        channels = width
-        if min(sides) < 1:
-            size = " x ".join(map(str, shape))
-            raise BadInput(f"records of {size} are too small for {name}; try --network mlp")
+        channels = block.width
     return nn.Sequential(
         *layers,
         nn.Flatten(),
-        nn.Linear(channels * _size(tuple(sides)), hidden),
+        nn.Linear(channels * prod(_left(shape, blocks)), hidden),
         nn.ReLU(),
         nn.Dropout(dropout),
         nn.Linear(hidden, classes),
     )
 
 
-def _size(shape: Shape) -> int:
-    size = 1
-    for side in shape:
-        size *= side
-    return size
+def _left(shape: Shape, blocks: list[Block]) -> Shape:
+    """Height and width after all blocks."""
+    sides = shape[1:]
+    for block in blocks:
+        sides = tuple(map(block.shrunk, sides))
+    return sides

@@ -1,0 +1,44 @@
+"""The examples, as their own first lines say to run them; on less data, to be done in time."""
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+DPAUDIT = Path(sys.executable).with_name("dpaudit")
+
+
+def audited(name, tmp_path, *words):
+    """The report of an example's own command line, with some words more."""
+    text = (ROOT / "examples" / name).read_text(encoding="utf-8")
+    (line,) = re.findall(r"^    dpaudit (run .*)$", text, re.MULTILINE)
+    command = [DPAUDIT, *line.split(), *words, "--out", tmp_path / "run"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return json.loads((tmp_path / "run" / "report.json").read_text(encoding="utf-8"))
+
+
+def test_a_model_without_privacy_is_caught(tmp_path):
+    report = audited("plain_torch.py", tmp_path, "--size", "300")
+    assert report["claim"]["epsilon"] == 1
+    assert report["verdict"] == "VIOLATION"
+    assert report["bounds"][report["primary"]]["epsilon"] > 1
+
+
+def test_an_opacus_training_loop_is_audited_unchanged(tmp_path):
+    words = ("--models", "4", "--canary", "mislabelled", "--samples", "20")
+    report = audited("opacus_cnn.py", tmp_path, *words)
+    assert report["claim"]["epsilon"] == 8
+    assert report["verdict"] == "INCONCLUSIVE"
+    assert {"loss", "mean+std", "learned"} <= {bound["attack"] for bound in report["bounds"]}
+    assert report["utility"]["accuracy"] > 0.8
+
+
+@pytest.mark.parametrize("name", ["opacus_cnn", "plain_torch"])
+def test_examples_know_nothing_of_dpaudit(name):
+    code = (ROOT / "examples" / f"{name}.py").read_text(encoding="utf-8").split('"""', 2)[2]
+    assert "dpaudit" not in code

@@ -1,0 +1,44 @@
+"""Notebooks are kept as they were executed, and still run: here at a small scale."""
+
+import os
+import sys
+from pathlib import Path
+
+import nbformat
+import pytest
+from nbclient import NotebookClient
+
+NOTEBOOKS = sorted((Path(__file__).parent.parent / "notebooks").glob("*.ipynb"))
+FOLDER = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+
+
+def code(notebook):
+    return [cell for cell in notebook.cells if cell.cell_type == "code"]
+
+
+def said(cell):
+    return "".join(output.get("text", "") for output in cell.outputs)
+
+
+def kinds(cell):
+    return {output.output_type for output in cell.outputs}
+
+
+@FOLDER
+def test_notebook_is_kept_as_it_was_executed(path):
+    cells = code(nbformat.read(path, 4))
+    assert [cell.execution_count for cell in cells] == list(range(1, len(cells) + 1))
+    assert not any(output.output_type == "error" for cell in cells for output in cell.outputs)
+    text = path.read_text(encoding="utf-8")
+    assert not any(place in text for place in ("/home/", "/tmp/", "/root/", "/work/"))
+
+
+@FOLDER
+def test_notebook_runs(path, tmp_path, monkeypatch):
+    monkeypatch.setenv("DPAUDIT_SCALE", "0.05")
+    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
+    kept, fresh = nbformat.read(path, 4), nbformat.read(path, 4)
+    NotebookClient(fresh, timeout=300, resources={"metadata": {"path": tmp_path}}).execute()
+    for before, now in zip(code(kept), code(fresh), strict=True):
+        assert kinds(before) == kinds(now)
+    assert "VIOLATION - the leak is at least epsilon" in said(code(fresh)[-1])

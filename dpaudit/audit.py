@@ -28,7 +28,7 @@ from dpaudit.judge import Choice, judge
 from dpaudit.mechanisms.function import Function
 from dpaudit.protocols import CanaryBuilder, Defence, Mechanism
 from dpaudit.seeds import trials
-from dpaudit.types import Claim, Data, Pair, Report, neighbours
+from dpaudit.types import Canary, Claim, Data, Pair, Report, neighbours
 
 OWN = "own-function"
 """The name by which `dpaudit explain` tells of a user's own function."""
@@ -101,10 +101,10 @@ def play(
         "seed": seed,
     }
     run = Run(Path(out or f"runs/{digest(settings)}"))
-    with (
-        Journal.play(run.journal, settings) as journal,
-        _executor(workers) as pool,
-    ):
+    with _executor(workers) as pool, ExitStack() as entered:
+        if isinstance(mechanism, Function) and not run.journal.exists():
+            mechanism.rehearse(pair, pool)
+        journal = entered.enter_context(Journal.play(run.journal, settings))
         if journal.facts is None:
             settled.settle(journal, mechanism, mechanism.claim, pair)
         settled.refuse_other_versions(journal)
@@ -187,15 +187,15 @@ def run(
         pool = cache(lambda: entered.enter_context(executor()))  # only where it is needed
         if isinstance(mechanism, Function) and not run.journal.exists():
             say(f"rehearsing {config.mechanism}")
-            mechanism.rehearse(loaded, pool())
+            record = Canary(loaded.pool.x[0], int(loaded.pool.y[0]), "any", "", inserted=False)
+            mechanism.rehearse(neighbours(loaded, record), pool())
         journal = entered.enter_context(Journal.play(run.journal, config.to_dict()))
         write_whole(run.path / "config.toml", config.to_toml().encode())
         canary = settled.canary(journal)
-        if canary and not journal.missing(wanted):
-            return run
         if canary:
+            if not journal.missing(wanted):
+                return run
             settled.refuse_other_versions(journal)
-        if canary:
             pair = neighbours(loaded, canary)
         else:
             say(f"making the canary ({config.canary})")

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from dpaudit.errors import BadInput, TrialFailed
+from dpaudit.errors import BadInput, TrialFailed, blamed
 from dpaudit.versions import differing, versions
 
 PATIENCE = 10
@@ -49,12 +49,13 @@ def cluster(address: str, files: Sequence[Path] = ()) -> Iterator[Executor]:
         logging.getLogger(name).setLevel(logging.CRITICAL + 1)
     try:
         client = distributed.Client(address, timeout=PATIENCE, set_as_default=False)
-    except (OSError, ValueError, TypeError) as error:
+    except Exception as error:
         raise BadInput(f"no Dask scheduler answers at {address}; check --cluster") from error
     try:
         _refuse_unfit(client, address)
         for file in files:
-            client.upload_file(str(file))
+            with blamed(f"{file.name}", "cannot be imported by the cluster's workers"):
+                client.upload_file(str(file))
         yield Cluster(client)
     except distributed.KilledWorker as error:
         raise TrialFailed(

@@ -7,6 +7,7 @@ from functools import cached_property, partial
 
 from dpaudit import accounting, checks
 from dpaudit.config import Config
+from dpaudit.mechanisms.cautions import delta_too_large
 from dpaudit.mechanisms.classifier import observed
 from dpaudit.seeds import derive
 from dpaudit.training import networks
@@ -99,12 +100,7 @@ class DPSGD:
     @property
     def cautions(self) -> list[str]:
         """What a user may have got wrong without noticing."""
-        found = []
-        if self.delta * self.records >= 1:
-            found.append(
-                f"delta {self.delta:g} is not below 1/{self.records}: such a claim would even "
-                "allow to publish a whole record now and then"
-            )
+        found = delta_too_large(self.delta, self.records)
         if self.recipe.dropout == 0:
             found.append("without dropout, MC-dropout statistics show nothing of their own")
         elif self.samples == 1:

@@ -14,20 +14,19 @@ import numpy as np
 
 from dpaudit import checks
 from dpaudit.errors import BadInput, blamed
+from dpaudit.mechanisms.cautions import delta_too_large
 from dpaudit.mechanisms.given import released
 from dpaudit.mechanisms.reference import Reference
 from dpaudit.seeds import derive, stream
 from dpaudit.types import (
     OUT,
     Array,
-    Canary,
     Claim,
     Data,
     Observation,
     Pair,
     Records,
     Trial,
-    neighbours,
 )
 
 if TYPE_CHECKING:
@@ -79,8 +78,9 @@ class Function:
         self.outputs, self.samples, self.seed = outputs, samples, seed
         self.records, self.shape, self.classes = len(data.pool), data.shape, data.classes
 
-    adversary = "observer: sees what the function gives back or, of a model, what it says of the "
-    adversary += "canary"
+    adversary = (
+        "observer: sees what the function gives back or, of a model, what it says of the canary"
+    )
     backend = "own function"
     backend_reason = "the training code is the user's"
 
@@ -96,10 +96,7 @@ class Function:
     @property
     def cautions(self) -> list[str]:
         """What a user may have got wrong without noticing."""
-        return [
-            f"delta {self.claim.delta:g} is not below 1/{self.records}: such a claim would even "
-            "allow to publish a whole record now and then"
-        ] * (self.claim.delta * self.records >= 1)
+        return delta_too_large(self.claim.delta, self.records)
 
     @property
     def files(self) -> list[Path]:
@@ -139,10 +136,13 @@ class Function:
         given = self._call(pair.world(trial.world), trial.seed)
         return released(given, self._name, pair, trial, self.classes, self.outputs, self.samples)
 
-    def rehearse(self, data: Data, executor: Executor) -> None:
+    def rehearse(self, pair: Pair, executor: Executor) -> None:
         """Refuse a function that fails, releases what cannot be used, or ignores its seed."""
-        seeds = (derive(self.seed, "rehearsal", 0), derive(self.seed, "rehearsal", 1))
-        first, again, other = executor.map(self._rehearse, [data] * 3, [*seeds[:1] * 2, seeds[1]])
+        # One after the other: threads of one process would share their random numbers.
+        first, again, other = (
+            executor.submit(self._rehearse, pair, derive(self.seed, "rehearsal", number)).result()
+            for number in (0, 0, 1)
+        )
         if first.shape != other.shape:
             raise BadInput(
                 f"{self._name} released {first.shape} numbers for one seed and {other.shape} for "
@@ -160,10 +160,8 @@ class Function:
                 "follow from its seed"
             )
 
-    def _rehearse(self, data: Data, seed: int) -> Array:
-        """What the function releases of a record that it was trained on."""
-        canary = Canary(data.pool.x[0], int(data.pool.y[0]), "", "", inserted=False)
-        (seen,) = self.play(neighbours(data, canary), [Trial(0, OUT, seed)])
+    def _rehearse(self, pair: Pair, seed: int) -> Array:
+        (seen,) = self.play(pair, [Trial(0, OUT, seed)])
         return np.asarray(seen["values" if "values" in seen else "logits"])
 
     def _call(self, records: Records, seed: int) -> Any:

@@ -2,25 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import os
 from dataclasses import asdict
-from importlib.resources import files
 from typing import Any
 
 from dpaudit.compare import Comparison
-from dpaudit.files import write_whole
 from dpaudit.report import consistent, machine
 
 VERSION = 1
 """Of the contract; grows when a reader of the old one would misread the new one."""
-
-
-def load_schema() -> dict[str, Any]:
-    """The JSON Schema (2020-12) that every written comparison fulfils."""
-    text = files("dpaudit.report").joinpath("comparison.schema.json").read_text(encoding="utf-8")
-    schema: dict[str, Any] = json.loads(text)
-    return schema
 
 
 def to_dict(comparison: Comparison) -> dict[str, Any]:
@@ -53,8 +43,7 @@ def to_dict(comparison: Comparison) -> dict[str, Any]:
 
 def dump(comparison: Comparison, path: str | os.PathLike[str]) -> None:
     """Write it as JSON, whole or not at all."""
-    text = json.dumps(to_dict(comparison), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-    write_whole(path, text.encode("utf-8", "backslashreplace"))
+    machine.write(to_dict(comparison), path)
 
 
 def check(comparison: Comparison) -> None:

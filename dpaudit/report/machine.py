@@ -20,9 +20,9 @@ VERSION = 1
 """Of the contract; grows when a reader of the old one would misread the new one."""
 
 
-def load_schema() -> dict[str, Any]:
-    """The JSON Schema (2020-12) that every report.json fulfils."""
-    text = files("dpaudit.report").joinpath("report.schema.json").read_text(encoding="utf-8")
+def load_schema(name: str = "report") -> dict[str, Any]:
+    """The JSON Schema (2020-12) that every report.json fulfils; or that of a 'comparison'."""
+    text = files("dpaudit.report").joinpath(f"{name}.schema.json").read_text(encoding="utf-8")
     schema: dict[str, Any] = json.loads(text)
     return schema
 
@@ -58,7 +58,12 @@ def to_dict(report: Report) -> dict[str, Any]:
 
 def dump(report: Report, path: str | os.PathLike[str]) -> None:
     """Write report.json whole or not at all: a failure leaves the old file as it was."""
-    text = json.dumps(to_dict(report), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    write(to_dict(report), path)
+
+
+def write(values: Mapping[str, Any], path: str | os.PathLike[str]) -> None:
+    """Write plain values as JSON, whole or not at all."""
+    text = json.dumps(values, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
     # A file name may hold bytes that UTF-8 cannot; Python's escape for them is JSON's too.
     write_whole(path, text.encode("utf-8", "backslashreplace"))
 

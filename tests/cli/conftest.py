@@ -72,3 +72,26 @@ def undisturbed(shell, command, tmp_path_factory):
     """That run, played to its end, and what it said."""
     folder = tmp_path_factory.mktemp("runs") / "undisturbed"
     return folder, shell(*command, "--workers", 2, "--out", folder)
+
+
+def contents(folder):
+    return {p: p.read_bytes() if p.is_file() else None for p in folder.rglob("*")}
+
+
+@pytest.fixture
+def refused(cli, tmp_path):
+    """What a refused command says, and the promise that nothing else has come of it."""
+
+    def check(*words):
+        before = contents(tmp_path)
+        result = cli(*words)
+        assert result.exit_code == 2, result.output
+        assert isinstance(result.exception, SystemExit), "never a traceback"
+        assert result.stdout == ""
+        assert contents(tmp_path) == before
+        *before, said = result.stderr.splitlines()
+        assert all(line.startswith("preparing ") for line in before)
+        assert said.startswith("Error: ")
+        return said
+
+    return check

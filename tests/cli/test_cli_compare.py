@@ -13,7 +13,7 @@ from playground import KNOWN, facts, finished, observe, worlds_and_indices
 
 from dpaudit import registry
 from dpaudit.journal import Journal
-from dpaudit.report.comparison_json import load_schema
+from dpaudit.report.machine import load_schema
 
 DPAUDIT = Path(sys.executable).with_name("dpaudit")
 FAST = ("--attack", "loss", "--attack", "min+max")
@@ -41,7 +41,7 @@ def test_table_and_file_hold_the_same(cli, tmp_path):
     done = cli("compare", "run", *defences, *FAST, "--confidence", 0.9, "--json", "c.json")
     assert done.exit_code == 0, done.output
     written = json.loads(Path("c.json").read_text())
-    assert list(Draft202012Validator(load_schema()).iter_errors(written)) == []
+    assert list(Draft202012Validator(load_schema("comparison")).iter_errors(written)) == []
     names = ["none", "quantize:0.01", "quantize:0.5"]
     assert [d["defence"] for d in written["defences"]] == names
     assert {b["confidence"] for d in written["defences"] for b in d["bounds"]} == {0.9}
@@ -76,24 +76,6 @@ def test_a_file_that_cannot_be_written_costs_only_the_file(cli):
 # ---------------------------------------------------------------- what is refused
 
 
-@pytest.fixture
-def refused(cli, tmp_path):
-    """What a refused command says, and the promise that nothing else has come of it."""
-
-    def check(*words):
-        before = contents(tmp_path)
-        result = cli("compare", *words)
-        assert result.exit_code == 2, result.output
-        assert isinstance(result.exception, SystemExit), "never a traceback"
-        assert result.stdout == ""
-        assert contents(tmp_path) == before
-        (said,) = result.stderr.splitlines()
-        assert said.startswith("Error: ")
-        return said
-
-    return check
-
-
 @pytest.mark.parametrize(
     ("words", "said"),
     [
@@ -119,7 +101,7 @@ def refused(cli, tmp_path):
 )
 def test_a_bad_choice_is_refused(refused, third_parties, words, said):
     run(models=8)
-    assert said in refused("run", *words.split())
+    assert said in refused("compare", "run", *words.split())
 
 
 @pytest.fixture
@@ -152,20 +134,20 @@ class Shorter:
 def test_what_is_no_run_is_refused(refused, what):
     Path("folder").mkdir()
     Path("a-file").touch()
-    assert f"there is no run at {what}" in refused(what, "--defence", "quantize:0.1")
+    assert f"there is no run at {what}" in refused("compare", what, "--defence", "quantize:0.1")
 
 
 def test_a_damaged_journal_is_refused(refused):
     path = run(models=8)
     path.write_bytes(path.read_bytes()[:-700])
-    assert "damaged or cut short" in refused("run", "--defence", "quantize:0.1")
+    assert "damaged or cut short" in refused("compare", "run", "--defence", "quantize:0.1")
 
 
 def test_an_incomplete_run_is_refused_with_the_way_to_go_on(refused):
     with Journal.play(Path("run/journal.sqlite"), {"seed": 0, "models": 8}) as journal:
         journal.settle(facts(), KNOWN)
     Path("run/config.toml").touch()
-    said = refused("run", "--defence", "quantize:0.1")
+    said = refused("compare", "run", "--defence", "quantize:0.1")
     assert "not complete (0 of 8 models)" in said
     assert said.endswith("go on with dpaudit run --config run/config.toml --out run")
 

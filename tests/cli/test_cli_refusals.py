@@ -11,29 +11,6 @@ from dpaudit.journal import Journal
 FAST = ("run", "--mechanism", "leaky", "--canary", "random", "--models", "4")
 
 
-def contents(folder):
-    return {p: p.read_bytes() if p.is_file() else None for p in folder.rglob("*")}
-
-
-@pytest.fixture
-def refused(cli, tmp_path):
-    """What a refused command says, and the promise that nothing else has come of it."""
-
-    def check(*words):
-        before = contents(tmp_path)
-        result = cli(*words)
-        assert result.exit_code == 2, result.output
-        assert isinstance(result.exception, SystemExit), "never a traceback"
-        assert result.stdout == ""
-        assert contents(tmp_path) == before
-        *before, said = result.stderr.splitlines()
-        assert all(line.startswith("preparing ") for line in before)
-        assert said.startswith("Error: ")
-        return said
-
-    return check
-
-
 @pytest.mark.parametrize(
     ("words", "said"),
     [

@@ -35,9 +35,9 @@ def played(data, pair, name, world=OUT, seed=5, index=0, **more):
     return function(data, name, **more).play(pair, [Trial(index, world, seed)])[0]
 
 
-def rehearsed(data, name, **more):
-    with ThreadPoolExecutor(1) as pool:
-        function(data, name, **more).rehearse(data, pool)
+def rehearsed(data, pair, name, **more):
+    with ThreadPoolExecutor(2) as pool:
+        function(data, name, **more).rehearse(pair, pool)
 
 
 # ---------------------------------------------------------------- what it is given
@@ -145,9 +145,9 @@ def test_a_trial_is_a_function_of_its_seed_alone(data, pair):
         ("changes_its_shape", "release as many in every trial"),
     ],
 )
-def test_a_bad_function_is_found_out_in_rehearsal(data, name, said):
+def test_a_bad_function_is_found_out_in_rehearsal(data, pair, name, said):
     with pytest.raises(BadInput) as caught:
-        rehearsed(data, name)
+        rehearsed(data, pair, name)
     assert said in str(caught.value)
     assert "\n" not in str(caught.value)
 
@@ -158,8 +158,8 @@ def test_logits_are_not_taken_for_probabilities(data, pair):
 
 
 @pytest.mark.parametrize("name", ["linear", "noisy_sum", "globally_random"])
-def test_a_good_function_passes_its_rehearsal(data, name):
-    rehearsed(data, name)
+def test_a_good_function_passes_its_rehearsal(data, pair, name):
+    rehearsed(data, pair, name)
 
 
 @pytest.mark.parametrize(

@@ -142,3 +142,15 @@ def with_evidence(report: Report, *, shape: tuple[int, ...] = (1, 8, 8), **chang
         original=original.astype(np.float32),
     )
     return replace(report, evidence=replace(made, **changes))
+
+
+def objects(schema: Any) -> Any:
+    """Every sub-schema, with the properties that it names."""
+    if isinstance(schema, dict):
+        if isinstance(schema.get("properties"), dict):
+            yield schema
+        for item in schema.values():
+            yield from objects(item)
+    elif isinstance(schema, list):
+        for item in schema:
+            yield from objects(item)

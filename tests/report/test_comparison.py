@@ -7,13 +7,14 @@ from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
-from report_examples import bound, published
+from report_examples import bound, objects, published
 
 from dpaudit import report
 from dpaudit.compare import Comparison, Defended, Utility
 from dpaudit.errors import BadInput
 from dpaudit.report.comparison import render
-from dpaudit.report.comparison_json import dump, load_schema, to_dict
+from dpaudit.report.comparison_json import dump, to_dict
+from dpaudit.report.machine import load_schema
 from dpaudit.types import Claim, DPSGDCurve
 
 CURVE = DPSGDCurve(sample_rate=0.064, steps=938, noise_multiplier=0.93)
@@ -191,20 +192,8 @@ def test_a_bound_that_is_none_is_refused(epsilon: float, shown: Any) -> None:
 # ---------------------------------------------------------------- for a machine
 
 
-def objects(schema: Any) -> Any:
-    """Every sub-schema that names properties."""
-    if isinstance(schema, dict):
-        if isinstance(schema.get("properties"), dict):
-            yield schema
-        for item in schema.values():
-            yield from objects(item)
-    elif isinstance(schema, list):
-        for item in schema:
-            yield from objects(item)
-
-
 def test_schema_describes_and_closes_every_field() -> None:
-    schema = load_schema()
+    schema = load_schema("comparison")
     Draft202012Validator.check_schema(schema)
     assert schema["$id"].startswith("urn:")
     found = list(objects(schema))
@@ -217,7 +206,7 @@ def test_schema_describes_and_closes_every_field() -> None:
 
 
 def test_schema_says_of_shared_parts_what_the_report_says() -> None:
-    ours, theirs = load_schema(), report.load_schema()
+    ours, theirs = load_schema("comparison"), report.load_schema("comparison")
     for name in ("claim", "models", "data", "canary", "versions", "seed"):
         assert ours["properties"][name] == theirs["properties"][name]
     for name in ("bound", "counts", "published", "gaussian", "dpsgd"):
@@ -227,7 +216,7 @@ def test_schema_says_of_shared_parts_what_the_report_says() -> None:
 @every
 def test_every_comparison_fulfils_the_schema(made: Comparison) -> None:
     written = json.loads(json.dumps(to_dict(made), allow_nan=False))
-    assert list(Draft202012Validator(load_schema()).iter_errors(written)) == []
+    assert list(Draft202012Validator(load_schema("comparison")).iter_errors(written)) == []
 
 
 def test_every_number_is_written_in_full(tmp_path: Any) -> None:

@@ -10,7 +10,14 @@ from typing import Any
 import numpy as np
 import pytest
 from jsonschema import Draft202012Validator
-from report_examples import bound, inconclusive, no_violation_found, published, violation
+from report_examples import (
+    bound,
+    inconclusive,
+    no_violation_found,
+    objects,
+    published,
+    violation,
+)
 
 from dpaudit.errors import BadInput
 from dpaudit.report import dump, load_schema, to_dict
@@ -26,18 +33,6 @@ def schema() -> Draft202012Validator:
 
 def through_json(report: Any) -> Any:
     return json.loads(json.dumps(to_dict(report), allow_nan=False))
-
-
-def objects(schema: Any) -> Any:
-    """Every sub-schema, with the properties that it names."""
-    if isinstance(schema, dict):
-        if isinstance(schema.get("properties"), dict):
-            yield schema
-        for item in schema.values():
-            yield from objects(item)
-    elif isinstance(schema, list):
-        for item in schema:
-            yield from objects(item)
 
 
 def test_schema_is_a_valid_schema_and_names_no_host() -> None:

@@ -11,7 +11,7 @@ import json
 import os
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -20,6 +20,7 @@ import numpy as np
 
 from dpaudit.config import JUDGING, differences
 from dpaudit.errors import JournalError, OtherConfiguration
+from dpaudit.journal_errors import damaged, explained
 from dpaudit.types import Array, Known, Observation, Observations, Trial
 
 APPLICATION_ID = 0x64706175  # 'dpau', in the file's header: a foreign database is recognised
@@ -269,35 +270,12 @@ class Journal:
                     self._db.execute("ROLLBACK")
                 raise
 
-    @contextmanager
-    def _explained(self) -> Iterator[None]:
-        """SQLite's errors in a user's words."""
-        try:
-            yield
-        except (UnicodeDecodeError, json.JSONDecodeError) as error:
-            raise JournalError(damaged(self.path)) from error
-        except sqlite3.Error as error:
-            text = str(error)
-            if "locked" in text:
-                text = f"another dpaudit is at work in {self.path.parent}; wait for it to end"
-            elif "full" in text:
-                text = f"the disk is full; what is in {self.path} is kept: make room and go on"
-            elif "not a database" in text:
-                text = f"{self.path} is not a dpaudit journal; choose another folder"
-            elif "malformed" in text or "no such table" in text:
-                text = damaged(self.path)
-            else:
-                text = f"{self.path} cannot be used: {text}"
-            raise JournalError(text) from error
+    def _explained(self) -> AbstractContextManager[None]:
+        return explained(self.path)
 
 
 def _only_judged(differing: list[str]) -> bool:
     return all(text.split(":")[0] in JUDGING for text in differing)
-
-
-def damaged(path: Path) -> str:
-    """The sentence for a journal whose content cannot be right."""
-    return f"{path} is damaged or cut short; put it back from a copy, or choose another folder"
 
 
 def _npy(array: Array) -> bytes:

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from dpaudit.errors import BadInput, JournalError, blamed
-from dpaudit.journal import Journal, damaged
+from dpaudit.journal import Journal
+from dpaudit.journal_errors import damaged
 from dpaudit.protocols import Attack, Defence
 from dpaudit.seeds import trials
 from dpaudit.summaries import summarised

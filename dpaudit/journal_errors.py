@@ -1,0 +1,39 @@
+"""What can be wrong with a journal's file, in a user's words."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from dpaudit.errors import JournalError
+
+
+@contextmanager
+def explained(path: Path) -> Iterator[None]:
+    """SQLite's errors as sentences that say what to do."""
+    try:
+        yield
+    except (UnicodeDecodeError, json.JSONDecodeError) as error:
+        raise JournalError(damaged(path)) from error
+    except sqlite3.Error as error:
+        raise JournalError(_sentence(path, str(error))) from error
+
+
+def damaged(path: Path) -> str:
+    """The sentence for a journal whose content cannot be right."""
+    return f"{path} is damaged or cut short; put it back from a copy, or choose another folder"
+
+
+def _sentence(path: Path, said: str) -> str:
+    if "locked" in said:
+        return f"another dpaudit is at work in {path.parent}; wait for it to end"
+    if "full" in said:
+        return f"the disk is full; what is in {path} is kept: make room and go on"
+    if "not a database" in said:
+        return f"{path} is not a dpaudit journal; choose another folder"
+    if "malformed" in said or "no such table" in said:
+        return damaged(path)
+    return f"{path} cannot be used: {said}"

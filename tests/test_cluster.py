@@ -6,14 +6,16 @@ import socket
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 from playground import Shifted, Telling, tiny_pair
 
-from dpaudit import game
+from dpaudit import audit, game
 from dpaudit.cluster import cluster
+from dpaudit.config import Config
 from dpaudit.errors import BadInput
 from dpaudit.executors import local_pool
 from dpaudit.journal import Journal
@@ -139,16 +141,17 @@ def train(dataset, seed):
 def test_a_run_on_a_cluster_sends_the_users_own_module_along(scheduler, npz, tmp_path):
     """The workers have never seen the file."""
     address, folder = scheduler
-    (tmp_path / "own_module.py").write_text(OWN)
-    line = f"run --data {npz} --mechanism own_module:train --claim 1,1e-5 --canary blank --models 8"
+    file = tmp_path / "own_module.py"
+    file.write_text(OWN)
+    line = f"run --data {npz} --mechanism {file}:train --claim 1,1e-5 --canary blank --models 8"
+    command = [DPAUDIT, *line.split(), "--cluster", address, "--out", tmp_path / "there"]
     with worker(address, folder), worker(address, folder):
         wait_for_workers(address, 2)
-        for out, more in (("here", ["--workers", "1"]), ("there", ["--cluster", address])):
-            command = [DPAUDIT, *line.split(), *more, "--out", tmp_path / out]
-            done = subprocess.run(
-                command, cwd=tmp_path, capture_output=True, text=True, check=False
-            )
-            assert done.returncode == 0, done.stderr
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    prepared = audit.prepare(Config.from_toml(tmp_path / "there/config.toml"))
+    with ThreadPoolExecutor(1) as thread:
+        audit.run(prepared, tmp_path / "here", workers=thread)
     assert content(tmp_path / "there/journal.sqlite") == content(tmp_path / "here/journal.sqlite")
 
 

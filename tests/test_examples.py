@@ -2,11 +2,13 @@
 
 import json
 import re
+import runpy
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from opacus.accountants import RDPAccountant
 
 ROOT = Path(__file__).parent.parent
 DPAUDIT = Path(sys.executable).with_name("dpaudit")
@@ -23,10 +25,18 @@ def audited(name, tmp_path, *words):
 
 
 def test_a_model_without_privacy_is_caught(tmp_path):
-    report = audited("plain_torch.py", tmp_path, "--size", "300")
+    report = audited("plain_torch.py", tmp_path, "--size", "300", "--models", "52")
     assert report["claim"]["epsilon"] == 1
     assert report["verdict"] == "VIOLATION"
     assert report["bounds"][report["primary"]]["epsilon"] > 1
+
+
+def test_the_claim_of_the_opacus_example_is_its_accountants():
+    settings = runpy.run_path(str(ROOT / "examples" / "opacus_cnn.py"))
+    batches = -(-1000 // settings["BATCH"])
+    accountant = RDPAccountant()
+    accountant.history = [(settings["NOISE"], 1 / batches, batches * settings["EPOCHS"])]
+    assert 7.9 < accountant.get_epsilon(1e-5) <= 8
 
 
 def test_an_opacus_training_loop_is_audited_unchanged(tmp_path):

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from dpaudit import compare, data, defences, game, registry, report, settled
+from dpaudit.choice import Choice
 from dpaudit.cluster import cluster
 from dpaudit.compare import Comparison
 from dpaudit.config import Config, digest
@@ -24,7 +25,7 @@ from dpaudit.executors import local_pool
 from dpaudit.files import write_whole
 from dpaudit.game import Progress
 from dpaudit.journal import Journal
-from dpaudit.judge import Choice, judge
+from dpaudit.judge import judge
 from dpaudit.mechanisms.function import Function
 from dpaudit.protocols import CanaryBuilder, Defence, Mechanism
 from dpaudit.seeds import trials

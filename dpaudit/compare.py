@@ -13,12 +13,13 @@ from typing import Any
 
 import numpy as np
 
+from dpaudit.choice import Choice
 from dpaudit.config import Config
 from dpaudit.defences import Named, Nothing, named
 from dpaudit.errors import BadInput
 from dpaudit.estimators.published import published
 from dpaudit.journal import Journal
-from dpaudit.judge import Choice, pick, selection
+from dpaudit.judge import pick, selection
 from dpaudit.played import Played, read
 from dpaudit.protocols import Attack, Defence
 from dpaudit.rates import BoundCriterion

@@ -8,21 +8,18 @@ judgement of the same journal with another primary is numbered and decides only 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import astuple, dataclass, fields, replace
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import astuple, replace
 
 import numpy as np
 
-from dpaudit import checks, defences, registry
+from dpaudit import defences
 from dpaudit.advice import next_steps
-from dpaudit.attacks.expressions import parse
-from dpaudit.config import Config
-from dpaudit.errors import BadInput, blamed
+from dpaudit.choice import Choice
 from dpaudit.estimators.published import published
 from dpaudit.journal import Journal
 from dpaudit.played import Played, read
-from dpaudit.protocols import Attack, Criterion, Estimator, Rule
+from dpaudit.protocols import Attack, Criterion, Rule
 from dpaudit.rates import BoundCriterion
 from dpaudit.trials import Trials
 from dpaudit.types import (
@@ -31,75 +28,12 @@ from dpaudit.types import (
     Array,
     Bound,
     Claim,
-    Counts,
     Evidence,
     GaussianCurve,
     Observations,
     Report,
     Verdict,
 )
-
-
-@dataclass(frozen=True)
-class Choice:
-    """What a judgement is free to choose: attacks, which of them decides, how, how surely.
-
-    Of the default attacks those take part that fit what is released; named ones must.
-    """
-
-    attacks: Sequence[str] = Config.attacks
-    primary: str = "auto"
-    defence: str = "none"
-    estimator: str = "clopper-pearson"
-    confidence: float = 0.95
-
-    @classmethod
-    def configured(cls, settings: Mapping[str, Any]) -> Choice:
-        """What a run's settings choose; the defaults where they are silent."""
-        return cls(**{f.name: settings.get(f.name, f.default) for f in fields(cls)})
-
-    def __post_init__(self) -> None:
-        checks.refuse(
-            [
-                checks.one_of("primary", self.primary, ("auto", *self.attacks)),
-                checks.in_range("confidence", self.confidence, 0.5, 1, ends="()"),
-            ]
-        )
-
-    def make_attacks(self) -> dict[str, Attack]:
-        """The attacks by name; an expression such as 'mean & inv_std' is one too."""
-        return {
-            name: parse(name) if set(name) & set("&|") else registry.make("attacks", name)
-            for name in self.attacks
-        }
-
-    def fitting(self, played: Played) -> dict[str, Attack]:
-        """The attacks that take part in judging what was played."""
-        attacks = self.make_attacks()
-        if tuple(self.attacks) != Config.attacks:
-            return attacks
-        fitting = {n: a for n, a in attacks.items() if a.needs <= played.seen.keys()}
-        if not fitting:
-            there = ", ".join(sorted(played.seen)) or "nothing"
-            raise BadInput(f"no attack fits what is released ({there}); name one with --attack")
-        return fitting
-
-    def make_estimator(self, confidence: float) -> Estimator:
-        """The estimator at some confidence."""
-        estimator = registry.make("estimators", self.estimator, confidence=confidence)
-        if not hasattr(estimator, "bound"):
-            raise BadInput(f"{self.estimator} is a description, not a bound: it decides nothing")
-        made: Estimator = estimator
-        return made
-
-    def bound(self, counts: Counts, confidence: float, delta: float) -> Bound:
-        """What the estimator makes of errors, at some confidence."""
-        estimator = self.make_estimator(confidence)
-        with blamed(f"the estimator {self.estimator}"):
-            bound = estimator.bound(counts, delta)
-            if not isinstance(bound, Bound):
-                raise TypeError(f"it gave back {type(bound).__name__}, not a Bound")
-            return bound
 
 
 def judge(journal: Journal, choice: Choice) -> Report:
@@ -171,7 +105,7 @@ def judge(journal: Journal, choice: Choice) -> Report:
         versions=facts["versions"],
         seed=played.seed,
         next_steps=next_steps(claim, bounds[decisive], facts["canary"]["name"], attacks),
-        warnings=[*facts["warnings"], *_diverged(undefended.seen)],
+        warnings=[*facts["warnings"], *_diverged(undefended.seen), *_repeated(undefended.seen)],
         defence=choice.defence,
         evidence=Evidence(
             scores=[judged[name].scores(rule) for name, rule in rules.items()],
@@ -264,6 +198,21 @@ def _diverged(seen: Observations) -> list[str]:
     if bad is None or not bad.any():
         return []
     return [f"{bad.sum()} of {len(bad)} models diverged (they release NaN or infinity); lower --lr"]
+
+
+def _repeated(seen: Observations) -> list[str]:
+    """A warning where models are equal to the last bit: their randomness was not their own."""
+    logits = seen.get("logits")
+    if logits is None or logits.dtype.kind != "f":
+        return []
+    usable = logits[np.isfinite(logits).all(axis=tuple(range(1, logits.ndim)))]
+    repeated = len(usable) - len(np.unique(usable, axis=0))
+    if not repeated:
+        return []
+    return [
+        f"{repeated} of {len(logits)} models say exactly the same of the canary as another one; "
+        "trials that share their randomness prove nothing"
+    ]
 
 
 def _utility(accuracy: Array | None, worlds: Array) -> dict[str, float]:

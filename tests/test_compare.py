@@ -6,13 +6,14 @@ import numpy as np
 import pytest
 from playground import KNOWN, LABEL, facts, finished, observe, worlds_and_indices
 
+from dpaudit.choice import Choice
 from dpaudit.compare import NO_LABEL, compare, labels_of
 from dpaudit.config import Config
 from dpaudit.defences import Nothing, Quantize
 from dpaudit.errors import BadInput, JournalError
 from dpaudit.estimators import ClopperPearson
 from dpaudit.journal import Journal
-from dpaudit.judge import Choice, judge
+from dpaudit.judge import judge
 from dpaudit.seeds import trials
 
 FAST = ("loss", "mean", "mean+std")

@@ -9,12 +9,13 @@ from scipy.stats import binom
 
 from dpaudit.advice import models_needed, next_steps
 from dpaudit.attacks import Loss
+from dpaudit.choice import Choice
 from dpaudit.config import Config
 from dpaudit.errors import BadInput
 from dpaudit.estimators import ClopperPearson
 from dpaudit.estimators.published import published
 from dpaudit.journal import Journal
-from dpaudit.judge import Choice, deciding, judge, pick, verdict
+from dpaudit.judge import deciding, judge, pick, verdict
 from dpaudit.rates import BoundCriterion
 from dpaudit.seeds import generator, trials
 from dpaudit.summaries import summarised
@@ -443,6 +444,19 @@ def test_a_configured_defence_is_the_first_look(path):
     finished(path, released(80, shift=3.0), attacks=["mean", "loss"], defence="quantize:0.01")
     assert judged(path, "mean", "loss", defence="quantize:0.01").looks == 1
     assert judged(path, "mean", "loss").looks == 2
+
+
+# ---------------------------------------------------------------- warnings
+
+
+def test_models_that_repeat_each_other_are_warned_of(path):
+    seen = released(80)
+    seen["logits"][[3, 4, 5]] = seen["logits"][2]
+    seen["logits"][[10, 11]] = np.nan  # diverged, which is told elsewhere
+    warnings = judged(finished(path, seen)).warnings
+    assert any("3 of 80 models say exactly the same" in warning for warning in warnings)
+    fresh = finished(path.parent / "fresh" / "j", released(80))
+    assert not judged(fresh).warnings
 
 
 # ---------------------------------------------------------------- evidence

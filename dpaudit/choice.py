@@ -1,0 +1,77 @@
+"""What a judgement is free to choose, and the plug-ins that it chooses."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+from dpaudit import checks, registry
+from dpaudit.attacks.expressions import parse
+from dpaudit.config import Config
+from dpaudit.errors import BadInput, blamed
+from dpaudit.played import Played
+from dpaudit.protocols import Attack, Estimator
+from dpaudit.types import Bound, Counts
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What a judgement is free to choose: attacks, which of them decides, how, how surely.
+
+    Of the default attacks those take part that fit what is released; named ones must.
+    """
+
+    attacks: Sequence[str] = Config.attacks
+    primary: str = "auto"
+    defence: str = "none"
+    estimator: str = "clopper-pearson"
+    confidence: float = 0.95
+
+    @classmethod
+    def configured(cls, settings: Mapping[str, Any]) -> Choice:
+        """What a run's settings choose; the defaults where they are silent."""
+        return cls(**{f.name: settings.get(f.name, f.default) for f in fields(cls)})
+
+    def __post_init__(self) -> None:
+        checks.refuse(
+            [
+                checks.one_of("primary", self.primary, ("auto", *self.attacks)),
+                checks.in_range("confidence", self.confidence, 0.5, 1, ends="()"),
+            ]
+        )
+
+    def make_attacks(self) -> dict[str, Attack]:
+        """The attacks by name; an expression such as 'mean & inv_std' is one too."""
+        return {
+            name: parse(name) if set(name) & set("&|") else registry.make("attacks", name)
+            for name in self.attacks
+        }
+
+    def fitting(self, played: Played) -> dict[str, Attack]:
+        """The attacks that take part in judging what was played."""
+        attacks = self.make_attacks()
+        if tuple(self.attacks) != Config.attacks:
+            return attacks
+        fitting = {n: a for n, a in attacks.items() if a.needs <= played.seen.keys()}
+        if not fitting:
+            there = ", ".join(sorted(played.seen)) or "nothing"
+            raise BadInput(f"no attack fits what is released ({there}); name one with --attack")
+        return fitting
+
+    def make_estimator(self, confidence: float) -> Estimator:
+        """The estimator at some confidence."""
+        estimator = registry.make("estimators", self.estimator, confidence=confidence)
+        if not hasattr(estimator, "bound"):
+            raise BadInput(f"{self.estimator} is a description, not a bound: it decides nothing")
+        made: Estimator = estimator
+        return made
+
+    def bound(self, counts: Counts, confidence: float, delta: float) -> Bound:
+        """What the estimator makes of errors, at some confidence."""
+        estimator = self.make_estimator(confidence)
+        with blamed(f"the estimator {self.estimator}"):
+            bound = estimator.bound(counts, delta)
+            if not isinstance(bound, Bound):
+                raise TypeError(f"it gave back {type(bound).__name__}, not a Bound")
+            return bound

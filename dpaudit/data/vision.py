@@ -6,7 +6,7 @@ import os
 import socket
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, redirect_stdout
+from contextlib import contextmanager, redirect_stdout, suppress
 from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
@@ -121,11 +121,15 @@ def _load(
 
 def _fetched(name: str, dataset: Any, place: Path, download: bool) -> dict[str, Array]:
     """The arrays, of files that are there or, where that is allowed, downloaded."""
+    absent = [path for path in (place / "raw", place, place.parent) if not path.exists()]
     try:
         return _arrays(dataset, place.parent, download)
     except MemoryError:
         raise
     except Exception as error:
+        for path in absent:
+            with suppress(OSError):  # of what was downloaded nothing is thrown away
+                path.rmdir()
         if download and not _complete(dataset, place):
             raise BadInput(
                 f"{name} could not be downloaded to {place} ({_reason(error)}); check the "

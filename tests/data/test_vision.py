@@ -377,9 +377,10 @@ def test_no_network_is_told(tmp_path, mirror, monkeypatch):
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
         monkeypatch.setattr(MNIST, "mirrors", [f"http://127.0.0.1:{unused.getsockname()[1]}/"])
-        said = refusal(Mnist(tmp_path, download=True))
+        said = refusal(Mnist(tmp_path / "root", download=True))
     assert "mnist could not be downloaded to" in said
     assert "Connection refused" in said
+    assert not (tmp_path / "root").exists()
 
 
 def test_a_root_that_is_a_file_is_told(tmp_path, mirror):

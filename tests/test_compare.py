@@ -299,7 +299,7 @@ def test_a_defence_that_does_wrong_is_told_in_one_sentence(path, protect):
 
 def test_a_defence_cannot_change_what_the_others_see(path):
     def careless(seen):
-        seen["mean"].fill(0.5)
+        seen["mean"][:] = 0.5
         return seen
 
     finished(path, released(8))

@@ -22,12 +22,13 @@ from dpaudit.compare import Comparison
 from dpaudit.config import Config, digest
 from dpaudit.errors import BadInput, blamed
 from dpaudit.executors import local_pool
-from dpaudit.files import write_whole
+from dpaudit.files import probe_folder, write_whole
 from dpaudit.game import Progress
 from dpaudit.journal import Journal
 from dpaudit.judge import judge
 from dpaudit.mechanisms.function import Function
 from dpaudit.protocols import CanaryBuilder, Defence, Mechanism
+from dpaudit.report import comparison
 from dpaudit.seeds import trials
 from dpaudit.types import Canary, Claim, Data, Pair, Report, neighbours
 
@@ -62,8 +63,12 @@ class Run:
         """The verdict as text for a terminal."""
         return report.render(self.judge(**choice))
 
-    def compare(self, defences: Sequence[str | Defence], **choice: Any) -> Comparison:
-        """Leak and utility without a defence and with each of some."""
+    def compare(self, defences: Sequence[str | Defence], **choice: Any) -> str:
+        """Leak and utility without a defence and with each of some, as text for a terminal."""
+        return comparison.render(self.compared(defences, **choice))
+
+    def compared(self, defences: Sequence[str | Defence], **choice: Any) -> Comparison:
+        """The same as numbers."""
         with Journal.read(self.journal) as journal:
             return compare.compare(journal, defences, _choice(journal, choice))
 
@@ -183,13 +188,20 @@ def run(
     config, loaded, mechanism = prepared.config, prepared.data, prepared.mechanism
     run = Run(out or prepared.folder)
     wanted = trials(config.seed, config.models)
-    executor = partial(_executor, workers, address, getattr(mechanism, "files", ()))
+    # Only other machines need to be sent files.
+    files = getattr(mechanism, "files", ()) if address is not None else ()
+    executor = partial(_executor, workers, address, files)
     with ExitStack() as entered:
         pool = cache(lambda: entered.enter_context(executor()))  # only where it is needed
-        if isinstance(mechanism, Function) and not run.journal.exists():
-            say(f"rehearsing {config.mechanism}")
-            record = Canary(loaded.pool.x[0], int(loaded.pool.y[0]), "any", "", inserted=False)
-            mechanism.rehearse(neighbours(loaded, record), pool())
+        pair = None
+        if not run.journal.exists():
+            # Everything that can be wrong is found out before anything is written.
+            probe_folder(run.path)
+            if isinstance(mechanism, Function):
+                say(f"rehearsing {config.mechanism}")
+                record = Canary(loaded.pool.x[0], int(loaded.pool.y[0]), "any", "", inserted=False)
+                mechanism.rehearse(neighbours(loaded, record), pool())
+            pair = _pair(prepared, pool(), say)
         journal = entered.enter_context(Journal.play(run.journal, config.to_dict()))
         write_whole(run.path / "config.toml", config.to_toml().encode())
         canary = settled.canary(journal)
@@ -199,14 +211,25 @@ def run(
             settled.refuse_other_versions(journal)
             pair = neighbours(loaded, canary)
         else:
-            say(f"making the canary ({config.canary})")
-            with blamed(f"the canary {config.canary}"):
-                pair = _builder(config, mechanism, pool()).build(loaded, config.seed)
-                if not isinstance(pair, Pair):
-                    raise TypeError(f"it gave back {type(pair).__name__}, not a Pair")
+            pair = pair or _pair(prepared, pool(), say)
             settled.settle(journal, mechanism, prepared.claim, pair)
-        game.play(mechanism, pair, wanted, journal, pool(), progress)
+        choice = Choice.configured(vars(config))
+        game.play(mechanism, pair, wanted, journal, pool(), progress, choice.refuse_blind)
     return run
+
+
+def _pair(prepared: Prepared, pool: Executor, say: Say) -> Pair:
+    """The neighbouring data sets that the configured canary makes."""
+    config, mechanism = prepared.config, prepared.mechanism
+    say(f"making the canary ({config.canary})")
+    with blamed(f"the canary {config.canary}"):
+        pair = _builder(config, mechanism, pool).build(prepared.data, config.seed)
+        if not isinstance(pair, Pair):
+            raise TypeError(f"it gave back {type(pair).__name__}, not a Pair")
+        if pair.canary.x.shape != prepared.data.shape:
+            raise ValueError(f"its record has the shape {pair.canary.x.shape}")
+    game.refuse_other_adjacency(mechanism, pair)
+    return pair
 
 
 @contextmanager
@@ -232,7 +255,8 @@ def _builder(config: Config, mechanism: Mechanism, pool: Executor | None) -> Can
         "canaries",
         config.canary,
         recipe=getattr(mechanism, "recipe", None),
-        clip=config.clip_canary,
+        # A user's function is promised pixels in [0, 1].
+        clip=config.clip_canary or isinstance(mechanism, Function),
         executor=pool,
     )
     return builder
@@ -261,6 +285,8 @@ def _mechanism(config: Config, loaded: Data) -> Mechanism:
 def _claim(config: Config, mechanism: Mechanism) -> Claim:
     """The mechanism's own claim, or the bare one that the user put in its place."""
     own = mechanism.claim
+    if not isinstance(own, Claim):
+        raise BadInput(f"the claim of {config.mechanism} must be a Claim, not {own!r:.60}")
     if config.claim in (None, (own.epsilon, own.delta)):
         return own
     epsilon, delta = config.claim

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, get_args
 
-from dpaudit import checks, registry
+import numpy as np
+
+from dpaudit import checks, defences, registry
 from dpaudit.attacks.expressions import parse
 from dpaudit.config import Config
 from dpaudit.errors import BadInput, blamed
-from dpaudit.played import Played
+from dpaudit.played import refuse_lacking
 from dpaudit.protocols import Attack, Estimator
-from dpaudit.types import Bound, Counts
+from dpaudit.summaries import summarised
+from dpaudit.types import Assumption, Bound, Counts, Observation, Observations
 
 
 @dataclass(frozen=True)
@@ -48,23 +51,27 @@ class Choice:
             for name in self.attacks
         }
 
-    def fitting(self, played: Played) -> dict[str, Attack]:
-        """The attacks that take part in judging what was played."""
+    def fitting(self, seen: Observations) -> dict[str, Attack]:
+        """The attacks that take part in judging what is released."""
         attacks = self.make_attacks()
         if tuple(self.attacks) != Config.attacks:
+            for name, attack in attacks.items():
+                refuse_lacking(name, attack, seen)
             return attacks
-        fitting = {n: a for n, a in attacks.items() if a.needs <= played.seen.keys()}
+        fitting = {n: a for n, a in attacks.items() if a.needs <= seen.keys()}
         if not fitting:
-            there = ", ".join(sorted(played.seen)) or "nothing"
+            there = ", ".join(sorted(seen)) or "nothing"
             raise BadInput(f"no attack fits what is released ({there}); name one with --attack")
         return fitting
 
+    def refuse_blind(self, observation: Observation) -> None:
+        """Refuse, at the first trial already, what no attack will be able to judge."""
+        seen = summarised({name: np.asarray(a)[None] for name, a in observation.items()})
+        self.fitting(defences.make(self.defence).protect(seen))
+
     def make_estimator(self, confidence: float) -> Estimator:
         """The estimator at some confidence."""
-        estimator = registry.make("estimators", self.estimator, confidence=confidence)
-        if not hasattr(estimator, "bound"):
-            raise BadInput(f"{self.estimator} is a description, not a bound: it decides nothing")
-        made: Estimator = estimator
+        made: Estimator = registry.make("estimators", self.estimator, confidence=confidence)
         return made
 
     def bound(self, counts: Counts, confidence: float, delta: float) -> Bound:
@@ -74,4 +81,13 @@ class Choice:
             bound = estimator.bound(counts, delta)
             if not isinstance(bound, Bound):
                 raise TypeError(f"it gave back {type(bound).__name__}, not a Bound")
+            if bound.delta != delta or not bound.confidence >= confidence:
+                raise ValueError(
+                    f"its bound is for delta {bound.delta:g} at {bound.confidence:g} confidence, "
+                    f"not for {delta:g} at {confidence:g}"
+                )
+            if bound.assumption not in get_args(Assumption):
+                raise ValueError(
+                    f"its assumption is {bound.assumption!r}, of which nothing is known"
+                )
             return bound

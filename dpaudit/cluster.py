@@ -21,7 +21,8 @@ class Cluster(Executor):
 
     def __init__(self, client: Any) -> None:
         self._client = client
-        self._executor = client.get_executor()
+        # Not pure: a second call with the same arguments is another call.
+        self._executor = client.get_executor(pure=False)
 
     def submit(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
         future: Future[Any] = self._executor.submit(function, *args, **kwargs)

@@ -136,7 +136,7 @@ def _fitting_somewhere(
     if tuple(choice.attacks) != Config.attacks:
         for name in (name for name in attacks if name not in fitting):
             views[0].trials(name, attacks[name])  # says what it lacks
-    return fitting or choice.fitting(views[0])
+    return fitting or choice.fitting(views[0].seen)
 
 
 def _fits(attack: Attack, view: Played) -> bool:

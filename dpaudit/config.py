@@ -27,6 +27,12 @@ UNHASHED = frozenset({"data", "data_root"})
 JUDGING = frozenset({"attacks", "primary", "estimator", "confidence", "defence"})
 """Settings that change how trials are judged, not the trials."""
 
+TRAINING = frozenset(
+    {"network", "epsilon", "noise_multiplier", "delta", "accountant", "epochs", "batch", "lr"}
+    | {"clip", "dropout", "init", "backend"}
+)
+"""Settings of dpaudit's own training, which a user's function does without."""
+
 
 @dataclass(frozen=True)
 class Config:
@@ -103,10 +109,11 @@ class Config:
         return self
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain values; what is None is left out."""
+        """As plain values; what is None, or of no use to the mechanism, is left out."""
         values = {f.name: getattr(self, f.name) for f in fields(self)}
         plain = {k: list(v) if isinstance(v, tuple) else v for k, v in values.items()}
-        return {key: value for key, value in plain.items() if value is not None}
+        idle = TRAINING if ":" in self.mechanism else frozenset()
+        return {k: value for k, value in plain.items() if value is not None and k not in idle}
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Config:

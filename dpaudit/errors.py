@@ -37,6 +37,6 @@ def blamed(who: str, did: str = "failed") -> Iterator[None]:
         yield
     except (DpauditError, BrokenExecutor):
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         told = " ".join(f"{type(error).__name__}: {error}".split())
         raise BadInput(f"{who} {did}: {told}") from error

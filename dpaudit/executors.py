@@ -79,7 +79,7 @@ def local_pool(workers: int) -> Iterator[Executor]:
                     child.terminate()
             if isinstance(error, BrokenExecutor):
                 raise TrialFailed(
-                    "a worker process died (out of memory?); what was finished is kept, and the "
+                    "a worker process died (out of memory?); finished trials are kept, and the "
                     "same command goes on from there"
                 ) from error
             raise

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from pathlib import Path
 
 from dpaudit.errors import BadInput
@@ -18,6 +19,21 @@ def write_whole(path: str | os.PathLike[str], content: bytes) -> None:
             _replace(Path(os.path.realpath(given)), content)
     except OSError as error:
         raise BadInput(f"cannot write {path}: {error.strerror or error}") from error
+
+
+def probe_folder(folder: Path) -> None:
+    """Refuse a folder that cannot be made, and leave everything as it was."""
+    absent = [path for path in (folder, *folder.parents) if not path.exists()]
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise BadInput(
+            f"the folder {folder} cannot be made ({error.strerror or error}); choose another --out"
+        ) from error
+    finally:
+        for path in absent:
+            with suppress(OSError):
+                path.rmdir()
 
 
 def _replace(target: Path, content: bytes) -> None:

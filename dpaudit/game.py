@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, as_completed
@@ -10,16 +9,18 @@ from typing import Any
 
 import numpy as np
 
+from dpaudit import checks
 from dpaudit.errors import BadInput, DpauditError, TrialFailed
 from dpaudit.journal import Journal
 from dpaudit.protocols import Mechanism
-from dpaudit.types import Observation, Pair, Trial
+from dpaudit.seeds import ALONE
+from dpaudit.types import TEST, Observation, Pair, Trial
 
 Progress = Callable[[int, int], None]
 """Told the number of trials done and wanted, after each batch."""
 
-_ONE_AT_A_TIME = threading.Lock()
-"""Random numbers are a process's, not a thread's; a cluster's workers may have many threads."""
+Check = Callable[[Observation], None]
+"""Raises where an observation is of no use."""
 
 
 def play(
@@ -29,28 +30,27 @@ def play(
     journal: Journal,
     executor: Executor,
     progress: Progress = lambda done, total: None,
+    check: Check = lambda observation: None,
 ) -> None:
     """Play every trial that the journal misses; only this process writes the journal.
 
     They go out in batches of the mechanism's `at_once` (one, where it does not say). An
     executor that can `share` a value is given mechanism and pair once, not with each batch.
+    The first observation is shown to `check`, which may refuse it.
     """
-    if pair.adjacency != mechanism.claim.adjacency:
-        raise BadInput(
-            f"the claim holds for {mechanism.claim.adjacency} neighbours, "
-            f"but the canary makes a pair of the kind {pair.adjacency}"
-        )
+    refuse_other_adjacency(mechanism, pair)
     missing = journal.missing(trials)
     done = len(trials) - len(missing)
     progress(done, len(trials))
     if not missing:
         return
     size = getattr(mechanism, "at_once", 1)
+    checks.refuse([checks.at_least("the mechanism's at_once", size, 1)])
     batches = [missing[i : i + size] for i in range(0, len(missing), size)]
     game: Any = (mechanism, pair)
     if hasattr(executor, "share"):
         game = executor.share(game)
-    shapes: dict[str, tuple[int, ...]] = {}
+    shapes = journal.shapes()
     futures = {executor.submit(_timed, game, batch): batch for batch in batches}
     for future in as_completed(futures):
         # Popped, so that what was seen is in the journal and no longer in memory.
@@ -67,10 +67,22 @@ def play(
         except Exception as error:
             raise TrialFailed(f"no trial can be sent to a worker process: {error}") from error
         for trial, observation in zip(batch, seen, strict=True):
+            first = not shapes
             _refuse_unlike(shapes, trial, observation)
+            if first:
+                check(observation)
             journal.add(trial, observation, seconds / len(batch))
         done += len(batch)
         progress(done, len(trials))
+
+
+def refuse_other_adjacency(mechanism: Mechanism, pair: Pair) -> None:
+    """A claim for one kind of neighbours says nothing about the other."""
+    if pair.adjacency != mechanism.claim.adjacency:
+        raise BadInput(
+            f"the claim holds for {mechanism.claim.adjacency} neighbours, "
+            f"but the canary makes a pair of the kind {pair.adjacency}"
+        )
 
 
 def _refuse_unlike(
@@ -82,7 +94,7 @@ def _refuse_unlike(
         if np.asarray(array).dtype.kind not in "biuf":
             raise TrialFailed(f"{where} {name} that are no numbers, but {array!r:.100}")
     # Only the first trials show their outputs on test records.
-    here = {n: np.shape(a) for n, a in observation.items() if not n.startswith("test_")}
+    here = {n: np.shape(a) for n, a in observation.items() if not n.startswith(TEST)}
     if here != (shapes or here):
         raise TrialFailed(
             f"{where} {here}, but another trial {shapes}; release the same names and shapes always"
@@ -92,7 +104,7 @@ def _refuse_unlike(
 
 def _timed(game: Any, batch: Sequence[Trial]) -> tuple[list[Observation], float]:
     mechanism, pair = game.get() if hasattr(game, "get") else game
-    with _ONE_AT_A_TIME:
+    with ALONE:
         started = time.perf_counter()
         try:
             seen = mechanism.play(pair, batch)
@@ -100,7 +112,7 @@ def _timed(game: Any, batch: Sequence[Trial]) -> tuple[list[Observation], float]
                 raise TrialFailed(f"{len(batch)} trials gave {len(seen)} observations")
         except DpauditError:
             raise
-        except Exception as error:
+        except (Exception, SystemExit, KeyboardInterrupt) as error:
             # Told in words, because not every exception survives the way between processes.
             first, *more = batch
             where = f"trial {first.index} of world {first.world}"

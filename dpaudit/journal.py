@@ -21,7 +21,7 @@ import numpy as np
 from dpaudit.config import JUDGING, differences
 from dpaudit.errors import JournalError, OtherConfiguration
 from dpaudit.journal_errors import damaged, explained
-from dpaudit.types import Array, Known, Observation, Observations, Trial
+from dpaudit.types import TEST, Array, Known, Observation, Observations, Trial
 
 APPLICATION_ID = 0x64706175  # 'dpau', in the file's header: a foreign database is recognised
 FORMAT = 1
@@ -165,6 +165,16 @@ class Journal:
             query = "SELECT npy FROM seen WHERE name = ? ORDER BY idx, world"
             for (npy,) in self._db.execute(query, (name,)):
                 yield _array(npy)
+
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        """What a trial releases of the canary, by name; empty before the first one."""
+        query = (
+            "SELECT name, npy FROM seen WHERE (idx, world) IN "
+            "(SELECT idx, world FROM trials ORDER BY idx, world LIMIT 1)"
+        )
+        with self._explained():
+            rows = self._db.execute(query).fetchall()
+            return {n: _array(npy).shape for n, npy in rows if not n.startswith(TEST)}
 
     def seconds(self) -> float:
         """The time that all trials took, added up over workers."""

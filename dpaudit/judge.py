@@ -44,7 +44,7 @@ def judge(journal: Journal, choice: Choice) -> Report:
     played = undefended.after(defence)
     facts, worlds, claim = played.facts, played.worlds, played.claim
     choice.make_estimator(choice.confidence)  # refused, if at all, before a look is numbered
-    attacks = choice.fitting(played)
+    attacks = choice.fitting(played.seen)
     trials = {name: played.trials(name, attack) for name, attack in attacks.items()}
     choosing = {name: t[played.chooses] for name, t in trials.items()}
     judging = {name: t[~played.chooses] for name, t in trials.items()}
@@ -175,7 +175,7 @@ def _own_primary(
     played = undefended.after(defences.make(own.defence))
     attacks = {n: a for n, a in own.make_attacks().items() if a.needs <= played.seen.keys()}
     choosing = {name: played.trials(name, a)[played.chooses] for name, a in attacks.items()}
-    return pick(attacks, choosing, criterion)
+    return pick(attacks, choosing, criterion) if attacks else "none fits"
 
 
 def _through(attack: str, defence: str) -> str:

@@ -8,14 +8,18 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from dpaudit.errors import BadInput, JournalError, blamed
 from dpaudit.journal import Journal
 from dpaudit.journal_errors import damaged
 from dpaudit.protocols import Attack, Defence
-from dpaudit.seeds import trials
+from dpaudit.seeds import generator, trials
 from dpaudit.summaries import summarised
 from dpaudit.trials import Trials
 from dpaudit.types import Array, Claim, Known, Observations
+
+FEW = 8
 
 
 @dataclass(frozen=True)
@@ -38,14 +42,37 @@ class Played:
 
     def after(self, defence: Defence) -> Played:
         """The same game, seen through a defence."""
-        return replace(self, seen=defence.protect(self.seen))
+        seen = defence.protect(self.seen)
+        few = self._few()
+        for name, array in defence.protect({n: a[few] for n, a in self.seen.items()}).items():
+            _refuse_mixing(f"the defence {defence}", array, seen[name][few])
+        return replace(self, seen=seen)
 
     def trials(self, name: str, attack: Attack) -> Trials:
         """All trials as an attack looks at them."""
-        if lacking := ", ".join(sorted(attack.needs - self.seen.keys())):
-            raise BadInput(f"attack {name} needs {lacking}, which is not released here")
+        refuse_lacking(name, attack, self.seen)
+        few = self._few()
         with blamed(f"the attack {name}"):
-            return Trials(attack.features(self.seen, self.known), self.worlds, attack=name)
+            features = attack.features(self.seen, self.known)
+            again = attack.features({n: a[few] for n, a in self.seen.items()}, self.known)
+            _refuse_mixing("it", again, features[few])
+            return Trials(features, self.worlds, attack=name)
+
+    def _few(self) -> Array:
+        """Some trials in a random order: what is made row by row is the same of them alone."""
+        return generator(self.seed, "few").permutation(len(self.worlds))[:FEW]
+
+
+def refuse_lacking(name: str, attack: Attack, seen: Observations) -> None:
+    """An attack cannot look at what is not released."""
+    if lacking := ", ".join(sorted(attack.needs - seen.keys())):
+        raise BadInput(f"attack {name} needs {lacking}, which is not released here")
+
+
+def _refuse_mixing(who: str, alone: Array, among: Array) -> None:
+    """What looks at several rows at once would let judging trials into the choice of a rule."""
+    if np.shape(alone) != np.shape(among) or not np.allclose(alone, among, equal_nan=True):
+        raise BadInput(f"{who} does not work row by row: a row depends on the others beside it")
 
 
 def read(journal: Journal) -> Played:

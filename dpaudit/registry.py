@@ -59,22 +59,27 @@ def unknown(kind: str, name: str, known: list[str]) -> str:
     return f"no '{name}' among the {kind}; {hint}"
 
 
-def make(kind: str, name: str, **offered: Any) -> Any:
-    """An instance of a plug-in, given those of the offered arguments that it asks for."""
-    plugin = load(kind, name)
+def asked(plugin: Callable[..., Any]) -> dict[str, inspect.Parameter]:
+    """What a plug-in asks for, by name."""
     # Not *args and **kwargs, which a class has for being derived from a Protocol.
-    asked = {
+    return {
         p.name: p
         for p in inspect.signature(plugin).parameters.values()
         if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)
     }
+
+
+def make(kind: str, name: str, **offered: Any) -> Any:
+    """An instance of a plug-in, given those of the offered arguments that it asks for."""
+    plugin = load(kind, name)
+    wanted = asked(plugin)
     missing = [
-        p.name for p in asked.values() if p.default is p.empty and offered.get(p.name) is None
+        p.name for p in wanted.values() if p.default is p.empty and offered.get(p.name) is None
     ]
     if missing:
         raise BadInput(f"{name} needs {', '.join(missing)}, which this run does not have")
     with blamed(f"{name} ({kind})", "cannot be made"):
-        made = plugin(**{key: value for key, value in offered.items() if key in asked})
+        made = plugin(**{key: value for key, value in offered.items() if key in wanted})
     lacking = [part for part in PARTS[kind] if not _has(made, part)]
     if lacking:
         raise BadInput(f"{name} cannot be one of the {kind}: it has no {', no '.join(lacking)}")

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+import threading
 
 import numpy as np
 
 from dpaudit.types import IN, OUT, Trial
+
+ALONE = threading.RLock()
+"""Held while global generators are in use: they are a process's, and a worker may have threads."""
 
 
 def derive(root: int, *purpose: str | int) -> int:

@@ -178,6 +178,9 @@ class Trial:
 Observation: TypeAlias = Mapping[str, Array]
 """The named arrays that the adversary sees of one trial."""
 
+TEST = "test_"
+"""Names that begin so are outputs on test records, which only the first trials show."""
+
 Observations: TypeAlias = Mapping[str, Array]
 """The same names, each with a leading axis over trials."""
 

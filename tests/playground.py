@@ -129,6 +129,8 @@ class Failing(Shifted):
             return super()._play(trial, label)
         if self.how == "raise":
             raise ArithmeticError("the loss is NaN")
+        if self.how == "leave":
+            raise SystemExit(1)
         if self.how == "raise unsendable":
             raise Unsendable("this", "that")
         if self.how == "exit":

@@ -121,6 +121,8 @@ def test_journal_of_a_cluster_is_that_of_one_machine_though_a_worker_is_killed(s
     with worker(address, folder, threads=4) as doomed, worker(address, folder):
         wait_for_workers(address, 2)
         with cluster(address) as executor:
+            one, other = (executor.submit(os.urandom, 8).result() for _ in range(2))
+            assert one != other, "the same call twice is two calls"
             there = played(tmp_path / "there", slow, executor, kill)
     assert told
     assert len(list((tmp_path / "workers").iterdir())) == 2

@@ -2,7 +2,7 @@ from dataclasses import fields, replace
 
 import pytest
 
-from dpaudit.config import Config, differences
+from dpaudit.config import TRAINING, Config, differences
 from dpaudit.errors import BadInput
 
 OTHER = {
@@ -81,6 +81,13 @@ def test_a_whole_configuration_comes_back_from_toml(tmp_path):
     config = Config(**{**OTHER, "epsilon": None})
     assert reread(config, tmp_path) == config
     assert reread(Config(), tmp_path) == Config()
+
+
+def test_settings_of_our_training_are_none_of_a_users_function(tmp_path):
+    own = Config(mechanism="my_module:train", claim=(8.0, 1e-5))
+    assert not own.to_dict().keys() & TRAINING
+    assert reread(own, tmp_path) == own
+    assert Config().to_dict().keys() | {"noise_multiplier"} >= TRAINING
 
 
 def test_a_file_says_only_what_differs_from_the_default(tmp_path):

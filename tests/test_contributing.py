@@ -252,6 +252,10 @@ def test_a_canary_that_gives_no_pair_is_told(refused, words, said):
             "2 axes, not <U7 of shape ()",
         ),
         ("--estimator endless", "by endless is nan, not a finite number >= 0"),
+        ("--estimator bold", "its bound is for delta 0 at 0.5 confidence, not for 0 at"),
+        ("--estimator assuming", "its assumption is 'luck', of which nothing is known"),
+        ("--defence centred", "the defence centred does not work row by row"),
+        ("--attack comparing", "does not work row by row"),
     ],
 )
 def test_a_plug_in_that_breaks_its_contract_is_told_in_one_sentence(refused, played, words, said):

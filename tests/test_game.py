@@ -112,6 +112,32 @@ def test_batches_are_the_mechanisms_own_and_change_nothing(journal, threads, tmp
 # ---------------------------------------------------------------- what goes wrong
 
 
+def test_the_first_observation_may_be_refused(journal, threads):
+    def blind(observation):
+        shown.append(sorted(observation))
+        raise BadInput("nothing to see")
+
+    shown: list[list[str]] = []
+    with pytest.raises(BadInput, match="nothing to see"):
+        game.play(Shifted(), tiny_pair(), trials(0, 4), journal, threads, check=blind)
+    assert shown == [["accuracy", "logits", "mc", "probabilities"]]
+    assert dump(journal) == []
+
+
+def test_a_trial_of_another_shape_than_those_before_a_restart_is_refused(journal, threads):
+    journal.add(trials(0, MODELS)[0], {"logits": np.zeros(7)}, 0.0)
+    with pytest.raises(TrialFailed, match="release the same names and shapes always"):
+        game.play(Shifted(), tiny_pair(), trials(0, MODELS), journal, threads)
+
+
+@pytest.mark.parametrize("at_once", [0, 1.5, "many"])
+def test_batches_of_no_size_are_refused(journal, threads, at_once):
+    mechanism = Shifted()
+    object.__setattr__(mechanism, "at_once", at_once)
+    with pytest.raises(BadInput, match="at_once must be a whole number of at least 1"):
+        game.play(mechanism, tiny_pair(), trials(0, 4), journal, threads)
+
+
 @pytest.mark.parametrize(
     ("other", "said"),
     [
@@ -153,6 +179,7 @@ def test_a_mechanism_that_raises_is_told_with_its_trial(journal, threads):
     ("how", "said"),
     [
         ("raise", "trial 2 of world 1 failed: ArithmeticError: the loss is NaN"),
+        ("leave", "trial 2 of world 1 failed: SystemExit: 1"),
         ("raise unsendable", "trial 2 of world 1 failed: Unsendable: this and that"),
         ("release a function", "no trial can be sent"),
         ("exit", "a worker process died"),

@@ -413,6 +413,11 @@ def test_default_attacks_are_those_that_fit_what_is_released(path, shown, fittin
     assert [bound.attack for bound in report.bounds] == fitting
 
 
+def test_a_run_whose_own_attack_never_fitted_can_be_judged_by_another(path):
+    finished(path, {"logits": released(80)["logits"]}, attacks=["released"])
+    assert judged(path, "loss").looks == 2
+
+
 def test_what_no_default_attack_fits_is_refused(path):
     finished(path, {"weights": np.zeros((8, 2))})
     with pytest.raises(BadInput, match=r"no attack fits what is released \(weights\)"):

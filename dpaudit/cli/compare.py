@@ -50,7 +50,7 @@ def command(
     from dpaudit.audit import Run
     from dpaudit.report import comparison, comparison_json
 
-    found = Run(run).compare(defence, attacks=attack, estimator=estimator, confidence=confidence)
+    found = Run(run).compared(defence, attacks=attack, estimator=estimator, confidence=confidence)
     try:
         if json is not None:
             comparison_json.dump(found, json)

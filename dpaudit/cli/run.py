@@ -15,15 +15,9 @@ from dpaudit.accounting import NUMERICAL
 from dpaudit.cli import names
 from dpaudit.cli.progress import Progress
 from dpaudit.cli.verdict import judging_options, show, showing_options
-from dpaudit.config import Config
+from dpaudit.config import TRAINING, Config
 
 F = TypeVar("F", bound=Callable[..., Any])
-
-TRAINING = (
-    *("network", "epsilon", "noise_multiplier", "delta", "accountant", "epochs", "batch", "lr"),
-    *("clip", "dropout", "init", "backend"),
-)
-"""Settings of dpaudit's own training, which a user's function does without."""
 
 
 def setting(flag: str, kind: Any, text: str, **more: Any) -> Callable[[F], F]:
@@ -183,8 +177,10 @@ def _configured(file: Path | None, given: dict[str, Any]) -> Config:
     _refuse_idle(mechanism, said)
     if "attack" in said:
         said["attacks"] = said.pop("attack")
+    # Whole paths of files, so that the configuration holds wherever it is read.
+    if "data_root" in said:
+        said["data_root"] = str(Path(said["data_root"]).expanduser().resolve())
     if "data" in said:
-        # Whole paths, so that the configuration holds wherever it is read.
         said |= {"fingerprint": None, "data": data.absolute(said["data"])}
     if "mechanism" in said:
         said["code"] = None
@@ -200,8 +196,8 @@ def _configured(file: Path | None, given: dict[str, Any]) -> Config:
 
 def _refuse_idle(mechanism: str, said: dict[str, Any]) -> None:
     """Refuse what would change nothing: a user would believe that it did."""
-    idle = TRAINING if ":" in mechanism else ("outputs",)
-    unused = [f"--{name.replace('_', '-')}" for name in idle if name in said]
+    idle = TRAINING if ":" in mechanism else {"outputs"}
+    unused = [f"--{name.replace('_', '-')}" for name in said if name in idle]
     if unused:
         verb = "has" if len(unused) == 1 else "have"
         raise click.UsageError(f"{', '.join(unused)} {verb} no effect on {mechanism}")

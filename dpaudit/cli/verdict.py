@@ -55,7 +55,9 @@ def showing_options(command: F) -> F:
     """The options that choose where the report goes, and what a verdict does to the exit code."""
     for option in (
         click.option("--fail-on-violation", is_flag=True, help="Exit with 1 if it is refuted."),
-        click.option("--no-canary-image", is_flag=True, help="Show no training record anywhere."),
+        click.option(
+            "--no-canary-image", is_flag=True, help="Leave the canary out of page and figures."
+        ),
         click.option("--html", type=FILE, help="Also write the report here, as a page."),
         click.option("--json", type=FILE, help="Also write the report here, for a machine."),
     ):

@@ -29,7 +29,7 @@ class Csv:
     """Your own table: a .csv or .csv.gz file with a header; --label names its class column.
 
     Give the file's path and say what its columns are, such as --data people.csv --label income
-    --bounds age=17:90 --bounds hours=0:100 --ignore id. The label's different values, sorted,
+    --bounds age=0:120 --bounds hours=0:100 --ignore id. The label's different values, sorted,
     are the classes 0, 1, 2 and so on: at least 2, each on at least 9 records.
 
     A column with --bounds COLUMN=LOW:HIGH is a number: clipped to the bounds and scaled to

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -61,12 +60,7 @@ def make(text: str) -> Named:
         return Named(NONE, Nothing())
     name, colon, given = text.partition(":")
     plugin = registry.load("defences", name)
-    # Not *args and **kwargs, which a class has for being derived from a Protocol.
-    taken = [
-        p
-        for p in inspect.signature(plugin).parameters.values()
-        if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)
-    ]
+    taken = registry.asked(plugin).values()
     needed = [p.name for p in taken if p.default is p.empty]
     if needed and not colon:
         raise BadInput(

@@ -6,6 +6,8 @@ shuffled worlds, shows how much of it selection alone would give.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from dpaudit.estimators.point import Point
@@ -34,18 +36,30 @@ def published(name: str, attack: Attack, trials: Trials, delta: float, seed: int
     return Published(
         attack=name,
         epsilon_in_sample=float(np.mean(estimates)),
-        epsilon_in_sample_std=float(np.std(estimates, ddof=1)) if len(chunks) > 1 else 0.0,
+        epsilon_in_sample_std=_spread(estimates) if len(chunks) > 1 else 0.0,
         chunks=len(chunks),
         null_mean=float(np.mean(null)),
-        null_q95=float(np.quantile(null, 0.95)),
+        null_q95=_q95(null),
         permutations=len(null),
     )
 
 
+def _spread(estimates: list[float]) -> float:
+    return float(np.std(estimates, ddof=1)) if np.isfinite(estimates).all() else math.inf
+
+
+def _q95(null: list[float]) -> float:
+    if np.isfinite(null).all():
+        return float(np.quantile(null, 0.95))
+    # Between an infinite value and another one there is nothing to interpolate.
+    return float(np.quantile(null, 0.95, method="higher"))
+
+
 def in_sample(attack: Attack, trials: Trials, delta: float) -> float:
     """The point estimate of the rule that makes it largest on these same trials."""
-    rule = trials.fit(attack, PointCriterion(delta))
-    return Point().epsilon(trials.count(rule), delta)
+    counts = trials.count(trials.fit(attack, PointCriterion(delta)))
+    # Without any error both directions are skipped, but nothing was ever told apart better.
+    return math.inf if counts.fp == counts.fn == 0 else Point().epsilon(counts, delta)
 
 
 def _chunks(trials: Trials) -> list[Trials]:

@@ -40,5 +40,5 @@ def observed(
             outputs = ask_often(x, UTILITY_SAMPLES, stream(trial.seed, "utility"))
             seen["test_mc"] = outputs.astype(np.float16)
         else:
-            seen["test_probabilities"] = softmax(ask(x)).astype(np.float16)
+            seen["test_probabilities"] = softmax(ask(x))
     return seen

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
+import inspect
 import random
 import sys
 from collections.abc import Callable, Sequence
@@ -42,7 +44,8 @@ class Function:
     Named as my_module:train or path/to/my_module.py:train, with --claim EPS,DELTA.
 
     `dataset` is a torch TensorDataset, x float32 (n, channels, height, width) in [0, 1] and y
-    int64, so an Opacus training loop works on it unchanged. `seed` is an int below 2^32; Python's,
+    int64, so an Opacus training loop works on it unchanged. (A float .npz that is not in [0, 1] is
+    given as it is, with a warning.) `seed` is an int below 2^32; Python's,
     numpy's and torch's own generators are seeded before each call too.
 
     A model is anything that can be called with a batch of x: it gives back logits (n, classes),
@@ -74,9 +77,11 @@ class Function:
         )
         self.train = Reference.read(train) if isinstance(train, str) else train
         self._find()
+        self.code = self._digest()
         self.claim = Claim(epsilon, delta, unit="what the function gives back")
         self.outputs, self.samples, self.seed = outputs, samples, seed
         self.records, self.shape, self.classes = len(data.pool), data.shape, data.classes
+        self.range = float(data.pool.x.min()), float(data.pool.x.max())
 
     adversary = (
         "observer: sees what the function gives back or, of a model, what it says of the canary"
@@ -85,24 +90,39 @@ class Function:
     backend_reason = "the training code is the user's"
 
     def __repr__(self) -> str:
-        told = ("train", "claim", "outputs", "samples")
-        return f"Function({', '.join(f'{t}={getattr(self, t)!r}' for t in told)})"
-
-    @property
-    def code(self) -> str | None:
-        """The hash of the function's module, where it is named by its text."""
-        return self.train.code if isinstance(self.train, Reference) else None
+        told = ("code", "claim", "outputs", "samples")
+        return f"Function({self._name}, {', '.join(f'{t}={getattr(self, t)!r}' for t in told)})"
 
     @property
     def cautions(self) -> list[str]:
         """What a user may have got wrong without noticing."""
-        return delta_too_large(self.claim.delta, self.records)
+        found = delta_too_large(self.claim.delta, self.records)
+        low, high = self.range
+        if low < 0 or high > 1:
+            found.append(f"the data's values are not in [0, 1] but from {low:g} to {high:g}")
+        return found
+
+    def _digest(self) -> str:
+        """A hash of the function's text, and of what it has imported from its own folder."""
+        if isinstance(self.train, Reference):
+            return self.train.digest()
+        try:
+            text = inspect.getsource(self.train)
+        except (OSError, TypeError):
+            text = ""
+        return hashlib.sha256(text.encode()).hexdigest()[:12]
 
     @property
     def files(self) -> list[Path]:
-        """The module that other machines need."""
-        file = self.train.file if isinstance(self.train, Reference) else None
-        return [file] if file else []
+        """The modules that other machines need; a package is not sent, but installed there."""
+        sources = self.train.sources() if isinstance(self.train, Reference) else []
+        for file in sources:
+            if file.name == "__init__.py":
+                raise BadInput(
+                    f"{self._name} needs the package {file.parent.name}, which is not sent to a "
+                    "cluster's workers; install it there and here"
+                )
+        return sources
 
     @property
     def recipe(self) -> Recipe:

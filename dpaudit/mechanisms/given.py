@@ -41,14 +41,14 @@ def released(
 def _numbers(given: Any, name: str) -> Any:
     try:
         if hasattr(given, "detach"):
-            given = given.detach().cpu().numpy()
+            given = given.detach().cpu().double().numpy()
         numbers = np.asarray(given)
     except Exception:
         numbers = np.array(None)
     if numbers.dtype.kind not in "biuf" or numbers.size == 0:
         raise BadInput(
-            f"{name} gave back {_what(given)}, which is neither a model that can be called nor an "
-            "array of numbers"
+            f"{name} gave back {_what(given)}, which is neither a model that can be called nor one "
+            "array of numbers (join several by concatenating them)"
         )
     return numbers
 

@@ -50,28 +50,51 @@ class Reference:
         found: Callable[..., Any] = function
         return found
 
-    @property
-    def file(self) -> Path | None:
-        """Where its module's text is, if it has one."""
-        path = getattr(self._module(), "__file__", None)
-        return Path(path) if path and path.endswith(".py") else None
+    def sources(self) -> list[Path]:
+        """The texts of its module and of all that this one has imported from its own folder."""
+        self._module()
+        folder = self._folder()
+        imported = {
+            Path(getattr(module, "__file__", None) or "").resolve()
+            for name, module in list(sys.modules.items())
+            if name.split(".")[0] != "dpaudit"
+        }
+        near = (file for file in imported if folder in file.parents and file.suffix == ".py")
+        return sorted(f for f in near if "site-packages" not in f.parts and f.is_file())
+
+    def digest(self) -> str:
+        """Changes with any of these texts: a run goes on by the same code only."""
+        folder, sha = self._folder(), hashlib.sha256()
+        for file in self.sources():
+            sha.update(f"{file.relative_to(folder)} ".encode() + file.read_bytes())
+        return sha.hexdigest()[:12]
 
     def _code(self) -> str:
-        file = self.file
-        return hashlib.sha256(file.read_bytes() if file else b"").hexdigest()[:12]
+        file = getattr(self._module(), "__file__", None) or ""
+        content = Path(file).read_bytes() if file.endswith(".py") else b""
+        return hashlib.sha256(content).hexdigest()[:12]
 
     @property
     def _name(self) -> str:
         return self.text.rpartition(":")[2]
 
+    def _file(self) -> Path | None:
+        where = self.text.rpartition(":")[0]
+        return Path(where).expanduser() if where.endswith(".py") else None
+
+    def _folder(self) -> Path:
+        """Where its module is looked for."""
+        file = self._file()
+        return file.resolve().parent if file else Path.cwd().resolve()
+
     def _module(self) -> ModuleType:
         where = self.text.rpartition(":")[0]
         if not where or not self._name:
             raise BadInput(f"'{self.text}' is not MODULE:FUNCTION, such as my_module:train")
-        file = Path(where).expanduser() if where.endswith(".py") else None
+        file = self._file()
         if file and not (self.code or file.is_file()):
             raise BadInput(f"there is no file {where}; --mechanism names FILE.py:FUNCTION")
-        folder = str(file.resolve().parent if file else Path.cwd())
+        folder = str(self._folder())
         if folder not in sys.path:
             # Worker processes on this machine are started with the same path.
             sys.path.insert(0, folder)

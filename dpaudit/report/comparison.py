@@ -161,7 +161,7 @@ def _utility_legend(measured: Sequence[Utility]) -> list[tuple[str, str]]:
         (
             "Accuracy",
             f"of what is released behind the defence, on {most.records:,} test records, the mean "
-            f"over {most.models:,} models.",
+            f"over {most.models:,} models; a Bayesian network is asked 32 times about each.",
         ),
         (
             "Without a label",
@@ -179,7 +179,8 @@ def _attacks_legend(comparison: Comparison) -> list[tuple[str, str]]:
             "Published estimate",
             "the rule is tuned on the very models it is scored on, so this tends to be above 0 "
             "even with no leak. Compare it with the next column; alone it proves nothing. A "
-            f"direction of the formula in which no model errs is skipped.{spread}",
+            f"direction of the formula in which no model errs is skipped; without any error it is "
+            f"infinite.{spread}",
         ),
         (
             "Same search, no leak",

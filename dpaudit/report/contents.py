@@ -15,8 +15,8 @@ def contents(report: Report) -> list[str]:
     else:
         made = "" if evidence.original is None else ", and the record that it was made from"
         shown = (
-            f"It shows a training record: the canary{made}. Pass it on only to those who may see "
-            "the data; --no-canary-image leaves it out."
+            f"It shows the canary, which may be a training record{made}. Pass it on only to those "
+            "who may see the data; --no-canary-image leaves it out."
         )
     scores = "" if evidence is None else " and, as figures, the scores of the models that judge"
     return [

@@ -110,7 +110,7 @@ def _roc(attacks: list[Judged], report: Report) -> Picture:
     corner = rectangle(bound)
     if bound.counts is not None and corner is not None:
         c, sure = bound.counts, percent(bound.confidence)
-        if bound.assumption == "none":
+        if bound.estimator == "clopper-pearson":
             caption += (
                 " Dashed: where the true rates of the deciding rule are; the claim is refuted "
                 "only if all of that lies outside the shaded area."

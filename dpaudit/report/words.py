@@ -210,7 +210,8 @@ def legend(report: Report) -> list[tuple[str, str]]:
                 "Published estimate",
                 "the rule is tuned on the very models it is scored on, so this tends to be above "
                 "0 even with no leak. Compare it with the next column; alone it proves nothing. "
-                f"A direction of the formula in which no model errs is skipped.{spread}",
+                "A direction of the formula in which no model errs is skipped; without any error "
+                f"it is infinite.{spread}",
             ),
             (
                 "Same search, no leak",

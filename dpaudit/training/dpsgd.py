@@ -12,7 +12,7 @@ from torch.nn.functional import cross_entropy
 
 from dpaudit.errors import BadInput
 from dpaudit.registry import unknown
-from dpaudit.seeds import stream
+from dpaudit.seeds import ALONE, stream
 from dpaudit.training import networks, opacus
 from dpaudit.training.descent import Descent, GradientCanary, Loss
 from dpaudit.training.recipe import Recipe
@@ -51,7 +51,7 @@ def fit(
     size = len(records) if size is None else size
     # More threads would change the order of sums, and with it the last bits of the weights.
     torch.set_num_threads(1)
-    with torch.random.fork_rng(devices=[]):
+    with ALONE, torch.random.fork_rng(devices=[]):
         torch.manual_seed(recipe.init_seed if recipe.init == "fixed" else stream(seed, "init"))
         model = networks.build(recipe.network, recipe.shape, recipe.classes, recipe.dropout)
         if initial is not None:

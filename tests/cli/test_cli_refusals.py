@@ -88,6 +88,21 @@ def test_run_refuses_a_folder_that_cannot_be(refused, npz, out):
     assert out in said
 
 
+def test_run_refuses_a_cluster_that_is_not_there(refused, npz, monkeypatch):
+    monkeypatch.setattr("dpaudit.cluster.PATIENCE", 1)
+    said = refused(*FAST, "--data", npz, "--cluster", "tcp://127.0.0.1:1", "--out", "run")
+    assert "no Dask scheduler answers at tcp://127.0.0.1:1" in said
+
+
+def test_run_refuses_an_attack_that_fits_nothing_at_the_first_model(cli, npz):
+    words = ("--data", npz, "--workers", 1, "--attack", "released", "--out", "run")
+    done = cli(*FAST, "--models", 400, *words)
+    assert done.exit_code == 2
+    assert "attack released needs values, which is not released here" in done.stderr
+    with Journal.read(Path("run/journal.sqlite")) as journal:
+        assert len(journal.trials()[0]) == 0
+
+
 def test_run_refuses_a_folder_with_a_strangers_journal(refused, npz):
     Path("mine").mkdir()
     Path("mine/journal.sqlite").write_text("Dear diary")

@@ -60,6 +60,10 @@ def raises(dataset, seed):
     raise ZeroDivisionError("no records\nat all")
 
 
+def exits(dataset, seed):
+    raise SystemExit(1)
+
+
 def gives_none(dataset, seed):
     return None
 

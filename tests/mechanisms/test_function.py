@@ -1,6 +1,7 @@
 import random
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -135,6 +136,7 @@ def test_a_trial_is_a_function_of_its_seed_alone(data, pair):
     ("name", "said"),
     [
         ("raises", "own_functions:raises failed: ZeroDivisionError: no records at all"),
+        ("exits", "own_functions:exits failed: SystemExit: 1"),
         ("gives_none", "gave back None, which is neither a model"),
         ("gives_text", "gave back a str, which is neither a model"),
         ("gives_ragged", "gave back a list, which is neither a model"),
@@ -170,6 +172,7 @@ def test_a_good_function_passes_its_rehearsal(data, pair, name):
         ("own_functions:takes_too_much", "missing a required argument: 'sigma'"),
         ("no_such_module:train", "there is no module no_such_module; run dpaudit in its folder"),
         ("nowhere/own.py:train", "there is no file nowhere/own.py"),
+        ("leaving.py:train", "leaving.py cannot be imported: SystemExit: 1"),
         ("broken.py:train", "broken.py cannot be imported: SyntaxError"),
         ("lacking.py:train", "lacking.py cannot be imported: ModuleNotFoundError: No module named"),
         ("json.py:train", "has the name of a module that is there already"),
@@ -181,6 +184,7 @@ def test_a_function_that_cannot_be_found_is_told(tmp_path, monkeypatch, text, sa
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [*sys.path])
     Path("broken.py").write_text("def train(:")
+    Path("leaving.py").write_text("raise SystemExit(1)")
     Path("lacking.py").write_text("import no_such_thing")
     Path("json.py").write_text("def train(dataset, seed): pass")
     with pytest.raises(BadInput) as caught:
@@ -213,6 +217,29 @@ def test_another_text_of_the_module_is_another_mechanism(data, tmp_path):
         file.write_text(f"{text}\ndef train(dataset, seed): pass")
         reprs.append(repr(Function(f"{file}:train", CLAIM, data)))
     assert reprs[0] != reprs[1]
+
+
+def test_another_text_of_an_imported_module_is_another_mechanism(data, tmp_path, monkeypatch):
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    (tmp_path / "outer.py").write_text("import inner\ndef train(dataset, seed): pass")
+    reprs = []
+    for text in ("noise = 1", "noise = 0"):
+        (tmp_path / "inner.py").write_text(text)
+        reprs.append(repr(Function(f"{tmp_path}/outer.py:train", CLAIM, data)))
+    assert reprs[0] != reprs[1]
+
+
+def test_a_callable_is_known_by_its_name_and_text(data):
+    own = repr(Function(own_functions.linear, CLAIM, data))
+    assert own.startswith("Function(linear, code='")
+    assert " at 0x" not in own
+    assert own != repr(Function(own_functions.plain, CLAIM, data))
+
+
+def test_values_outside_the_promised_range_are_warned_of(data):
+    wide = replace(data, pool=replace(data.pool, x=data.pool.x * 3))
+    (warning,) = function(wide, "linear").cautions
+    assert "not in [0, 1] but from 0." in warning
 
 
 def test_shadow_models_fit_the_records(data):

@@ -124,7 +124,9 @@ def test_a_defence_is_named_on_page_and_terminal(pages: dict[str, str]) -> None:
 
 def test_the_page_says_whether_it_shows_a_training_record(pages: dict[str, str]) -> None:
     shown = Page(pages["inconclusive"])
-    assert "It shows a training record: the canary, and the record that it" in shown.text
+    assert (
+        "It shows the canary, which may be a training record, and the record that it" in shown.text
+    )
     assert ("h3", "The canary") in shown.headings
     for name in ("violation", "no violation found"):
         assert "It shows no training record" in Page(pages[name]).text

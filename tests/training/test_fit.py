@@ -57,9 +57,9 @@ def test_a_model_comes_back_ready_to_predict_and_to_be_sent():
 
 
 def test_many_models_are_those_that_come_one_by_one():
-    seeds, sample = [3, 1, 2], records(9)
+    seeds, sample = [3, 1, 2, 5, 4, 9, 8, 7], records(9)
     singly = [weights(fit(NOISY, sample, seed).model) for seed in seeds]
-    with ThreadPoolExecutor(1) as pool:
+    with ThreadPoolExecutor(4) as pool:
         for executor in (None, pool):
             together = [weights(m) for m in fit_many(NOISY, sample, iter(seeds), executor)]
             assert np.array_equal(singly, together)

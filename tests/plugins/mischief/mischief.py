@@ -75,7 +75,40 @@ class Endless:
     """A bound that is no number."""
 
     def bound(self, outcome: Any, delta: float) -> Any:
-        return Bound(float("nan"), delta, 0.95, "endless", "none", "as given", 1.0)
+        return Bound(float("nan"), delta, 0.999999, "endless", "none", "as given", 1.0)
+
+
+class Bold(Endless):
+    """A bound at a confidence that nobody asked for."""
+
+    def bound(self, outcome: Any, delta: float) -> Any:
+        return Bound(0.5, delta, 0.5, "bold", "none", "as given", 1.0)
+
+
+class Assuming(Endless):
+    """A bound that assumes what nobody knows."""
+
+    def bound(self, outcome: Any, delta: float) -> Any:
+        return Bound(0.5, delta, 0.999999, "assuming", "luck", "as given", 1.0)
+
+
+class Centred:
+    """A defence that looks at all trials at once."""
+
+    def protect(self, seen: Any) -> Any:
+        return {"values": seen["values"] - seen["values"].mean()}
+
+
+class Comparing:
+    """An attack that looks at all trials at once."""
+
+    needs, fitted = frozenset({"values"}), True
+
+    def features(self, seen: Any, known: Any) -> Any:
+        return seen["values"].reshape(-1, 1).argsort(axis=0)
+
+    def fit(self, features: Any, worlds: Any, criterion: Any) -> Any:
+        raise AssertionError
 
 
 class Unclaimed:

@@ -6,6 +6,7 @@ Discriminant Analysis (1989).
 
 from __future__ import annotations
 
+import weakref
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,8 +26,9 @@ def learn(name: str, features: Array, worlds: Array, criterion: Criterion) -> Le
     The threshold is chosen on scores of trials that the direction has not seen (cross-fitting),
     because a learned score separates its own training trials too well.
     """
-    found = search(_unseen_scores(features, worlds)[:, None], worlds, (AND,), criterion)
-    return LearnedRule(name, discriminant(features, worlds), found.thresholds[0])
+    space = spanned(features)
+    found = search(_unseen_scores(space, worlds)[:, None], worlds, (AND,), criterion)
+    return LearnedRule(name, space.discriminant(worlds), found.thresholds[0])
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,40 +65,93 @@ class LearnedRule:
         return f"{self.name} > {self.threshold:.6g}"
 
 
-def discriminant(x: Array, worlds: Array) -> Discriminant:
-    """w = (S + r I)^-1 (m1 - m0) on standardised features, scaled to unit spread.
+@dataclass(frozen=True, eq=False)
+class Space:
+    """Standardised features, in at most as many coordinates as there are trials.
 
-    S = W'W/n is the covariance within the worlds. The ridge r = features / trials is the size of
-    the error that S has from so few trials, so it fades as trials come in. With more features
-    than trials the same w comes from an n x n system: (m - W'(n r I + W W')^-1 W m) / r.
+    A discriminant knows no axes once the features are standardised, so that more features than
+    trials may be turned into the space that the trials span: z = coordinates @ axes'.
     """
-    trials, width = x.shape
-    mean, deviations = x.mean(axis=0), x.std(axis=0)
-    scale = np.where(x.min(axis=0) == x.max(axis=0), 1.0, deviations)
+
+    coordinates: Array
+    axes: Array | None
+    mean: Array
+    scale: Array
+
+    def discriminant(self, worlds: Array) -> Discriminant:
+        """The direction in which the worlds differ most for their spread, among the features."""
+        w, middle = direction(self.coordinates, worlds, self.ridge(len(worlds)))
+        if self.axes is not None:
+            w, middle = self.axes @ w, self.axes @ middle
+        return Discriminant(centre=self.mean + self.scale * middle, weights=w / self.scale)
+
+    def ridge(self, trials: int) -> float:
+        """r = features / trials: the size of the error of a covariance from so few trials."""
+        return len(self.mean) / trials
+
+
+def spanned(x: Array) -> Space:
+    """The space of the features."""
+    if x.shape[1] > len(x):
+        return _turned(x)
+    mean, scale = _standards(x)
+    return Space((x - mean) / scale, None, mean, scale)
+
+
+def _turned(x: Array) -> Space:
+    """Many features in few coordinates; those of the array that came last are remembered.
+
+    Permutations ask for the same features hundreds of times, and turning them is all the cost.
+    """
+    for of, known in _last:
+        if of() is x:
+            return known
+    mean, scale = _standards(x)
     z = (x - mean) / scale
+    squares, U = np.linalg.eigh(z @ z.T)
+    there = squares > 1e-9 * max(squares[-1], 1e-300)
+    s = np.sqrt(squares[there])
+    space = Space(U[:, there] * s, z.T @ (U[:, there] / s), mean, scale)
+    _last[:] = [(weakref.ref(x), space)]
+    return space
+
+
+def _standards(x: Array) -> tuple[Array, Array]:
+    return x.mean(axis=0), np.where(x.min(axis=0) == x.max(axis=0), 1.0, x.std(axis=0))
+
+
+_last: list[tuple[weakref.ref[Array], Space]] = []
+
+
+def direction(z: Array, worlds: Array, r: float) -> tuple[Array, Array]:
+    """w = (S + r I)^-1 (m1 - m0), scaled to unit spread, and the middle between the worlds.
+
+    S is the covariance within the worlds; the ridge r fades as trials come in.
+    """
     m0, m1 = z[worlds == OUT].mean(axis=0), z[worlds == IN].mean(axis=0)
-    W, m, r = z - np.where((worlds == IN)[:, None], m1, m0), m1 - m0, width / trials
-    if width <= trials:
-        w = np.linalg.solve(W.T @ W / trials + r * np.eye(width), m)
-    else:
-        w = (m - W.T @ np.linalg.solve(trials * r * np.eye(trials) + W @ W.T, W @ m)) / r
-    spread = np.sqrt(max(0.0, float(w @ m))) or 1.0  # = sqrt(w' (S + r I) w)
-    return Discriminant(centre=mean + scale * (m0 + m1) / 2, weights=w / spread / scale)
+    within = z - np.where((worlds == IN)[:, None], m1, m0)
+    S = within.T @ within / len(z)
+    w = np.linalg.solve(S + r * np.eye(z.shape[1]), m1 - m0)
+    spread = np.sqrt(max(0.0, float(w @ (m1 - m0)))) or 1.0  # = sqrt(w' (S + r I) w)
+    return w / spread, (m0 + m1) / 2
 
 
-def _unseen_scores(x: Array, worlds: Array) -> Array:
-    """Each trial's score by a discriminant that was learned without it.
+def _unseen_scores(space: Space, worlds: Array) -> Array:
+    """Each trial's score by a direction that was learned without it.
 
     The folds go round by order within each world. A world of one trial cannot be left out;
     then the scores are those of the training trials themselves.
     """
-    folds = min(FOLDS, *both_worlds(worlds))
+    z, folds = space.coordinates, min(FOLDS, *both_worlds(worlds))
     if folds < 2:
-        return discriminant(x, worlds).project(x)
+        w, middle = direction(z, worlds, space.ridge(len(z)))
+        return rounded((z - middle) @ w)
     fold = np.empty(len(worlds), dtype=int)
     for world in (OUT, IN):
         fold[worlds == world] = np.arange((worlds == world).sum()) % folds
     scores = np.empty(len(worlds))
     for held in (fold == f for f in range(folds)):
-        scores[held] = discriminant(x[~held], worlds[~held]).project(x[held])
-    return scores
+        seen = z[~held]
+        w, middle = direction(seen, worlds[~held], space.ridge(len(seen)))
+        scores[held] = (z[held] - middle) @ w
+    return rounded(scores)

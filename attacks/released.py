@@ -17,10 +17,10 @@ LARGEST = 1e9
 class Released:
     """A linear score learned from all released values (ridge LDA).
 
-    For mechanisms that release numbers instead of a classifier: a noisy sum, a histogram, some
-    thousand weights (judging takes minutes where they are 100,000). It learns, on the choosing
-    half, the direction in which the worlds differ most for their spread; one released number is
-    thus compared with one threshold, on the side that was learned.
+    For mechanisms that release numbers instead of a classifier: a noisy sum, a histogram, a
+    vector of weights. It learns, on the choosing half, the direction in which the worlds differ
+    most for their spread; one released number is thus compared with one threshold, on the side
+    that was learned.
     """
 
     fitted: bool = True

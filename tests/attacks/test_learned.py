@@ -2,12 +2,16 @@ import numpy as np
 import pytest
 
 from dpaudit.attacks import Learned, Loss, Max, Mean, Min, inv_std, max_, mean, min_, minus_loss
-from dpaudit.attacks.discriminant import Discriminant, LearnedRule, discriminant
+from dpaudit.attacks.discriminant import Discriminant, LearnedRule, spanned
 from dpaudit.errors import BadInput
 from dpaudit.rates import BoundCriterion, PointCriterion
 from dpaudit.summaries import summarised
 
 BOUND = BoundCriterion(1e-5)
+
+
+def discriminant(x, worlds):
+    return spanned(x).discriminant(worlds)
 
 
 def test_learned_score_finds_a_leak_in_the_deviation(certified):
@@ -148,3 +152,12 @@ def test_more_features_than_trials_take_another_way_to_the_same_direction():
     w = np.linalg.solve(W.T @ W / 30 + 31 / 30 * np.eye(31), m1 - m0)
     w /= np.sqrt(w @ (m1 - m0)) * x.std(axis=0)
     np.testing.assert_allclose(line.weights, w, rtol=1e-9)
+
+
+def test_the_space_of_other_features_is_another():
+    draw, worlds = np.random.default_rng(9), np.arange(20) % 2
+    one, other = draw.normal(size=(2, 20, 30))
+    first = discriminant(one, worlds).weights
+    assert not np.array_equal(discriminant(other, worlds).weights, first)
+    np.testing.assert_array_equal(discriminant(one, worlds).weights, first)
+    np.testing.assert_array_equal(discriminant(one.copy(), worlds).weights, first)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import pickle
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -23,6 +22,7 @@ from dpaudit.config import Config, digest
 from dpaudit.errors import BadInput, blamed
 from dpaudit.executors import local_pool
 from dpaudit.files import probe_folder, write_whole
+from dpaudit.fingerprints import fingerprint
 from dpaudit.game import Progress
 from dpaudit.journal import Journal
 from dpaudit.judge import judge
@@ -30,7 +30,7 @@ from dpaudit.mechanisms.function import Function
 from dpaudit.protocols import CanaryBuilder, Defence, Mechanism
 from dpaudit.report import comparison
 from dpaudit.seeds import trials
-from dpaudit.types import Canary, Claim, Data, Pair, Report, neighbours
+from dpaudit.types import Canary, Claim, Data, Pair, Records, Report, neighbours
 
 OWN = "own-function"
 """The name by which `dpaudit explain` tells of a user's own function."""
@@ -100,9 +100,11 @@ def play(
         pickle.dumps((mechanism, pair))
     except Exception as error:
         raise BadInput(f"the mechanism cannot be sent to worker processes: {error}") from error
+    canary = pair.canary
+    planted = Records(canary.x, np.array(canary.y))
     settings = {
         "mechanism": repr(mechanism),
-        "pair": _fingerprint(pair),
+        "pair": fingerprint(f"canary {canary.y}", pair.out, pair.inn, pair.test, planted),
         "models": models,
         "seed": seed,
     }
@@ -157,10 +159,10 @@ def prepare(config: Config, say: Say = quiet, download: bool = False) -> Prepare
         bounds=config.bounds,
         ignore=config.ignore,
     )
-    fingerprint = data.fingerprint(loaded)
-    if config.fingerprint not in (None, fingerprint):
+    found = data.fingerprint(loaded)
+    if config.fingerprint not in (None, found):
         raise BadInput(f"{config.data} does not hold the data that this configuration was made for")
-    config = replace(config, fingerprint=fingerprint)
+    config = replace(config, fingerprint=found)
     say(f"preparing {config.mechanism}")
     mechanism = _mechanism(config, loaded)
     if isinstance(mechanism, Function):
@@ -293,13 +295,3 @@ def _claim(config: Config, mechanism: Mechanism) -> Claim:
     return Claim(
         epsilon, delta, unit=own.unit, adjacency=own.adjacency, beside={own.source: own.epsilon}
     )
-
-
-def _fingerprint(pair: Pair) -> str:
-    digest = hashlib.sha256()
-    for records in (pair.out, pair.inn, pair.test):
-        for array in (records.x, records.y):
-            digest.update(f"{array.shape} {array.dtype.str} ".encode())
-            digest.update(np.ascontiguousarray(array).data)
-    digest.update(f"{pair.canary.y} ".encode() + np.ascontiguousarray(pair.canary.x).tobytes())
-    return digest.hexdigest()

@@ -24,7 +24,7 @@ from dpaudit.played import Played, read
 from dpaudit.protocols import Attack, Defence
 from dpaudit.rates import BoundCriterion
 from dpaudit.summaries import summarised
-from dpaudit.types import IN, OUT, Array, Bound, Claim, Known, Observations, Published
+from dpaudit.types import Array, Bound, Claim, Known, Observations, Published
 
 LABELLED_BY = {"mc": "mean", "probabilities": "probabilities"}
 """Outputs on test records (`test_mc`, `test_probabilities`), and what of them gives the label."""
@@ -94,12 +94,7 @@ def compare(journal: Journal, defences: Sequence[str | Defence], choice: Choice)
             _defended(defence.name, view, shown, choice, utility(journal, played.known, defence))
             for defence, view in zip(chosen, views, strict=True)
         ],
-        models={
-            "in": int((played.worlds == IN).sum()),
-            "out": int((played.worlds == OUT).sum()),
-            "choosing": int(played.chooses.sum()),
-            "judging": int((~played.chooses).sum()),
-        },
+        models=played.models,
         data=played.facts["data"],
         canary=played.facts["canary"],
         versions=played.facts["versions"],

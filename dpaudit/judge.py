@@ -90,12 +90,7 @@ def judge(journal: Journal, choice: Choice) -> Report:
             for name, a in attacks.items()
         ],
         looks=looks,
-        models={
-            "in": int((worlds == IN).sum()),
-            "out": int((worlds == OUT).sum()),
-            "choosing": int(played.chooses.sum()),
-            "judging": int((~played.chooses).sum()),
-        },
+        models=played.models,
         data=facts["data"],
         canary=facts["canary"],
         adversary=facts["adversary"],

@@ -17,7 +17,7 @@ from dpaudit.protocols import Attack, Defence
 from dpaudit.seeds import generator, trials
 from dpaudit.summaries import summarised
 from dpaudit.trials import Trials
-from dpaudit.types import Array, Claim, Known, Observations
+from dpaudit.types import IN, OUT, Array, Claim, Known, Observations
 
 FEW = 8
 
@@ -39,6 +39,16 @@ class Played:
     def seed(self) -> int:
         """The root of the run's random numbers."""
         return int(self.settings["seed"])
+
+    @property
+    def models(self) -> dict[str, int]:
+        """How many models there are, and what they are used for."""
+        return {
+            "in": int((self.worlds == IN).sum()),
+            "out": int((self.worlds == OUT).sum()),
+            "choosing": int(self.chooses.sum()),
+            "judging": int((~self.chooses).sum()),
+        }
 
     def after(self, defence: Defence) -> Played:
         """The same game, seen through a defence."""

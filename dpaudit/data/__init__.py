@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Sequence
 
-import numpy as np
-
+from dpaudit import fingerprints
 from dpaudit.checks import at_least, refuse
 from dpaudit.data.source import absolute, loader
 from dpaudit.data.subset import subset
@@ -56,12 +54,7 @@ def fingerprint(data: Data) -> str:
 
     A run that resumes on other data would be no run at all; its configuration holds this.
     """
-    digest = hashlib.sha256(f"classes {data.classes}".encode())
-    for part in (data.pool, data.shadow, data.test):
-        for array in (part.x, part.y):
-            digest.update(f"; {array.shape} {array.dtype.str} ".encode())
-            digest.update(np.ascontiguousarray(array).data)
-    return digest.hexdigest()
+    return fingerprints.fingerprint(f"classes {data.classes}", data.pool, data.shadow, data.test)
 
 
 def _texts(said: Sequence[str]) -> tuple[str, ...]:

@@ -7,11 +7,17 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from torch import Tensor, nn
+from torch.nn import functional
 
 from dpaudit.types import Array
 
 Loss: TypeAlias = Callable[[Tensor, Tensor], Tensor]
 """Logits and labels to one loss per sample."""
+
+
+def cross_entropy(logits: Tensor, y: Tensor) -> Tensor:
+    """The usual loss, which a backend may know by this very function."""
+    return functional.cross_entropy(logits, y, reduction="none")
 
 
 @dataclass(frozen=True)
@@ -32,8 +38,9 @@ class Descent:
     """theta <- theta - rate_per_sum (sum of clipped gradients + N(0, (s C)^2 I)), `steps` times.
 
     Each record is in a step's batch by its own coin of `sample_rate` (1: always). An empty
-    batch still takes its noise and counts as a step. All randomness is torch's global
-    generator's, which the caller has seeded for this model alone.
+    batch still takes its noise and counts as a step. All randomness comes from `seed`, by the
+    backend's own generators or by torch's global one, which the caller has seeded with it for
+    this model alone.
     """
 
     model: nn.Sequential
@@ -44,5 +51,6 @@ class Descent:
     rate_per_sum: float
     clip: float
     noise_multiplier: float
-    loss: Loss
+    seed: int
+    loss: Loss = cross_entropy
     gradient_canary: GradientCanary | None = None

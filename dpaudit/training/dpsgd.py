@@ -7,14 +7,13 @@ from concurrent.futures import Executor
 from dataclasses import dataclass
 
 import torch
-from torch import Tensor, nn
-from torch.nn.functional import cross_entropy
+from torch import nn
 
 from dpaudit.errors import BadInput
 from dpaudit.registry import unknown
 from dpaudit.seeds import ALONE, stream
 from dpaudit.training import networks, opacus
-from dpaudit.training.descent import Descent, GradientCanary, Loss
+from dpaudit.training.descent import Descent, GradientCanary, Loss, cross_entropy
 from dpaudit.training.recipe import Recipe
 from dpaudit.types import Array, Records
 
@@ -38,7 +37,7 @@ def fit(
     backend: str = "opacus",
     initial: Array | None = None,
     gradient_canary: GradientCanary | None = None,
-    loss: Loss | None = None,
+    loss: Loss = cross_entropy,
 ) -> Fitted:
     """One model, a pure function of its arguments, on one torch thread.
 
@@ -69,7 +68,8 @@ def fit(
                 rate_per_sum=recipe.lr / recipe.expected_batch(size),
                 clip=recipe.clip,
                 noise_multiplier=recipe.noise_multiplier,
-                loss=loss or _cross_entropy,
+                seed=stream(seed, "descent"),
+                loss=loss,
                 gradient_canary=gradient_canary,
             )
         )
@@ -85,6 +85,3 @@ def fit_many(
     jobs = ([recipe] * len(seeds), [records] * len(seeds), seeds)
     return [fitted.model for fitted in (executor.map if executor else map)(fit, *jobs)]
 
-
-def _cross_entropy(logits: Tensor, y: Tensor) -> Tensor:
-    return cross_entropy(logits, y, reduction="none")

@@ -125,6 +125,7 @@ def test_an_empty_batch_adds_its_noise_and_counts_as_a_step(backend, network):
             rate_per_sum=0.25,
             clip=2.0,
             noise_multiplier=1.5,
+            seed=0,
             loss=loss,
         )
     )

@@ -171,6 +171,9 @@ def prepare(config: Config, say: Say = quiet, download: bool = False) -> Prepare
                 f"{config.mechanism} is not the code that this configuration was made for"
             )
         config = replace(config, code=mechanism.code)
+    if recipe := getattr(mechanism, "recipe", None):
+        # Chosen by now, and part of the run: config.toml plays it again by the same one.
+        config = replace(config, backend=recipe.backend)
     _builder(config, mechanism, pool=None)
     return Prepared(config, loaded, mechanism, _claim(config, mechanism))
 

@@ -33,6 +33,9 @@ TRAINING = frozenset(
 )
 """Settings of dpaudit's own training, which a user's function does without."""
 
+BACKENDS = ("auto", "native", "torch", "opacus")
+"""What `--backend` takes: the fastest that can train the network, or one by name."""
+
 
 @dataclass(frozen=True)
 class Config:
@@ -70,7 +73,7 @@ class Config:
     claim: tuple[float, float] | None = None
     confidence: float = 0.95
     seed: int = 0
-    backend: str = "opacus"
+    backend: str = "auto"
 
     def __post_init__(self) -> None:
         # Both worlds have a choosing and a judging half, so models come in fours.
@@ -99,6 +102,7 @@ class Config:
                 None if self.batch == "full" else checks.at_least("batch", self.batch, 1),
                 checks.one_of("accountant", self.accountant, NUMERICAL),
                 checks.one_of("init", self.init, ("random", "fixed")),
+                checks.one_of("backend", self.backend, BACKENDS),
                 checks.one_of("outputs", self.outputs, ("logits", "probabilities")),
                 None if self.size is None else checks.at_least("size", self.size, 1),
                 checks.positive("the claimed epsilon", epsilon),

@@ -38,7 +38,7 @@ OTHER = {
     "claim": (4.0, 1e-7),
     "confidence": 0.99,
     "seed": 2**40,
-    "backend": "another",
+    "backend": "opacus",
 }
 """Of every setting a value that is not its default."""
 

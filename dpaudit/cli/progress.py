@@ -23,6 +23,10 @@ class Progress:
         """What the next silence is about."""
         self._line(f"{text} ...", last=not self._live)
 
+    def note(self, text: str) -> None:
+        """A line that stays."""
+        self._line(text, last=True)
+
     def __call__(self, done: int, total: int) -> None:
         """So many models are done of those wanted."""
         self.done, self.total = done, total

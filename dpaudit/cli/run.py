@@ -15,7 +15,7 @@ from dpaudit.accounting import NUMERICAL
 from dpaudit.cli import names
 from dpaudit.cli.progress import Progress
 from dpaudit.cli.verdict import judging_options, show, showing_options
-from dpaudit.config import TRAINING, Config
+from dpaudit.config import BACKENDS, TRAINING, Config
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -113,7 +113,7 @@ def _batch(ctx: click.Context, param: click.Parameter, text: str | None) -> Any:
     callback=_pair,
 )
 @setting("--seed", int, "Root of every random number of the run.")
-@setting("--backend", str, "Which implementation of DP-SGD trains.")
+@setting("--backend", click.Choice(BACKENDS), "Which DP-SGD trains; opacus to audit Opacus itself.")
 @click.option("--workers", type=click.IntRange(1), help="Processes.  [default: one a core]")
 @click.option("--cluster", metavar="ADDRESS", help="A Dask scheduler, such as tcp://host:8786.")
 @click.option("--out", type=click.Path(path_type=Path), help="Folder.  [default: runs/HASH]")
@@ -147,6 +147,7 @@ def command(
     folder = None
     try:
         prepared = audit.prepare(config, progress.say, download)
+        _name_backend(prepared.mechanism, progress)
         folder = out or prepared.folder
         run = audit.run(prepared, folder, workers, progress, progress.say, cluster)
         progress.say("judging")
@@ -165,6 +166,12 @@ def command(
     finally:
         progress.clear()
     show(report, json, html, no_canary_image, fail_on_violation, folder)
+
+
+def _name_backend(mechanism: Any, progress: Progress) -> None:
+    """One line that stays, where there is a choice: a slower backend than usual should be seen."""
+    if hasattr(mechanism, "backend_reason"):
+        progress.note(f"backend {mechanism.backend} ({mechanism.backend_reason})")
 
 
 def _configured(file: Path | None, given: dict[str, Any]) -> Config:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property, partial
 
-from dpaudit import accounting, checks
+from dpaudit import accounting
 from dpaudit.config import Config
 from dpaudit.mechanisms.cautions import delta_too_large
 from dpaudit.mechanisms.classifier import observed
@@ -45,9 +46,9 @@ class DPSGD:
         init: Init = "random",
         samples: int = 1000,
         seed: int = 0,
-        backend: str = "opacus",
+        backend: str = "auto",
     ) -> None:
-        from dpaudit.training.dpsgd import BACKENDS
+        from dpaudit.training import backends
 
         Config(
             epsilon=epsilon if noise_multiplier is None else None,
@@ -62,15 +63,15 @@ class DPSGD:
             init=init,
             samples=samples,
             seed=seed,
+            backend=backend,
         ).check()
-        checks.refuse([checks.one_of("backend", backend, BACKENDS)])
         # Refuses, before anything is solved or trained, records that the network cannot take.
         networks.check(network, data.shape)
         # The pool's size is public: the sampling rate and the steps are made from it, and so
         # are the same in both worlds, whichever record is in or out.
         self.records = len(data.pool)
         self.delta, self.accountant = delta, accountant
-        self.samples, self.backend = samples, backend
+        self.samples = samples
         plan = Recipe(
             network=network,
             shape=data.shape,
@@ -83,18 +84,21 @@ class DPSGD:
             dropout=dropout,
             init=init,
             init_seed=derive(seed, "init"),
+            backend=backend,
         )
         if epsilon is not None and noise_multiplier is None:
             q, steps = plan.sample_rate(self.records), plan.steps(self.records)
             solved = accounting.noise_multiplier(epsilon, q, steps, delta, accountant)
-            plan = plan.with_noise(solved)
-        self.recipe = plan
+            plan = replace(plan, noise_multiplier=solved)
+        # Found out here, once: all models of a run, shadow models too, are trained alike.
+        chosen = backends.choose(plan)
+        self.backend, self.backend_reason = chosen.name, chosen.reason
+        self.recipe = replace(plan, backend=chosen.name)
 
     adversary = "observer: sees what the trained model says of the canary, and nothing else"
-    backend_reason = "the only one of this version"
 
     def __repr__(self) -> str:
-        told = ("records", "delta", "accountant", "samples", "backend")
+        told = ("records", "delta", "accountant", "samples")
         return f"DPSGD({self.recipe}, {', '.join(f'{t}={getattr(self, t)!r}' for t in told)})"
 
     @property
@@ -132,10 +136,9 @@ class DPSGD:
         return [self._play(pair, trial) for trial in trials]
 
     def _play(self, pair: Pair, trial: Trial) -> Observation:
-        from dpaudit.training import predict
+        from dpaudit.training import backends, predict
         from dpaudit.training.dpsgd import fit
 
-        records = pair.world(trial.world)
-        model = fit(self.recipe, records, trial.seed, size=self.records, backend=self.backend).model
-        ask, ask_often = partial(predict.logits, model), partial(predict.mc_dropout, model)
-        return observed(ask, ask_often, pair, trial, self.samples)
+        model = fit(self.recipe, pair.world(trial.world), trial.seed, size=self.records).model
+        ask_often = partial(backends.BACKENDS[self.backend].mc_dropout, model)
+        return observed(partial(predict.logits, model), ask_often, pair, trial, self.samples)

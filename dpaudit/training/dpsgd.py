@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from concurrent.futures import Executor
 from dataclasses import dataclass
 
 import torch
 from torch import nn
 
-from dpaudit.errors import BadInput
-from dpaudit.registry import unknown
 from dpaudit.seeds import ALONE, stream
-from dpaudit.training import networks, opacus
+from dpaudit.training import backends, networks
 from dpaudit.training.descent import Descent, GradientCanary, Loss, cross_entropy
 from dpaudit.training.recipe import Recipe
 from dpaudit.types import Array, Records
-
-BACKENDS: dict[str, Callable[[Descent], Array | None]] = {"opacus": opacus.descend}
 
 
 @dataclass(frozen=True)
@@ -34,7 +30,6 @@ def fit(
     seed: int,
     *,
     size: int | None = None,
-    backend: str = "opacus",
     initial: Array | None = None,
     gradient_canary: GradientCanary | None = None,
     loss: Loss = cross_entropy,
@@ -45,8 +40,7 @@ def fit(
     are made from; both worlds must be given the same (default: the records' own number).
     `initial` is the flat vector of starting parameters.
     """
-    if backend not in BACKENDS:
-        raise BadInput(unknown("backends", backend, list(BACKENDS)))
+    backend = backends.BACKENDS[backends.choose(recipe, loss).name]
     size = len(records) if size is None else size
     # More threads would change the order of sums, and with it the last bits of the weights.
     torch.set_num_threads(1)
@@ -58,7 +52,7 @@ def fit(
             start = torch.tensor(initial, dtype=torch.float32)
             nn.utils.vector_to_parameters(start, model.parameters())
         torch.manual_seed(stream(seed, "descent"))
-        products = BACKENDS[backend](
+        products = backend.descend(
             Descent(
                 model=model.train(),
                 x=torch.as_tensor(records.x),
@@ -84,4 +78,3 @@ def fit_many(
     seeds = list(seeds)
     jobs = ([recipe] * len(seeds), [records] * len(seeds), seeds)
     return [fitted.model for fitted in (executor.map if executor else map)(fit, *jobs)]
-

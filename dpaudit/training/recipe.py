@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal
 
 Init = Literal["random", "fixed"]
@@ -24,6 +24,8 @@ class Recipe:
     init: Init = "random"
     init_seed: int = 0
     """Of the initial weights where `init` is 'fixed'; else each model draws its own."""
+    backend: str = "auto"
+    """Which implementation trains; 'auto' is the fastest that can on the machine at hand."""
 
     def sample_rate(self, records: int) -> float:
         """q: the chance of a record to be in a batch, for a public number of records."""
@@ -36,7 +38,3 @@ class Recipe:
     def expected_batch(self, records: int) -> float:
         """The public divisor of the gradient's sum: q times the number of records."""
         return self.sample_rate(records) * records
-
-    def with_noise(self, noise_multiplier: float) -> Recipe:
-        """The same recipe with another noise multiplier."""
-        return replace(self, noise_multiplier=noise_multiplier)

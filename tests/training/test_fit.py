@@ -5,7 +5,6 @@ import numpy as np
 import pytest
 from tiny import PARAMETERS, flat_loss, recipe, records, weights
 
-from dpaudit.errors import BadInput
 from dpaudit.training.dpsgd import fit, fit_many
 
 NOISY = recipe(batch=3, epochs=2, noise_multiplier=1.0, dropout=0.5)
@@ -63,9 +62,3 @@ def test_many_models_are_those_that_come_one_by_one():
         for executor in (None, pool):
             together = [weights(m) for m in fit_many(NOISY, sample, iter(seeds), executor)]
             assert np.array_equal(singly, together)
-
-
-def test_an_unknown_backend_is_refused_with_the_nearest_known_one():
-    with pytest.raises(BadInput) as caught:
-        fit(NOISY, records(9), seed=1, backend="opacuss")
-    assert str(caught.value) == "no 'opacuss' among the backends; did you mean 'opacus'?"

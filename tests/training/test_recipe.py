@@ -25,10 +25,3 @@ def test_a_full_batch_is_one_step_an_epoch_with_every_record(batch):
     assert full.sample_rate(100) == 1.0
     assert full.steps(100) == 7
     assert full.expected_batch(100) == 100
-
-
-def test_another_noise_changes_nothing_else():
-    first = recipe(batch=5)
-    louder = first.with_noise(2.5)
-    assert louder == recipe(batch=5, noise_multiplier=2.5)
-    assert first.noise_multiplier == 0.0

@@ -1,0 +1,88 @@
+"""The implementations of DP-SGD, fastest first, and which of them trains a recipe's network."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+
+import torch
+from torch import nn
+
+from dpaudit.errors import BadInput
+from dpaudit.registry import unknown
+from dpaudit.seeds import ALONE
+from dpaudit.training import networks, opacus, predict
+from dpaudit.training.descent import Descent, Loss, cross_entropy
+from dpaudit.training.recipe import Recipe
+from dpaudit.training.selfcheck import ClippedSum, failure
+from dpaudit.types import Array
+
+
+def _takes_all(model: nn.Sequential, shape: tuple[int, ...]) -> str | None:
+    return None
+
+
+@dataclass(frozen=True)
+class Backend:
+    """What one implementation offers.
+
+    `refusal` says why it cannot take a model on such records here, `clipped_sum` is what it is
+    checked by on the first use of a network.
+    """
+
+    descend: Callable[[Descent], Array | None]
+    refusal: Callable[[nn.Sequential, tuple[int, ...]], str | None] = _takes_all
+    clipped_sum: ClippedSum | None = None
+    mc_dropout: Callable[[nn.Sequential, Array, int, int], Array] = predict.mc_dropout
+    any_loss: bool = True
+
+
+BACKENDS: dict[str, Backend] = {"opacus": Backend(opacus.descend)}
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """A backend's name, and why it is that one."""
+
+    name: str
+    reason: str
+
+
+def choose(recipe: Recipe, loss: Loss = cross_entropy) -> Chosen:
+    """The backend that the recipe names or, for 'auto', the fastest that can train it here."""
+    if recipe.backend == "auto":
+        passed: list[str] = []
+        for name in BACKENDS:
+            if (why := _hindrance(name, recipe, loss)) is None:
+                return Chosen(name, "; ".join(passed) or "the fastest one")
+            passed.append(f"not {name}: {why}")
+        raise BadInput(f"no backend can train {recipe.network}: {'; '.join(passed)}")
+    if recipe.backend not in BACKENDS:
+        raise BadInput(unknown("backends", recipe.backend, ["auto", *BACKENDS]))
+    if why := _hindrance(recipe.backend, recipe, loss):
+        raise BadInput(
+            f"the {recipe.backend} backend cannot train {recipe.network} here: {why}; "
+            "leave --backend out to have another one chosen"
+        )
+    return Chosen(recipe.backend, "as asked for")
+
+
+def _hindrance(name: str, recipe: Recipe, loss: Loss) -> str | None:
+    if loss is not cross_entropy and not BACKENDS[name].any_loss:
+        return "it knows no loss but cross-entropy"
+    return _first_use(name, recipe.network, recipe.shape, recipe.classes, recipe.dropout)
+
+
+@cache
+def _first_use(
+    name: str, network: str, shape: tuple[int, ...], classes: int, dropout: float
+) -> str | None:
+    """What keeps a backend from training a network; found out once a process."""
+    backend = BACKENDS[name]
+    with ALONE, torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        model = networks.build(network, shape, classes, dropout)
+        if refusal := backend.refusal(model, shape):
+            return refusal
+        return failure(backend.clipped_sum, model, shape) if backend.clipped_sum else None

@@ -1,0 +1,119 @@
+"""Which backend trains, and what is said of it."""
+
+import numpy as np
+import pytest
+from tiny import flat_loss, recipe, records, weights
+
+from dpaudit import config
+from dpaudit.errors import BadInput
+from dpaudit.training import backends, bruteforce
+from dpaudit.training.backends import BACKENDS, Backend, Chosen, choose
+from dpaudit.training.dpsgd import fit, fit_many
+
+
+def right(model, x, y, clip, masks):
+    return bruteforce.clipped_sum(model, x, y, clip, masks)[0]
+
+
+def scaled(factor):
+    """The clipped sum, off by a factor."""
+    return lambda *given: factor * right(*given)
+
+
+@pytest.fixture
+def install(monkeypatch):
+    """Backends in the place of the real ones; none of them has trained anything yet."""
+
+    def install(**made):
+        monkeypatch.setattr(backends, "BACKENDS", made)
+        backends._first_use.cache_clear()
+
+    yield install
+    backends._first_use.cache_clear()
+
+
+def idle(job):
+    return None
+
+
+def test_what_a_configuration_may_name_is_what_there_is():
+    assert ("auto", *BACKENDS) == config.BACKENDS
+
+
+def test_the_first_that_can_is_taken(install):
+    install(swift=Backend(idle), slow=Backend(idle))
+    assert choose(recipe()) == Chosen("swift", "the fastest one")
+
+
+def test_one_that_cannot_take_the_network_is_passed_over_and_the_reason_says_so(install):
+    install(swift=Backend(idle, lambda model, shape: "it has no feet"), slow=Backend(idle))
+    assert choose(recipe()) == Chosen("slow", "not swift: it has no feet")
+
+
+@pytest.mark.parametrize(("factor", "taken"), [(1 + 5e-5, "swift"), (1 + 2e-4, "slow")])
+def test_one_whose_gradients_are_off_is_passed_over(install, factor, taken):
+    install(swift=Backend(idle, clipped_sum=scaled(factor)), slow=Backend(idle))
+    chosen = choose(recipe(network="mlp", dropout=0.5))
+    assert chosen.name == taken
+    if taken == "slow":
+        said = "not swift: its gradients are 0.0002 off those of a loop over records"
+        assert chosen.reason == said
+
+
+def test_not_a_number_is_off_too(install):
+    install(swift=Backend(idle, clipped_sum=scaled(np.nan)), slow=Backend(idle))
+    assert choose(recipe()).name == "slow"
+
+
+def test_half_of_the_records_of_the_check_are_clipped_and_dropout_is_on(install):
+    seen = []
+
+    def watched(model, x, y, clip, masks):
+        total, norms = bruteforce.clipped_sum(model, x, y, clip, masks)
+        seen.append((len(x), np.mean(norms > clip), [m.float().mean().item() for m in masks]))
+        return total
+
+    install(swift=Backend(idle, clipped_sum=watched))
+    choose(recipe(network="mlp", dropout=0.5))
+    ((samples, clipped, kept),) = seen
+    assert (samples, clipped) == (32, 0.5)
+    assert kept == pytest.approx([0.5], abs=0.05)
+
+
+def test_a_network_is_checked_once_a_process(install):
+    checked = []
+    install(swift=Backend(idle, lambda model, shape: checked.append(shape)))
+    for seed in range(3):
+        fit(recipe(), records(4), seed)
+    fit(recipe(lr=2.0), records(4), 0)
+    assert checked == [(1, 2, 2)]
+
+
+def test_a_loss_of_ones_own_is_left_to_those_that_take_any(install):
+    install(swift=Backend(idle, any_loss=False), slow=Backend(idle))
+    assert choose(recipe(), flat_loss).name == "slow"
+    with pytest.raises(BadInput, match="it knows no loss but cross-entropy"):
+        choose(recipe(backend="swift"), flat_loss)
+
+
+def test_a_named_one_is_taken_or_refused_in_one_sentence(install):
+    install(swift=Backend(idle, lambda model, shape: "it has no feet"), slow=Backend(idle))
+    assert choose(recipe(backend="slow")) == Chosen("slow", "as asked for")
+    with pytest.raises(BadInput) as caught:
+        choose(recipe(backend="swift"))
+    assert str(caught.value) == (
+        "the swift backend cannot train logreg here: it has no feet; "
+        "leave --backend out to have another one chosen"
+    )
+
+
+def test_an_unknown_one_is_refused_with_the_nearest_known():
+    with pytest.raises(BadInput) as caught:
+        fit(recipe(backend="opacuss"), records(9), seed=1)
+    assert str(caught.value) == "no 'opacuss' among the backends; did you mean 'opacus'?"
+
+
+def test_many_models_are_trained_by_the_backend_of_their_recipe():
+    how = recipe(backend="opacus", noise_multiplier=1.0)
+    (model,) = fit_many(how, records(4), [1])
+    assert np.array_equal(weights(model), weights(fit(how, records(4), 1).model))

@@ -65,7 +65,7 @@ class Config:
     dropout: float = 0.5
     init: str = "random"
     samples: int = 1000
-    models: int = 80
+    models: int = 1000
     attacks: tuple[str, ...] = ("loss", "mean+std", "min+max", "all-four", "learned", "released")
     primary: str = "auto"
     defence: str = "none"

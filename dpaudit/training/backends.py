@@ -12,7 +12,7 @@ from torch import nn
 from dpaudit.errors import BadInput
 from dpaudit.registry import unknown
 from dpaudit.seeds import ALONE
-from dpaudit.training import networks, opacus, predict
+from dpaudit.training import networks, predict
 from dpaudit.training.descent import Descent, Loss, cross_entropy
 from dpaudit.training.recipe import Recipe
 from dpaudit.training.selfcheck import ClippedSum, failure
@@ -21,6 +21,13 @@ from dpaudit.types import Array
 
 def _takes_all(model: nn.Sequential, shape: tuple[int, ...]) -> str | None:
     return None
+
+
+def _opacus(job: Descent) -> Array | None:
+    # Imported late: it takes seconds, which the other backends do without.
+    from dpaudit.training import opacus
+
+    return opacus.descend(job)
 
 
 @dataclass(frozen=True)
@@ -38,7 +45,7 @@ class Backend:
     any_loss: bool = True
 
 
-BACKENDS: dict[str, Backend] = {"opacus": Backend(opacus.descend)}
+BACKENDS: dict[str, Backend] = {"opacus": Backend(_opacus)}
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ import pytest
 from dpaudit.accounting import NUMERICAL, epsilon, gaussian_epsilon
 from dpaudit.canaries import Blank, Random
 from dpaudit.errors import BadInput
+from dpaudit.executors import local_pool
 from dpaudit.mechanisms import DPSGD
 from dpaudit.seeds import trials
 from dpaudit.summaries import softmax
@@ -90,14 +91,24 @@ def test_what_is_seen_is_said_by_a_model_of_the_trials_own_world(small, pair, la
         assert seen["accuracy"] == pytest.approx(right.mean(), abs=1e-6)
 
 
-def test_a_trial_depends_on_the_pair_and_itself_alone(small, pair, late):
-    mechanism, some = small(), late[:4]
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_trial_depends_on_the_pair_and_itself_alone(small, pair, late, backend):
+    mechanism, some = small(backend=backend), late[:4]
     together = mechanism.play(pair, some)
     backwards = mechanism.play(pair, some[::-1])[::-1]
-    alone = [small().play(pair, [trial])[0] for trial in some]
+    alone = [small(backend=backend).play(pair, [trial])[0] for trial in some]
     for first, second, third in zip(together, backwards, alone, strict=True):
         assert alike(first, second)
         assert alike(first, third)
+
+
+def test_worker_processes_play_the_same_trials_as_this_one(small, pair, late):
+    mechanisms = [small(backend=backend) for backend in BACKENDS for _ in range(2)]
+    jobs = (mechanisms, [pair] * len(mechanisms), [late[:2], late[1:3]] * len(BACKENDS))
+    here = map(DPSGD.play, *jobs)
+    with local_pool(2) as pool:
+        for there, seen in zip(pool.map(DPSGD.play, *jobs), here, strict=True):
+            assert all(map(alike, there, seen))
 
 
 def test_every_trial_has_noise_of_its_own_though_all_start_alike(small, pair, late):

@@ -1,6 +1,6 @@
 """A CNN trained by Opacus, as one would write it without dpaudit. Its audit:
 
-    dpaudit run --mechanism examples/opacus_cnn.py:train --claim 8,1e-5
+    dpaudit run --mechanism examples/opacus_cnn.py:train --claim 8,1e-5 --models 200
 
 The noise follows from public numbers alone: 1,000 records, or one less, make 8 batches.
 """

@@ -12,12 +12,15 @@ from torch import nn
 from dpaudit.errors import BadInput
 from dpaudit.registry import unknown
 from dpaudit.seeds import ALONE, stream
-from dpaudit.training import networks, opacus
+from dpaudit.training import bookkeeping, networks, opacus
 from dpaudit.training.descent import Descent, GradientCanary, Loss, cross_entropy
 from dpaudit.training.recipe import Recipe
 from dpaudit.types import Array, Records
 
-BACKENDS: dict[str, Callable[[Descent], Array | None]] = {"opacus": opacus.descend}
+BACKENDS: dict[str, Callable[[Descent], Array | None]] = {
+    "opacus": opacus.descend,
+    "torch": bookkeeping.descend,
+}
 
 
 @dataclass(frozen=True)
@@ -84,4 +87,3 @@ def fit_many(
     seeds = list(seeds)
     jobs = ([recipe] * len(seeds), [records] * len(seeds), seeds)
     return [fitted.model for fitted in (executor.map if executor else map)(fit, *jobs)]
-

@@ -26,7 +26,9 @@ class Masks:
     ) -> None:
         # Where nothing is dropped, one value that is always kept stands for all.
         self._shapes = [shape if layer.p else (1,) * len(shape) for layer, shape in layers]
-        self._least = [round(layer.p * LEVELS) - LEVELS // 2 for layer, _ in layers]
+        # At most the largest 16-bit integer, beyond which a comparison would wrap around.
+        levels = [min(round(layer.p * LEVELS), LEVELS - 1) for layer, _ in layers]
+        self._least = [level - LEVELS // 2 for level in levels]
         # Four values to a random integer; whole integers to a record.
         self._integers = -(-sum(map(prod, self._shapes)) // 4)
         self._generator = generator

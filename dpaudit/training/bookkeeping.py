@@ -1,0 +1,83 @@
+"""The torch backend: DP-SGD by book-keeping, one forward and one backward pass per batch.
+
+Bu, Wang, Zha and Karypis, "Differentially private optimization on large model at small cost"
+(2022), https://arxiv.org/abs/2210.00038, with per-sample gradients formed for convolutions only
+(`per_sample`). It takes any loss and runs on the device that the model's parameters are on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from dpaudit.seeds import stream
+from dpaudit.training.clipping import Accumulator
+from dpaudit.training.descent import Descent, cross_entropy
+from dpaudit.training.dropout import Masks
+from dpaudit.training.sequential import refusal
+from dpaudit.types import Array
+
+__all__ = ["clipped_sum", "descend", "refusal"]
+
+
+def clipped_sum(
+    model: nn.Sequential, x: Tensor, y: Tensor, clip: float, masks: Sequence[Tensor]
+) -> Array:
+    """The flat sum of the records' clipped gradients under the given dropout masks."""
+    gradients = Accumulator(model, x.shape[1:])
+    for part in torch.arange(len(y), device=x.device).split(gradients.capacity):
+        gradients.add(x[part], y[part], clip, [mask[part] for mask in masks], cross_entropy)
+    total: Array = gradients.sum.cpu().numpy()
+    return total
+
+
+def descend(job: Descent) -> Array | None:
+    """Train `job.model` in place; <u_t, g*> per step where there is a gradient canary.
+
+    Coins, masks and noise come from streams of their own. A coin is a function of the seed,
+    the step and the record's place alone: a record at the end of the data whose coin never
+    falls changes nothing. The size of the micro-batches changes no random number, only
+    the order in which gradients are added up, and with it the last bits.
+    """
+    gradients = Accumulator(job.model, job.x.shape[1:])
+    device = gradients.sum.device
+    x, y = job.x.to(device), job.y.to(device)
+    masks = Masks(gradients.dropped, _generator(job.seed, "masks", device))
+    noise = _generator(job.seed, "noise", device)
+    canary = job.gradient_canary
+    g = None if canary is None else torch.as_tensor(canary.direction).to(gradients.sum)
+    products = []
+    for step in range(job.steps):
+        gradients.sum.normal_(0, job.noise_multiplier * job.clip, generator=noise)
+        chosen = _poisson(job, step).to(device)
+        # An empty batch is a batch too: the loss is told of it.
+        for part in chosen.split(gradients.capacity):
+            gradients.add(x[part], y[part], job.clip, masks.draw(len(part)), job.loss)
+        if canary is not None and g is not None:
+            if canary.inserted and _coins(job, "canary", step, 1)[0]:
+                gradients.sum.add_(g, alpha=job.clip)
+            products.append(float(gradients.sum @ g) / job.clip)
+        gradients.move(job.rate_per_sum)
+    return None if canary is None else np.array(products)
+
+
+def _poisson(job: Descent, step: int) -> Tensor:
+    return torch.from_numpy(np.flatnonzero(_coins(job, "coins", step, len(job.y))))
+
+
+def _coins(job: Descent, purpose: str, step: int, records: int) -> Array:
+    """Whether each record is in the batch of this step.
+
+    The counter of Philox begins anew at each step, so that no record's coin depends on how many
+    records there are.
+    """
+    counted = np.random.Philox(key=stream(job.seed, purpose), counter=[0, step, 0, 0])
+    drawn: Array = np.random.Generator(counted).random(records) < job.sample_rate
+    return drawn
+
+
+def _generator(seed: int, purpose: str, device: torch.device) -> torch.Generator:
+    return torch.Generator(device).manual_seed(stream(seed, purpose))

@@ -1,0 +1,152 @@
+"""The native backend: a kernel compiled for the network at hand, which keeps a record in cache.
+
+It takes an `nn.Sequential` of Conv2d, ReLU, Dropout, MaxPool2d, Flatten and Linear layers with
+cross-entropy. A record's gradient is computed, measured, scaled and added to the sum while it is
+still in the processor's cache, and convolutions look back only at values that won the pooling.
+
+All randomness is a function of the seed: a record's coins and dropout of (seed, step, the
+record's number), the noise of (seed, step). So a record at the end of the data shifts nothing.
+Coins have 32 bits. Dropout rates are rounded to a multiple of 2^-16. Noise is normal up to the
+precision of 32 bits by Box and Muller, |z| < 6.8: right for an audit, not for a release. The
+numbers are the same on every machine of the same vector width, up to the compiler's rounding.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import time
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from dpaudit.errors import BadInput
+from dpaudit.training.descent import Descent, cross_entropy
+from dpaudit.training.native import compiler
+from dpaudit.training.native.library import Data, Library, Run, library, rates
+from dpaudit.training.native.plan import Refused, plan
+from dpaudit.types import Array
+
+SLICE = 0.2
+"""Seconds in the kernel at a time: what an interrupt waits for."""
+
+
+def refusal(model: nn.Sequential, shape: tuple[int, ...]) -> str | None:
+    """Why it cannot take the network on this machine, as a clause; compiles it if need be."""
+    try:
+        _library(model, shape)
+    except (Refused, compiler.NoKernel) as reason:
+        return str(reason)
+    return None
+
+
+def clipped_sum(
+    model: nn.Sequential, x: Tensor, y: Tensor, clip: float, masks: Sequence[Tensor]
+) -> Array:
+    """The flat sum of clipped gradients under given dropout masks, in torch's order."""
+    kernel = _kernel(model, x)
+    flat = _flat(model)
+    where = kernel.where(len(flat))
+    theta, out = kernel.spread(flat, where), np.zeros(kernel.c.parameters(), np.float32)
+    data, _kept = _data(kernel, model, x, y)
+    given = kernel.masks(masks)
+    pointers = (ctypes.c_void_p * max(len(given), 1))(*[mask.ctypes.data for mask in given])
+    with kernel.worker() as worker:
+        kernel.c.clipped_sum(
+            worker, ctypes.byref(data), pointers, theta.ctypes.data, clip, out.ctypes.data
+        )
+    return out[where]
+
+
+def descend(job: Descent) -> Array | None:
+    """Train `job.model` in place; <u_t, g*> per step where there is a gradient canary."""
+    if job.loss is not cross_entropy:
+        raise BadInput("the native backend knows no loss but cross-entropy; try another backend")
+    kernel = _kernel(job.model, job.x)
+    flat = _flat(job.model)
+    where = kernel.where(len(flat))
+    theta, real = kernel.spread(flat, where), kernel.spread(np.ones_like(flat), where)
+    data, _kept = _data(kernel, job.model, job.x, job.y)
+    canary = job.gradient_canary
+    direction = None if canary is None else kernel.spread(canary.direction, where)
+    run = Run(
+        sample_rate=job.sample_rate,
+        rate_per_sum=job.rate_per_sum,
+        clip=job.clip,
+        noise_multiplier=job.noise_multiplier,
+        seed=job.seed,
+        real=real.ctypes.data,
+        direction=None if direction is None else direction.ctypes.data,
+        inserted=canary is not None and canary.inserted,
+    )
+    chosen = np.zeros(len(job.y) + 4 * kernel.lanes, np.int32)
+    products = np.zeros(job.steps)
+    with kernel.worker() as worker:
+        step, at_once = 0, 1
+        while step < job.steps:
+            last, began = min(step + at_once, job.steps), time.perf_counter()
+            kernel.c.descend(
+                worker,
+                ctypes.byref(data),
+                ctypes.byref(run),
+                theta.ctypes.data,
+                chosen.ctypes.data,
+                step,
+                last,
+                products.ctypes.data,
+            )
+            # Python looks at signals between two calls. Steps do not know how they are sliced.
+            pace = (time.perf_counter() - began) / (last - step)
+            step, at_once = last, max(1, int(SLICE / max(pace, 1e-6)))
+    nn.utils.vector_to_parameters(torch.from_numpy(theta[where]), job.model.parameters())
+    return None if canary is None else products
+
+
+def mc_dropout(model: nn.Sequential, x: Array, samples: int, seed: int) -> Array:
+    """Class probabilities of `samples` passes with dropout on: (samples, records, classes)."""
+    records = torch.as_tensor(x)
+    kernel = _kernel(model, records)
+    flat = _flat(model)
+    theta = kernel.spread(flat, kernel.where(len(flat)))
+    data, _kept = _data(kernel, model, records, None)
+    out = np.zeros((samples, len(records), kernel.plan.classes), np.float32)
+    with kernel.worker() as worker:
+        kernel.c.mc_dropout(
+            worker, ctypes.byref(data), theta.ctypes.data, samples, seed, out.ctypes.data
+        )
+    return out
+
+
+def _library(model: nn.Sequential, shape: tuple[int, ...]) -> Library:
+    return library(plan(model, tuple(shape)), compiler.FLAGS)
+
+
+def _kernel(model: nn.Sequential, x: Tensor) -> Library:
+    """The kernel of a model for such records, or an error that says why there is none."""
+    try:
+        return _library(model, tuple(x.shape[1:]))
+    except (Refused, compiler.NoKernel) as reason:
+        raise BadInput(f"the native backend cannot train this network: {reason}") from reason
+
+
+def _flat(model: nn.Sequential) -> Array:
+    return nn.utils.parameters_to_vector(model.parameters()).detach().numpy()
+
+
+def _data(
+    kernel: Library, model: nn.Sequential, x: Tensor, y: Tensor | None
+) -> tuple[Data, list[Array]]:
+    """What the kernel reads, and the arrays that must outlive it."""
+    rows, p = kernel.records(x.numpy()), rates(model)
+    labels = np.zeros(len(rows), np.int32) if y is None else y.numpy().astype(np.int32)
+    if len(labels) and not 0 <= labels.min() <= labels.max() < kernel.plan.classes:
+        raise BadInput(f"labels must be from 0 to {kernel.plan.classes - 1}")
+    data = Data(
+        x=rows.ctypes.data,
+        y=labels.ctypes.data,
+        records=len(x),
+        p=p.ctypes.data,
+        layers=len(p),
+    )
+    return data, [rows, labels, p]

@@ -1,0 +1,128 @@
+"""Kernels compiled on first use, and kept for the user and the processor they were made on."""
+
+from __future__ import annotations
+
+import atexit
+import hashlib
+import os
+import platform
+import shlex
+import shutil
+import stat
+import subprocess
+import tempfile
+from functools import lru_cache
+from pathlib import Path
+
+HEADERS = Path(__file__).parent
+
+FLAGS = ("-std=c++17", "-O3", "-march=native", "-ffp-contract=fast", "-fno-math-errno")
+"""Not -ffast-math: linked with it, a library makes the whole process flush tiny numbers to 0."""
+
+COMPILERS = ("c++", "g++", "clang++")
+"""Looked for in this order where the environment's CXX names none."""
+
+SECONDS = 300
+"""What a compiler may take before it is given up."""
+
+
+class NoKernel(Exception):
+    """Why there is no compiled kernel, as a clause."""
+
+
+def kernel(source: str) -> Path:
+    """The library made of a source, from the cache or by the compiler."""
+    name = f"{_key(source)}.so"
+    for folder in (cache(), _own_folder()):
+        if folder and (folder / name).is_file():
+            return folder / name
+    return _compiled(source, (cache() or _own_folder()) / name)
+
+
+def cache() -> Path | None:
+    """The user's folder of kernels, or None where there is none that is theirs alone.
+
+    A library that another user could have written is never loaded.
+    """
+    try:
+        root = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+        folder = root / "dpaudit" / "kernels"
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        about = folder.stat()
+    except (OSError, RuntimeError):
+        return None
+    others = about.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+    owned = not hasattr(os, "getuid") or (about.st_uid == os.getuid() and not others)
+    return folder if owned and os.access(folder, os.W_OK) else None
+
+
+@lru_cache(maxsize=1)
+def _own_folder() -> Path:
+    """A folder that this process alone uses, gone when it ends."""
+    folder = Path(tempfile.mkdtemp(prefix="dpaudit-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
+
+
+def _compiled(source: str, target: Path) -> Path:
+    """Compile into a file beside the target, then move it there: nobody loads half a library."""
+    compiler = _compiler()
+    try:
+        with tempfile.TemporaryDirectory(dir=target.parent) as folder:
+            code, library = Path(folder, "kernel.cpp"), Path(folder, "kernel.so")
+            code.write_text(source, encoding="utf-8")
+            command = [*compiler, *FLAGS, "-shared", "-fPIC", f"-I{HEADERS}", str(code)]
+            done = subprocess.run(
+                [*command, "-o", str(library)],
+                capture_output=True,
+                text=True,
+                errors="replace",
+                timeout=SECONDS,
+                check=False,
+            )
+            if done.returncode or not library.is_file():
+                raise NoKernel(f"the C++ compiler {compiler[0]} fails{_said(done.stderr)}")
+            library.replace(target)
+    except (OSError, subprocess.SubprocessError) as error:
+        told = " ".join(str(error).split())
+        raise NoKernel(f"the C++ compiler {compiler[0]} cannot be run: {told}") from error
+    return target
+
+
+def _compiler() -> list[str]:
+    """The command of the C++ compiler."""
+    named = shlex.split(os.environ.get("CXX", ""))
+    if named:
+        return named
+    for name in COMPILERS:
+        if found := shutil.which(name):
+            return [found]
+    names = f"{', '.join(COMPILERS[:-1])} or {COMPILERS[-1]}"
+    raise NoKernel(
+        f"there is no C++ compiler ({names}) here, nor a compiled kernel of this network"
+    )
+
+
+def _said(stderr: str) -> str:
+    """The compiler's first complaint."""
+    lines = [line.strip() for line in stderr.splitlines() if "error" in line]
+    return f": {lines[0][:200]}" if lines else ""
+
+
+def _key(source: str) -> str:
+    """A name for what a kernel depends on: the code, the flags and the processor."""
+    headers = [path.read_text(encoding="utf-8") for path in sorted(HEADERS.glob("*.h"))]
+    text = "\0".join([*headers, source, *FLAGS, _processor()])
+    return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+@lru_cache(maxsize=1)
+def _processor() -> str:
+    """The processor's model and abilities, which -march=native looks at."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        lines = []
+    wanted = ("model name", "flags", "Features", "CPU part", "isa")
+    told = {line for line in lines if line.startswith(wanted)}
+    return "\n".join([platform.system(), platform.machine(), platform.processor(), *sorted(told)])

@@ -1,0 +1,146 @@
+"""A compiled kernel: torch's values into its layout, its functions by ctypes, and back."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import lru_cache
+
+import numpy as np
+from torch import Tensor, nn
+
+from dpaudit.training.native import compiler
+from dpaudit.training.native.plan import Form, Plan
+from dpaudit.types import Array
+
+KEPT, DROPPED = 65535, 0
+"""A given mask in the kernel's terms: the largest and the smallest random number."""
+
+_pointer, _int64, _double = ctypes.c_void_p, ctypes.c_int64, ctypes.c_double
+
+_ARGUMENTS = {
+    "create": [],
+    "destroy": [_pointer],
+    "vector_width": [],
+    "record_step": [],
+    "parameters": [],
+    "layout": [_pointer],
+    "clipped_sum": [_pointer, _pointer, _pointer, _pointer, _double, _pointer],
+    "descend": [_pointer] * 5 + [_int64, _int64, _pointer],
+    "mc_dropout": [_pointer, _pointer, _pointer, _int64, ctypes.c_uint64, _pointer],
+    "threefry_blocks": [ctypes.c_uint64, ctypes.c_uint32, ctypes.c_uint32, _pointer],
+}
+
+
+class Data(ctypes.Structure):
+    """Records and dropout rates, laid out as `Data` in worker.h."""
+
+    _fields_ = (
+        ("x", _pointer),
+        ("y", _pointer),
+        ("records", _int64),
+        ("p", _pointer),
+        ("layers", ctypes.c_int32),
+    )
+
+
+class Run(ctypes.Structure):
+    """A descent's settings, laid out as `Run` in worker.h."""
+
+    _fields_ = (
+        ("sample_rate", _double),
+        ("rate_per_sum", _double),
+        ("clip", _double),
+        ("noise_multiplier", _double),
+        ("seed", ctypes.c_uint64),
+        ("real", _pointer),
+        ("direction", _pointer),
+        ("inserted", ctypes.c_int32),
+    )
+
+
+class Library:
+    """The functions of one compiled kernel, with arrays in its layout."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        path = compiler.kernel(plan.source())
+        try:
+            self.c = ctypes.CDLL(str(path))
+        except OSError as error:
+            told = " ".join(str(error).split())
+            raise compiler.NoKernel(f"its kernel cannot be loaded: {told}") from error
+        for name, arguments in _ARGUMENTS.items():
+            function = getattr(self.c, name)
+            function.argtypes, function.restype = arguments, None
+        self.c.create.restype = ctypes.c_void_p
+        for name in ("vector_width", "record_step", "parameters"):
+            getattr(self.c, name).restype = ctypes.c_int32
+        self.lanes: int = self.c.vector_width()
+
+    @contextmanager
+    def worker(self) -> Iterator[int]:
+        """Room for one thread's work."""
+        room = self.c.create()
+        if not room:
+            raise MemoryError
+        try:
+            yield room
+        finally:
+            self.c.destroy(room)
+
+    def spread(self, flat: Array, where: Array) -> Array:
+        """Values in torch's order, in the kernel's; zero where it has padding."""
+        spread = np.zeros(self.c.parameters(), np.float32)
+        spread[where] = flat
+        return spread
+
+    def where(self, parameters: int) -> Array:
+        """Where the kernel has each of torch's parameters."""
+        where = np.zeros(parameters, np.int32)
+        self.c.layout(where.ctypes.data)
+        return where
+
+    def records(self, x: Array) -> Array:
+        """Records in the kernel's layout, with a vector of slack behind the last."""
+        form, (top, left) = self.plan.input, self.plan.padding
+        channels = form.channels if self.plan.packed else _up(form.channels, self.lanes)
+        height, width = form.height + 2 * top, form.width + 2 * left
+        step: int = self.c.record_step()
+        rows = np.zeros((len(x) + 1, step), np.float32)
+        images = rows[: len(x), : height * width * channels].reshape(
+            len(x), height, width, channels
+        )
+        inner = images[:, top : top + form.height, left : left + form.width, : form.channels]
+        inner[...] = x.reshape(-1, form.channels, form.height, form.width).transpose(0, 2, 3, 1)
+        if not np.shares_memory(rows, images):
+            rows[: len(x), : height * width * channels] = images.reshape(len(x), -1)
+        return rows
+
+    def masks(self, masks: Sequence[Tensor]) -> list[Array]:
+        """Dropout masks in the kernel's layout."""
+        pairs = zip(masks, self.plan.dropouts, strict=True)
+        return [self._mask(mask.numpy(), form) for mask, form in pairs]
+
+    def _mask(self, mask: Array, form: Form) -> Array:
+        shape = (len(mask), form.height, form.width, _up(form.channels, self.lanes))
+        drawn = np.full(shape, DROPPED, np.uint16)
+        planes = mask.reshape(-1, form.channels, form.height, form.width).transpose(0, 2, 3, 1)
+        drawn[..., : form.channels] = np.where(planes, KEPT, DROPPED)
+        return drawn
+
+
+@lru_cache(maxsize=64)
+def library(plan: Plan, flags: tuple[str, ...]) -> Library:
+    """The library of a plan, loaded once."""
+    return Library(plan)
+
+
+def rates(model: nn.Sequential) -> Array:
+    """The rate of each dropout layer."""
+    return np.array([layer.p for layer in model if isinstance(layer, nn.Dropout)], np.float64)
+
+
+def _up(value: int, to: int) -> int:
+    return -(-value // to) * to

@@ -1,0 +1,313 @@
+"""A network as the kernel sees it: stages of fixed shapes, written down as C++ types."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from math import prod
+
+import torch
+from torch import nn
+
+NONE = -1
+"""In place of a dropout layer's number where there is none."""
+
+DROPOUTS = 64
+"""As many dropout layers as a worker has room for."""
+
+
+class Refused(Exception):
+    """Why the kernel cannot take a network, as a clause: 'it has a BatchNorm2d'."""
+
+
+@dataclass(frozen=True)
+class Form:
+    """Channels, height and width of what flows between two stages; a row is (n, 1, 1)."""
+
+    channels: int
+    height: int = 1
+    width: int = 1
+
+    def written(self, padding: tuple[int, int] = (0, 0), packed: bool = False) -> str:
+        """The map of that form; `packed`: a pixel takes no more floats than it has channels."""
+        sizes = [self.channels, self.height, self.width, *padding]
+        return f"Map<{', '.join(map(str, sizes + [self.channels] * packed))}>"
+
+
+@dataclass(frozen=True)
+class Conv:
+    """A convolution with the ReLU, the dropout and the pooling that follow it at once."""
+
+    form: Form
+    out: Form
+    filters: int
+    kernel: tuple[int, int]
+    stride: tuple[int, int]
+    padding: tuple[int, int]
+    bias: bool
+    relu: bool = False
+    dropout: int = NONE
+    window: tuple[int, ...] = (1, 1, 1, 1, 0, 0)
+    has_parameters = True
+
+    def convolved(self) -> Form:
+        """What the convolution itself gives."""
+        return _slid(self.form, self.filters, self.kernel, self.stride, self.padding)
+
+
+@dataclass(frozen=True)
+class Gate:
+    """ReLU or dropout by itself."""
+
+    form: Form
+    relu: bool
+    dropout: int = NONE
+    has_parameters = False
+    padding = (0, 0)
+
+    @property
+    def out(self) -> Form:
+        """The same as came in."""
+        return self.form
+
+
+@dataclass(frozen=True)
+class Pool:
+    """Max-pooling by itself: kernel, stride and border of `window`, height before width."""
+
+    form: Form
+    out: Form
+    window: tuple[int, ...]
+    has_parameters = False
+    padding = (0, 0)
+
+
+@dataclass(frozen=True)
+class Dense:
+    """A linear layer."""
+
+    form: Form
+    out: Form
+    bias: bool
+    has_parameters = True
+    padding = (0, 0)
+
+
+Stage = Conv | Gate | Pool | Dense
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Stages of single records, then of micro-batches; dropout layers have the form they act on."""
+
+    input: Form
+    images: tuple[Stage, ...]
+    rows: tuple[Stage, ...]
+    dropouts: tuple[Form, ...]
+
+    @property
+    def padding(self) -> tuple[int, int]:
+        """The border of zeros that records are given."""
+        return self.images[0].padding if self.images else (0, 0)
+
+    @property
+    def packed(self) -> bool:
+        """Whether a record's pixels lie without gaps: only a convolution can read them so."""
+        return bool(self.images) and isinstance(self.images[0], Conv)
+
+    @property
+    def classes(self) -> int:
+        """The number of logits."""
+        last = (self.images + self.rows)[-1].out
+        return last.channels * last.height * last.width
+
+    def source(self) -> str:
+        """The C++ file that makes a kernel of the plan."""
+        stages, written, below = self.images + self.rows, [], False
+        first = self.input.written(self.padding, self.packed)
+        came = first
+        for i, stage in enumerate(stages):
+            after = stages[i + 1].padding if i + 1 < len(stages) else (0, 0)
+            out = stage.out.written(after)
+            written.append(_written(stage, came, out, below))
+            if i >= len(self.images) and not isinstance(stage, Dense):
+                written[-1] = f"Each<{written[-1]}>"
+            below, came = below or stage.has_parameters, out
+        features = self.images[-1].out.written() if self.images else first
+        images, rows = written[: len(self.images)], written[len(self.images) :]
+        return "\n".join(
+            [
+                '#include "network.h"',
+                f"using Images = Records<{', '.join(images)}>;",
+                f"using Flat = Rows<{', '.join(rows)}>;",
+                f"using Net = Network<{first}, {features}, {came}, Images, Flat>;",
+                '#include "entries.h"',
+                "",
+            ]
+        )
+
+
+def plan(model: nn.Sequential, shape: tuple[int, ...]) -> Plan:
+    """The plan of a network for records of a shape, or `Refused`."""
+    if len(set(map(id, model))) < len(model):
+        raise Refused("it uses a layer twice")
+    if any(p.dtype != torch.float32 for p in model.parameters()):
+        raise Refused("its parameters are not of 32 bits")
+    if len(shape) not in (1, 3):
+        raise Refused("its records are neither images nor rows")
+    form, flat = Form(*shape), len(shape) == 1
+    images: list[Stage] = []
+    rows: list[Stage] = []
+    dropouts: list[Form] = []
+    for layer in model:
+        if type(layer) is nn.Flatten:
+            if (layer.start_dim, layer.end_dim) != (1, -1):
+                raise Refused("its Flatten keeps more than the first dimension")
+            if not any(isinstance(stage, Conv | Pool) for stage in images):
+                # What acts on single values may as well act on the row; its order is torch's.
+                form = Form(prod((form.channels, form.height, form.width)))
+                rows, images = [replace(stage, form=form) for stage in images], []
+                dropouts = [form for _ in dropouts]
+            flat = True
+            continue
+        stage = _stage(layer, form, flat, len(dropouts))
+        if stage is None:
+            continue
+        if isinstance(layer, nn.Dropout):
+            dropouts.append(form)
+        stages = rows if flat else images
+        if stages and (fused := _fused(stages[-1], stage)):
+            stages[-1] = fused
+        else:
+            stages.append(stage)
+        form = stage.out
+    if not flat:
+        raise Refused("it does not end in one row of logits")
+    if not any(stage.has_parameters for stage in images + rows):
+        raise Refused("it has no parameters")
+    if len(dropouts) > DROPOUTS:
+        raise Refused(f"it has more than {DROPOUTS} dropout layers")
+    return Plan(
+        input=images[0].form if images else rows[0].form,
+        images=tuple(images),
+        rows=tuple(rows),
+        dropouts=tuple(dropouts),
+    )
+
+
+def _stage(layer: nn.Module, form: Form, flat: bool, dropouts: int) -> Stage | None:
+    """One layer by itself; None where it does nothing."""
+    kind = type(layer)
+    if isinstance(layer, nn.Identity) and kind is nn.Identity:
+        return None
+    if isinstance(layer, nn.ReLU) and kind is nn.ReLU:
+        return Gate(form, relu=True)
+    if isinstance(layer, nn.Dropout) and kind is nn.Dropout:
+        if layer.p >= 1:
+            raise Refused("it has a Dropout that keeps nothing")
+        return Gate(form, relu=False, dropout=dropouts)
+    if isinstance(layer, nn.Linear) and kind is nn.Linear:
+        if not flat:
+            raise Refused("it has a Linear before any Flatten")
+        _same(layer.in_features, form.channels * form.height * form.width)
+        return Dense(form, Form(layer.out_features), layer.bias is not None)
+    if isinstance(layer, nn.Conv2d) and kind is nn.Conv2d and not flat:
+        return _conv(layer, form)
+    if isinstance(layer, nn.MaxPool2d) and kind is nn.MaxPool2d and not flat:
+        return _pool(layer, form)
+    where = " after a Flatten" if kind in (nn.Conv2d, nn.MaxPool2d) else ""
+    raise Refused(f"it has a {kind.__name__}{where}")
+
+
+def _conv(layer: nn.Conv2d, form: Form) -> Conv:
+    if layer.groups != 1:
+        raise Refused("it has a Conv2d in groups")
+    if layer.dilation != (1, 1):
+        raise Refused("it has a Conv2d with a dilation")
+    if layer.padding_mode != "zeros":
+        raise Refused(f"it has a Conv2d with {layer.padding_mode} padding")
+    kernel = (layer.kernel_size[0], layer.kernel_size[1])
+    if layer.padding == "same" and not (kernel[0] % 2 and kernel[1] % 2):
+        raise Refused("it has a Conv2d of an even size with padding 'same'")
+    if layer.padding == "same":
+        padding = (kernel[0] // 2, kernel[1] // 2)
+    else:
+        padding = (0, 0) if isinstance(layer.padding, str) else _pair(layer.padding)
+    _same(layer.in_channels, form.channels)
+    stride, bias = _pair(layer.stride), layer.bias is not None
+    out = _slid(form, layer.out_channels, kernel, stride, padding)
+    return Conv(form, out, layer.out_channels, kernel, stride, padding, bias)
+
+
+def _pool(layer: nn.MaxPool2d, form: Form) -> Pool:
+    if layer.ceil_mode:
+        raise Refused("it has a MaxPool2d in ceil mode")
+    if layer.return_indices:
+        raise Refused("it has a MaxPool2d that gives back indices")
+    if _pair(layer.dilation) != (1, 1):
+        raise Refused("it has a MaxPool2d with a dilation")
+    kernel, padding = _pair(layer.kernel_size), _pair(layer.padding)
+    stride = _pair(layer.stride)
+    out = _slid(form, form.channels, kernel, stride, padding)
+    return Pool(form, out, (*kernel, *stride, *padding))
+
+
+def _fused(before: Stage, stage: Stage) -> Stage | None:
+    """Both as one stage, where the kernel has one."""
+    if not isinstance(before, Conv):
+        if isinstance(before, Gate) and isinstance(stage, Gate) and before.dropout == NONE:
+            return replace(before, dropout=stage.dropout)
+        return None
+    pooled = before.window != (1, 1, 1, 1, 0, 0)
+    if isinstance(stage, Gate) and stage.relu:
+        # max(., 0) keeps the order of values: before a pooling it does the same as after it.
+        return replace(before, relu=True) if before.dropout == NONE else None
+    if isinstance(stage, Gate) and before.relu and before.dropout == NONE and not pooled:
+        return replace(before, dropout=stage.dropout)
+    if isinstance(stage, Pool) and not pooled:
+        return replace(before, window=stage.window, out=stage.out)
+    return None
+
+
+def _slid(
+    form: Form,
+    channels: int,
+    kernel: tuple[int, int],
+    stride: tuple[int, int],
+    padding: tuple[int, int],
+) -> Form:
+    """What a sliding window makes of a form."""
+    sides = zip((form.height, form.width), kernel, stride, padding, strict=True)
+    height, width = ((side + 2 * p - k) // s + 1 for side, k, s, p in sides)
+    if min(height, width) < 1:
+        raise Refused("its windows are larger than what they slide over")
+    return Form(channels, height, width)
+
+
+def _same(wanted: int, got: int) -> None:
+    if wanted != got:
+        raise Refused(f"a layer of it takes {wanted} inputs and is given {got}")
+
+
+def _pair(value: int | tuple[int, ...]) -> tuple[int, int]:
+    return (value, value) if isinstance(value, int) else (value[0], value[1])
+
+
+def _written(stage: Stage, came: str, out: str, below: bool) -> str:
+    """A stage as a C++ type; `below`: whether anything before it has parameters."""
+    end = f"{str(below).lower()}>"
+    if isinstance(stage, Dense):
+        return f"Dense<{came}, {stage.out.channels}, {_flag(stage.bias)}, {end}"
+    if isinstance(stage, Gate):
+        return f"Gate<{came}, {out}, {_flag(stage.relu)}, {stage.dropout}, {end}"
+    of = stage.convolved() if isinstance(stage, Conv) else stage.form
+    window = f"Windows<{', '.join(map(str, (of.height, of.width, *stage.window)))}>"
+    if isinstance(stage, Pool):
+        return f"Pool<{came}, {out}, {window}, {end}"
+    sizes = ", ".join(map(str, (stage.filters, *stage.kernel)))
+    conv = f"Convolution<{came}, {sizes}, {', '.join(map(str, stage.stride))}>"
+    flags = f"{_flag(stage.bias)}, {_flag(stage.relu)}, {stage.dropout}"
+    return f"Block<{came}, {out}, {conv}, {sizes}, {window}, {flags}, {end}"
+
+
+def _flag(value: bool) -> str:
+    return str(value).lower()

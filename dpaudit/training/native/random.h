@@ -1,0 +1,83 @@
+// Random numbers that are a function of a key and a counter, so that no draw shifts another.
+// Threefry: Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as easy as 1, 2, 3" (SC 2011).
+#pragma once
+#include "maths.h"
+#include "vector.h"
+
+enum Purpose : uint32_t { COINS = 1, CANARY = 2, NOISE = 3, DROPOUT = 4, MC_DROPOUT = 5 };
+
+// Which stream: all of the seed, a step of the descent, a purpose and (dropout) a layer.
+struct Key {
+    uint32_t word[4];
+    Key(uint64_t seed, uint32_t step, Purpose purpose, uint32_t layer = 0)
+        : word{(uint32_t)seed, (uint32_t)(seed >> 32), step, (uint32_t)purpose << 16 | layer} {}
+};
+
+static inline Words rotate(Words x, int by) { return x << by | x >> (32 - by); }
+
+// V blocks of Threefry-4x32 at once, numbers `block` to `block + V - 1`, in the lanes of four
+// vectors. 20 rounds are the authors' choice, 12 the fewest that pass all of their tests.
+template <int ROUNDS>
+static inline void threefry(const Key& key, uint32_t block, uint64_t record, Words x[4]) {
+    constexpr int R[8][2] = {{10, 26}, {11, 21}, {13, 27}, {23, 5}, {6, 20}, {17, 11}, {25, 10}, {18, 20}};
+    const uint32_t* k = key.word;
+    const uint32_t ks[5] = {k[0], k[1], k[2], k[3], 0x1BD11BDA ^ k[0] ^ k[1] ^ k[2] ^ k[3]};
+    Words lanes;
+    for (int i = 0; i < V; i++) lanes[i] = i;
+    x[0] = lanes + (block + ks[0]);
+    x[1] = Words{} + ((uint32_t)record + ks[1]);
+    x[2] = Words{} + ((uint32_t)(record >> 32) + ks[2]);
+    x[3] = Words{} + ks[3];
+    UNROLL for (int r = 0; r < ROUNDS; r++) {
+        const int a = r % 2 ? 3 : 1, b = r % 2 ? 1 : 3;
+        x[0] += x[a];
+        x[a] = rotate(x[a], R[r % 8][0]) ^ x[0];
+        x[2] += x[b];
+        x[b] = rotate(x[b], R[r % 8][1]) ^ x[2];
+        if (r % 4 == 3) {
+            const int n = (r + 1) / 4;
+            UNROLL for (int i = 0; i < 4; i++) x[i] += ks[(n + i) % 5];
+            x[3] += (uint32_t)n;
+        }
+    }
+}
+
+// `count` numbers of 16 bits, rounded up to 8 V of them.
+static HOT void draw_halves(const Key& key, uint64_t record, int count, uint16_t* out) {
+    for (int i = 0, block = 0; i < count; i += 8 * V, block += V) {
+        Words x[4];
+        threefry<12>(key, block, record, x);
+        memcpy(out + i, x, sizeof x);
+    }
+}
+
+// The records whose coin of 32 bits falls below `rate`: their numbers, in order. Each record has
+// a coin of its own, whatever the number of records. `chosen` has room for 4 V more.
+static HOT int64_t poisson(const Key& key, int64_t records, double rate, int32_t* chosen) {
+    const uint64_t below = (uint64_t)(rate * 4294967296.0 + 0.5);
+    int64_t n = 0;
+    for (int64_t i = 0, block = 0; i < records; i += 4 * V, block += V) {
+        Words x[4];
+        threefry<20>(key, (uint32_t)block, 0, x);
+        for (int j = 0; j < 4 * V; j++) {
+            chosen[n] = (int32_t)(i + j);
+            n += i + j < records && x[j / V][j % V] < below;
+        }
+    }
+    return n;
+}
+
+// 4 V standard normal numbers, by Box and Muller from 32 bits each: |z| < 6.8.
+static inline void normals(const Key& key, uint32_t block, Floats z[4]) {
+    Words x[4];
+    threefry<20>(key, block, 0, x);
+    for (int i = 0; i < 4; i += 2) {
+        // A sum before the conversion would wrap; after it, only tiny numbers notice the half.
+        Floats u = (__builtin_convertvector(x[i], Floats) + 0.5f) * 0x1p-32f;
+        Floats angle = __builtin_convertvector((Ints)x[i + 1], Floats) * 0x1p-32f;
+        Floats radius = root(-2 * logarithm(u)), sine, cosine;
+        turn(angle, sine, cosine);
+        z[i] = radius * cosine;
+        z[i + 1] = radius * sine;
+    }
+}

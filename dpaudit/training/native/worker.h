@@ -1,0 +1,101 @@
+// A worker: a network with room for its sums, that descends or predicts.
+#pragma once
+#include "network.h"
+
+// Laid out as `Data` in library.py.
+struct Data {
+    const float* x;     // records, STEP floats each
+    const int32_t* y;   // labels
+    int64_t records;
+    const double* p;    // of each dropout layer
+    int32_t layers;
+};
+
+// Laid out as `Run` in library.py.
+struct Run {
+    double sample_rate, rate_per_sum, clip, noise_multiplier;
+    uint64_t seed;
+    const float* real;       // 1 for a parameter, 0 for padding
+    const float* direction;  // of a gradient canary, or null
+    int32_t inserted;
+};
+
+template <class Net>
+struct Worker {
+    Net net;
+    ALIGNED float sum[Net::PARAMETERS + 4 * V];
+    Dropout dropouts[64];
+    Batch batch;
+
+    void begin(const Data& data, uint64_t seed, Purpose purpose) {
+        for (int i = 0; i < data.layers; i++) dropouts[i] = Dropout(data.p[i]);
+        batch.draws.layers = dropouts;
+        batch.draws.seed = seed;
+        batch.draws.purpose = purpose;
+    }
+
+    void take(const Data& data, int64_t record, uint32_t step) {
+        int s = batch.n++;
+        batch.x[s] = data.x + record * Net::STEP;
+        batch.y[s] = data.y ? data.y[record] : 0;
+        batch.draws.record[s] = record;
+        batch.draws.step[s] = step;
+    }
+
+    // The sum over the chosen records (null: all), however many, a micro-batch at a time.
+    void clipped_sum(const Data& data, const int32_t* chosen, int64_t n, float clip, uint32_t step) {
+        memset(sum, 0, sizeof sum);
+        for (int64_t i = 0; i < n;) {
+            batch.n = 0;
+            for (; i < n && batch.n < BATCH; i++) take(data, chosen ? chosen[i] : i, step);
+            net.add_clipped(batch, clip, sum);
+        }
+    }
+
+    // One step of DP-SGD in place; gives back <noisy sum, direction> / C.
+    double step(const Data& data, const Run& run, float* theta, int32_t* chosen, uint32_t t) {
+        net.pack(theta);
+        bool all = run.sample_rate >= 1;
+        int64_t n = all ? data.records : poisson(Key(run.seed, t, COINS), data.records, run.sample_rate, chosen);
+        clipped_sum(data, all ? nullptr : chosen, n, (float)run.clip, t);
+        if (run.direction && run.inserted) {
+            int32_t coin[4 * V + 1];
+            if (all || poisson(Key(run.seed, t, CANARY), 1, run.sample_rate, coin))
+                for (int i = 0; i < Net::PARAMETERS; i++) sum[i] += (float)run.clip * run.direction[i];
+        }
+        if (run.noise_multiplier > 0) add_noise(run, t);
+        const float rate = (float)run.rate_per_sum;
+        for (int i = 0; i < Net::PARAMETERS; i++) theta[i] -= rate * sum[i];
+        double product = 0;
+        if (run.direction)
+            for (int i = 0; i < Net::PARAMETERS; i++) product += (double)sum[i] * run.direction[i];
+        return product / run.clip;
+    }
+
+    HOT void add_noise(const Run& run, uint32_t t) {
+        const float deviation = (float)(run.noise_multiplier * run.clip);
+        const Key key(run.seed, t, NOISE);
+        for (int i = 0, block = 0; i < Net::PARAMETERS; block += V) {
+            Floats z[4];
+            normals(key, block, z);
+            for (int j = 0; j < 4 && i < Net::PARAMETERS; j++, i += V)
+                store(sum + i, load(sum + i) + deviation * z[j] * load(run.real + i));
+        }
+    }
+
+    // Probabilities (samples, records, CLASSES) with dropout on.
+    void mc_dropout(const Data& data, int64_t samples, float* out) {
+        for (int64_t r = 0; r < data.records; r++)
+            for (int64_t t = 0; t < samples;) {
+                batch.n = 0;
+                int64_t first = t;
+                for (; t < samples && batch.n < BATCH; t++) take(data, r, (uint32_t)t);
+                const float* logits = net.forward(batch, true);
+                for (int s = 0; s < batch.n; s++) {
+                    float* p = out + ((first + s) * data.records + r) * Net::CLASSES;
+                    float sum = Net::exponentials(logits + s * Net::LOGITS_STEP, p);
+                    for (int j = 0; j < Net::CLASSES; j++) p[j] /= sum;
+                }
+            }
+    }
+};

@@ -188,11 +188,13 @@ class Function:
         import torch
         from torch.utils.data import TensorDataset
 
+        from dpaudit.training.layout import row_by_row
+
         torch.set_num_threads(1)
         random.seed(stream(seed, "random"))
         np.random.seed(stream(seed, "numpy") % 2**32)
         torch.manual_seed(stream(seed, "torch"))
-        dataset = TensorDataset(torch.tensor(records.x), torch.tensor(records.y))
+        dataset = TensorDataset(row_by_row(torch.tensor(records.x)), torch.tensor(records.y))
         train = self._find()
         # Standard output is the report's alone.
         with contextlib.redirect_stdout(sys.stderr), blamed(self._name):

@@ -12,7 +12,7 @@ from torch import nn
 from dpaudit.errors import BadInput
 from dpaudit.registry import unknown
 from dpaudit.seeds import ALONE
-from dpaudit.training import networks, predict
+from dpaudit.training import bookkeeping, native, networks, predict
 from dpaudit.training.descent import Descent, Loss, cross_entropy
 from dpaudit.training.recipe import Recipe
 from dpaudit.training.selfcheck import ClippedSum, failure
@@ -45,7 +45,13 @@ class Backend:
     any_loss: bool = True
 
 
-BACKENDS: dict[str, Backend] = {"opacus": Backend(_opacus)}
+BACKENDS: dict[str, Backend] = {
+    "native": Backend(
+        native.descend, native.refusal, native.clipped_sum, native.mc_dropout, any_loss=False
+    ),
+    "torch": Backend(bookkeeping.descend, bookkeeping.refusal, bookkeeping.clipped_sum),
+    "opacus": Backend(_opacus),
+}
 
 
 @dataclass(frozen=True)

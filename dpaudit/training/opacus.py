@@ -11,6 +11,7 @@ from opacus.optimizers import DPOptimizer
 from torch import Tensor
 
 from dpaudit.training.descent import Descent
+from dpaudit.training.layout import row_by_row
 from dpaudit.types import Array
 
 
@@ -24,6 +25,7 @@ def descend(job: Descent) -> Array | None:
         expected_batch_size=None,
         loss_reduction="sum",
     )
+    x = row_by_row(job.x)
     watched = None if job.gradient_canary is None else _Direction(job, wrapped)
     products = []
     with warnings.catch_warnings():
@@ -33,7 +35,7 @@ def descend(job: Descent) -> Array | None:
         for _ in range(job.steps):
             chosen = _poisson(len(job.y), job.sample_rate)
             optimizer.zero_grad(set_to_none=True)
-            job.loss(wrapped(job.x[chosen]), job.y[chosen]).sum().backward()
+            job.loss(wrapped(x[chosen]), job.y[chosen]).sum().backward()
             optimizer.extra = watched.extra() if watched else None
             optimizer.step()
             if watched:

@@ -13,7 +13,7 @@ from dpaudit.data import load
 from dpaudit.errors import BadInput
 from dpaudit.mechanisms import Function
 from dpaudit.mechanisms.reference import Reference
-from dpaudit.types import IN, OUT, Canary, Trial, neighbours
+from dpaudit.types import IN, OUT, Canary, Records, Trial, neighbours
 
 CLAIM = (8.0, 1e-5)
 
@@ -57,6 +57,21 @@ def test_it_is_given_a_tensor_dataset_of_its_world_and_a_small_seed(data, pair):
         assert (x.dtype, y.dtype, seed) == (torch.float32, torch.int64, number)
         np.testing.assert_array_equal(x, records.x)
         np.testing.assert_array_equal(y, records.y)
+
+
+@pytest.mark.parametrize("channels", [1, 3])
+def test_it_is_given_records_that_lie_row_by_row_in_memory(data, pair, channels):
+    """However they were read: Opacus computes other gradients where channels come last."""
+    strides = []
+
+    def train(dataset, seed):
+        strides.append(dataset.tensors[0].stride())
+        return np.zeros(2)
+
+    last = np.moveaxis(np.zeros((9, 4, 5, channels), np.float32), 3, 1)
+    here = replace(pair, out=Records(last, np.zeros(9, np.int64)))
+    Function(train, CLAIM, data).play(here, [Trial(0, OUT, 0)])
+    assert strides == [(20 * channels, 20, 5, 1)]
 
 
 def test_it_cannot_change_the_next_trials_data(data, pair):

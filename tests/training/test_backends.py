@@ -16,6 +16,7 @@ from torch.nn.functional import cross_entropy
 from dpaudit.training import dpsgd, networks
 from dpaudit.training.backends import BACKENDS
 from dpaudit.training.descent import Descent, GradientCanary
+from dpaudit.types import Records
 
 A = 1e-5
 """False-alarm probability of each side of each statistical check."""
@@ -71,6 +72,18 @@ def test_a_step_is_the_sum_of_clipped_gradients_over_the_batch_size(backend, net
     how = recipe(network=network, shape=shape, classes=10, lr=lr, clip=clip)
     stepped = weights(fit(how, sample, seed=1, backend=backend, initial=start).model)
     np.testing.assert_allclose(start - stepped, lr / n * expected, rtol=0, atol=1e-5)
+
+
+@pytest.mark.parametrize("channels", [1, 3])
+def test_how_the_records_lie_in_memory_changes_nothing(backend, channels):
+    """Channels first, or last: one channel may have the strides of either."""
+    first = records(12, (channels, 8, 8), classes=10)
+    last = Records(np.moveaxis(np.moveaxis(first.x, 1, 3).copy(), 3, 1), first.y)
+    assert np.array_equal(first.x, last.x)
+    assert first.x.strides != last.x.strides
+    how = recipe(network="cnn-small", shape=(channels, 8, 8), classes=10)
+    one, other = (weights(fit(how, sample, 1, backend=backend).model) for sample in (first, last))
+    np.testing.assert_allclose(one, other, rtol=0, atol=1e-6)
 
 
 def test_the_loss_that_is_given_is_the_one_that_is_descended(backend):

@@ -3,7 +3,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test lint clean
+.PHONY: demo test lint bench clean
 
 demo: .venv/installed  ## a first audit on embedded data, in minutes
 	$(BIN)/dpaudit run --canary adv-maxloss --samples 1000
@@ -16,6 +16,9 @@ lint: .venv/installed-dev  ## style, types and layers
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+bench: .venv/installed  ## a training step of each backend against Opacus, in minutes
+	$(BIN)/python benchmarks/training.py
 
 clean:  ## everything that make has made
 	rm -rf .venv build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

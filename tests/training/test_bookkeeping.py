@@ -20,6 +20,12 @@ from dpaudit.training.sequential import ELEMENTWISE
 SHAPE = (2, 6, 6)
 
 
+@pytest.fixture(autouse=True, scope="module")
+def one_thread():
+    """As `fit` has it; on a busy machine two wait for each other."""
+    torch.set_num_threads(1)
+
+
 def head():
     return nn.Flatten(), nn.LazyLinear(3)
 

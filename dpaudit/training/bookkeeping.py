@@ -39,8 +39,10 @@ def descend(job: Descent) -> Array | None:
 
     Coins, masks and noise come from streams of their own. A coin is a function of the seed,
     the step and the record's place alone: a record at the end of the data whose coin never
-    falls changes nothing. The size of the micro-batches changes no random number, only
-    the order in which gradients are added up, and with it the last bits.
+    falls changes nothing. A batch that is too large for one pass is taken in several; on a CPU
+    their size changes no random number, only the order in which gradients are added up, and
+    with it the last bits. Noise is torch's normal of 24 random bits, which ends at about six
+    deviations: enough for an audit, not for a release.
     """
     gradients = Accumulator(job.model, job.x.shape[1:])
     device = gradients.sum.device

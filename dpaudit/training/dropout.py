@@ -17,8 +17,8 @@ LEVELS = 2**16
 class Masks:
     """Random masks of a network's dropout layers, for one batch after another.
 
-    A record's bits for all layers are drawn together, those of the last record last: one more
-    record at the end of a batch leaves the masks of the others as they are.
+    A record's bits for all layers are drawn together, those of the last record last: on a CPU,
+    one more record at the end of a batch leaves the masks of the others as they are.
     """
 
     def __init__(

@@ -46,6 +46,9 @@ def refusal(model: nn.Module, shape: tuple[int, ...]) -> str | None:
     for layer in layers:
         if reason := _refused(layer):
             return reason
+    for module in model.modules():
+        if module._forward_hooks or module._forward_pre_hooks or module._backward_hooks:
+            return f"its {type(module).__name__} has hooks"
     tensors = [p for layer in layers for p in layer.parameters()]
     if not tensors:
         return "it has no parameters"
@@ -66,8 +69,6 @@ def _refused(layer: nn.Module) -> str | None:
         return f"its {name} returns indices"
     if isinstance(layer, nn.Conv2d) and layer.padding_mode != "zeros":
         return f"its {name} pads by {layer.padding_mode!r}"
-    if layer._forward_hooks or layer._forward_pre_hooks or layer._backward_hooks:
-        return f"its {name} has hooks"
     return None
 
 

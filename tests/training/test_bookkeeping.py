@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from scipy.stats import binom
 from tiny import weights
@@ -18,6 +18,12 @@ from dpaudit.training.dropout import Masks
 from dpaudit.training.sequential import ELEMENTWISE
 
 SHAPE = (2, 6, 6)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def one_thread():
+    """As `fit` has it; on a busy machine two wait for each other."""
+    torch.set_num_threads(1)
 
 
 def head():
@@ -41,7 +47,7 @@ def agrees(model, shape=SHAPE):
 # ---------------------------------------------------------------- the clipped sum
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=60, deadline=None, derandomize=True, phases=[Phase.generate])
 @given(
     kernel=st.tuples(st.integers(1, 4), st.integers(1, 4)),
     stride=st.tuples(st.integers(1, 3), st.integers(1, 3)),
@@ -60,6 +66,12 @@ def test_any_convolution(kernel, stride, padding, dilation, channels, bias):
     # The second one has a gradient that came through a layer, and the first no way back.
     model = network(first, nn.Tanh(), nn.Conv2d(outputs, 2, 1, bias=bias), *head(), shape=shape)
     assert agrees(model, shape)
+
+
+@pytest.mark.filterwarnings("ignore:Using padding='same'")
+@pytest.mark.parametrize("kernel", [2, 4, (2, 3)])
+def test_a_convolution_of_the_same_size_with_more_zeros_on_one_side(kernel):
+    assert agrees(network(nn.Conv2d(2, 3, kernel, padding="same"), *head()))
 
 
 @pytest.mark.parametrize("layer", ELEMENTWISE, ids=lambda layer: layer.__name__)
@@ -214,7 +226,7 @@ def test_one_more_record_in_a_batch_leaves_the_masks_of_the_others():
         assert torch.equal(mask, longer[:6])
 
 
-@pytest.mark.parametrize("p", [0.0, 0.1, 0.5, 0.9, 1 - 2**-16])
+@pytest.mark.parametrize("p", [0.0, 0.1, 0.5, 0.9, 1 - 2**-20])
 def test_values_are_kept_with_their_probability(p):
     """Every one of four values to a random integer; by chance it fails with 2e-5 at most."""
     masks = Masks([(nn.Dropout(p), (3, 4, 4))], torch.Generator().manual_seed(0))

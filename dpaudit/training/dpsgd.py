@@ -84,4 +84,3 @@ def fit_many(
     seeds = list(seeds)
     jobs = ([recipe] * len(seeds), [records] * len(seeds), seeds)
     return [fitted.model for fitted in (executor.map if executor else map)(fit, *jobs)]
-

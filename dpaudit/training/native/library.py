@@ -17,6 +17,9 @@ from dpaudit.types import Array
 KEPT, DROPPED = 65535, 0
 """A given mask in the kernel's terms: the largest and the smallest random number."""
 
+LINE = 16
+"""Floats in a cache line."""
+
 _pointer, _int64, _double = ctypes.c_void_p, ctypes.c_int64, ctypes.c_double
 
 _ARGUMENTS = {
@@ -92,7 +95,10 @@ class Library:
 
     def spread(self, flat: Array, where: Array) -> Array:
         """Values in torch's order, in the kernel's; zero where it has padding."""
-        spread = np.zeros(self.c.parameters(), np.float32)
+        # A vector that begins on a cache line is loaded in half the time.
+        room = np.zeros(self.c.parameters() + LINE, np.float32)
+        begin = -room.ctypes.data % (4 * LINE) // 4
+        spread = room[begin : begin + self.c.parameters()]
         spread[where] = flat
         return spread
 
@@ -109,13 +115,13 @@ class Library:
         height, width = form.height + 2 * top, form.width + 2 * left
         step: int = self.c.record_step()
         rows = np.zeros((len(x) + 1, step), np.float32)
-        images = rows[: len(x), : height * width * channels].reshape(
-            len(x), height, width, channels
+        images = np.lib.stride_tricks.as_strided(
+            rows,
+            (len(x), height, width, channels),
+            (rows.strides[0], 4 * width * channels, 4 * channels, 4),
         )
         inner = images[:, top : top + form.height, left : left + form.width, : form.channels]
         inner[...] = x.reshape(-1, form.channels, form.height, form.width).transpose(0, 2, 3, 1)
-        if not np.shares_memory(rows, images):
-            rows[: len(x), : height * width * channels] = images.reshape(len(x), -1)
         return rows
 
     def masks(self, masks: Sequence[Tensor]) -> list[Array]:

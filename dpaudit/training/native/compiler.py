@@ -41,13 +41,10 @@ class NoKernel(Exception):
     """Why there is no compiled kernel, as a clause."""
 
 
-def kernel(source: str) -> Path:
-    """The library made of a source, from the cache or by the compiler."""
-    name = f"{_key(source)}.so"
-    for folder in (cache(), _own_folder()):
-        if folder and (folder / name).is_file():
-            return folder / name
-    return _compiled(source, (cache() or _own_folder()) / name)
+def kernel(source: str, anew: bool = False) -> Path:
+    """The library made of a source: from the cache, unless `anew`, or by the compiler."""
+    target = (cache() or _own_folder()) / f"{_key(source)}.so"
+    return target if target.is_file() and not anew else _compiled(source, target)
 
 
 def cache() -> Path | None:

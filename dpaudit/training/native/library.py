@@ -6,6 +6,7 @@ import ctypes
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
+from pathlib import Path
 
 import numpy as np
 from torch import Tensor, nn
@@ -68,12 +69,11 @@ class Library:
 
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
-        path = compiler.kernel(plan.source())
         try:
-            self.c = ctypes.CDLL(str(path))
-        except OSError as error:
-            told = " ".join(str(error).split())
-            raise compiler.NoKernel(f"its kernel cannot be loaded: {told}") from error
+            self.c = ctypes.CDLL(str(compiler.kernel(plan.source())))
+        except OSError:
+            # Spoiled, or made where the system's libraries are others.
+            self.c = _loaded(compiler.kernel(plan.source(), anew=True))
         for name, arguments in _ARGUMENTS.items():
             function = getattr(self.c, name)
             function.argtypes, function.restype = arguments, None
@@ -135,6 +135,14 @@ class Library:
         planes = mask.reshape(-1, form.channels, form.height, form.width).transpose(0, 2, 3, 1)
         drawn[..., : form.channels] = np.where(planes, KEPT, DROPPED)
         return drawn
+
+
+def _loaded(path: Path) -> ctypes.CDLL:
+    try:
+        return ctypes.CDLL(str(path))
+    except OSError as error:
+        told = " ".join(str(error).split())
+        raise compiler.NoKernel(f"its kernel cannot be loaded: {told}") from error
 
 
 @lru_cache(maxsize=64)

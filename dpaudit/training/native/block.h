@@ -11,6 +11,7 @@ template <class In, class Out, class Conv, int O, int KH, int KW, class Window, 
 struct Block {
     using To = Out;
     using From = In;
+    using Convolved = Conv;
     static constexpr int H = Conv::H, W = Conv::W, OS = Conv::OS;
     static constexpr int WINDOWS = Out::H * Out::W, POSITIONS = H * W;
     static constexpr bool DROPS = LAYER != NONE;

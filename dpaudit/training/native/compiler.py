@@ -16,8 +16,19 @@ from pathlib import Path
 
 HEADERS = Path(__file__).parent
 
-FLAGS = ("-std=c++17", "-O3", "-march=native", "-ffp-contract=fast", "-fno-math-errno")
-"""Not -ffast-math: linked with it, a library makes the whole process flush tiny numbers to 0."""
+FLAGS = (
+    "-std=c++17",
+    "-O3",
+    "-march=native",
+    "-ffp-contract=fast",
+    "-fno-math-errno",
+    "-fno-predictive-commoning",
+)
+"""Not -ffast-math: linked with it, a library makes the whole process flush tiny numbers to 0.
+
+Predictive commoning keeps loaded values for the next round of a loop, and so spills the sums that
+fill the registers: a convolution took twice as long.
+"""
 
 COMPILERS = ("c++", "g++", "clang++")
 """Looked for in this order where the environment's CXX names none."""
@@ -30,13 +41,10 @@ class NoKernel(Exception):
     """Why there is no compiled kernel, as a clause."""
 
 
-def kernel(source: str) -> Path:
-    """The library made of a source, from the cache or by the compiler."""
-    name = f"{_key(source)}.so"
-    for folder in (cache(), _own_folder()):
-        if folder and (folder / name).is_file():
-            return folder / name
-    return _compiled(source, (cache() or _own_folder()) / name)
+def kernel(source: str, anew: bool = False) -> Path:
+    """The library made of a source: from the cache, unless `anew`, or by the compiler."""
+    target = (cache() or _own_folder()) / f"{_key(source)}.so"
+    return target if target.is_file() and not anew else _compiled(source, target)
 
 
 def cache() -> Path | None:

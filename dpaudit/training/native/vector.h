@@ -3,6 +3,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#if defined(__AVX512F__)
+#include <immintrin.h>
+#endif
 
 #if defined(__AVX512F__)
 constexpr int V = 16;          // floats in a vector
@@ -33,9 +36,12 @@ typedef float AnyFloats __attribute__((vector_size(V * 4), aligned(4), may_alias
 
 static inline Floats load(const float* p) { return *(const AnyFloats*)p; }
 static inline void store(float* p, Floats x) { *(AnyFloats*)p = x; }
-static inline Floats splat(float x) { return Floats{} + x; }
+static inline Floats splat(float x) { return x - Floats{}; }  // x + 0 would not be x for -0: an addition
 
 static inline Ints load_halves(const uint16_t* p) {
+#if defined(__AVX512F__)  // gcc 12 would widen two halves and join them
+    return (Ints)_mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i*)p));
+#endif
     Halves h;
     memcpy(&h, p, sizeof h);
     return __builtin_convertvector(h, Ints);

@@ -1,0 +1,125 @@
+"""Kernels are compiled once, never loaded half written, and their lack is said in a clause."""
+
+import subprocess
+import sys
+
+import pytest
+from sequences import moved, named, records
+
+from dpaudit.training import native
+from dpaudit.training.native import compiler
+from dpaudit.training.native.library import library
+from dpaudit.training.native.plan import plan
+
+USE = """
+import torch
+from dpaudit.training import native, networks
+model = networks.build("logreg", (1, 8, 8), 10, 0.0)
+print(native.refusal(model, (1, 8, 8)))
+x, masks = torch.ones(3, 1, 8, 8), [torch.ones(3, 64)]
+print(native.clipped_sum(model, x, torch.arange(3), 1.0, masks).shape)
+"""
+
+
+@pytest.fixture(autouse=True)
+def fresh(tmp_path, monkeypatch):
+    """A cache of its own for each test, and no library in memory."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.delenv("CXX", raising=False)
+    library.cache_clear()
+    compiler._own_folder.cache_clear()
+    yield
+    library.cache_clear()
+
+
+def kernels(tmp_path):
+    return sorted(path.name for path in (tmp_path / "dpaudit" / "kernels").iterdir())
+
+
+def refusal():
+    return native.refusal(*named("logreg"))
+
+
+def test_two_processes_at_once_make_one_kernel(tmp_path):
+    command = [sys.executable, "-c", USE]
+    paths = ":".join(path for path in sys.path if path)
+    environment = {"XDG_CACHE_HOME": str(tmp_path), "PATH": "/usr/bin:/bin", "PYTHONPATH": paths}
+    both = [
+        subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True)
+        for _ in range(2)
+    ]
+    told = [process.communicate()[0] for process in both]
+    assert told == ["None\n(650,)\n"] * 2
+    assert len(kernels(tmp_path)) == 1
+
+
+def test_without_a_compiler_and_a_kernel_it_says_so(monkeypatch):
+    monkeypatch.setenv("PATH", "")
+    assert refusal() == (
+        "there is no C++ compiler (c++, g++ or clang++) here, nor a compiled kernel of this network"
+    )
+
+
+def test_a_kernel_of_the_cache_needs_no_compiler(monkeypatch, tmp_path):
+    assert refusal() is None
+    assert len(kernels(tmp_path)) == 1
+    library.cache_clear()
+    monkeypatch.setenv("PATH", "")
+    model, shape = named("logreg")
+    assert refusal() is None
+    assert moved(model, *records(shape, 5)).any()
+
+
+@pytest.mark.parametrize(
+    ("script", "reason"),
+    [
+        ("exit 1", "fails"),
+        ("kill -9 $$", "fails"),
+        ("echo 'x.cpp:1: error: no such thing' >&2; exit 1", "error: no such thing"),
+        ("exit 0", "fails"),
+    ],
+)
+def test_a_compiler_that_fails_is_a_refusal(monkeypatch, tmp_path, script, reason):
+    broken = tmp_path / "broken"
+    broken.write_text(f"#!/bin/sh\n{script}\n")
+    broken.chmod(0o755)
+    monkeypatch.setenv("CXX", str(broken))
+    assert refusal().startswith(f"the C++ compiler {broken} fails")
+    assert reason in refusal()
+    assert kernels(tmp_path) == []
+
+
+def test_a_compiler_that_is_not_there_is_a_refusal(monkeypatch):
+    monkeypatch.setenv("CXX", "/nowhere/c++ -O1")
+    assert refusal().startswith("the C++ compiler /nowhere/c++ cannot be run: ")
+
+
+def test_a_spoiled_kernel_is_made_anew():
+    spoiled = compiler.kernel(plan(*named("logreg")).source())
+    spoiled.write_bytes(b"half a library")
+    assert refusal() is None
+    assert spoiled.stat().st_size > 1000
+
+
+def test_where_no_cache_can_be_written_the_process_has_its_own(monkeypatch, tmp_path):
+    file = tmp_path / "file"
+    file.write_text("")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(file))
+    assert compiler.cache() is None
+    assert refusal() is None
+
+
+def test_a_cache_that_others_can_write_is_not_trusted():
+    folder = compiler.cache()
+    assert folder.stat().st_mode & 0o777 == 0o700
+    folder.chmod(0o777)
+    assert compiler.cache() is None
+
+
+def test_a_kernel_is_for_its_flags_and_processor(monkeypatch):
+    names = {compiler._key("source"), compiler._key("other")}
+    monkeypatch.setattr(compiler, "FLAGS", (*compiler.FLAGS, "-O1"))
+    names.add(compiler._key("source"))
+    monkeypatch.setattr(compiler, "_processor", lambda: "another")
+    names.add(compiler._key("source"))
+    assert len(names) == 4

@@ -1,0 +1,269 @@
+"""Coins, dropout and noise: each of the right law, from the seed alone, and never shifted.
+
+Seeds are fixed; in brackets stands with what probability each test would fail under other seeds
+although all is well.
+"""
+
+import ctypes
+import signal
+
+import numpy as np
+import pytest
+import torch
+from scipy.stats import binom, chi2, kstest, norm
+from sequences import flat, job, moved, named, records
+
+from dpaudit.training import native, predict
+from dpaudit.training.descent import GradientCanary
+from dpaudit.training.native import compiler
+from dpaudit.training.native.library import library
+from dpaudit.training.native.plan import plan
+
+A = 1e-5
+"""False-alarm probability of each side of each statistical check."""
+
+NEVER = 1e-12
+"""A sampling rate at which no coin of 32 bits falls."""
+
+
+def mean_is(values, mean, deviation):
+    z = (np.mean(values) - mean) / deviation * np.sqrt(np.size(values))
+    return abs(z) < norm.isf(A)
+
+
+def spread_is(values, deviation):
+    total = float(np.sum((np.asarray(values, float) / deviation) ** 2))
+    return chi2.ppf(A, np.size(values)) < total < chi2.isf(A, np.size(values))
+
+
+def count_is(count, n, p):
+    return binom.ppf(A, n, p) <= count <= binom.isf(A, n, p)
+
+
+def noise(name, seeds, steps=1):
+    """Standard normal numbers, if all is well: what moves the weights when no record does."""
+    model, shape = named(name)
+    x, y = records(shape, 3)
+    how = {"sample_rate": NEVER, "steps": steps, "noise_multiplier": 1.5, "clip": 2.0}
+    torch.nn.utils.vector_to_parameters(torch.zeros(len(flat(model))), model.parameters())
+    return np.array([moved(model, x, y, seed=s, **how) for s in seeds]) / -3.0
+
+
+# ---------------------------------------------------------------- the generator
+
+
+def test_the_generator_is_threefry():
+    """The known answer of its authors for a counter and a key of zeros."""
+    model, shape = named("logreg")
+    words = np.zeros(4 * 16, np.uint32)
+    kernel = library(plan(model, shape), compiler.FLAGS)
+    kernel.c.threefry_blocks(0, 0, 0, words.ctypes.data_as(ctypes.c_void_p))
+    assert [f"{word:08x}" for word in words[:4]] == ["9c6ca96a", "e17eae66", "fc10ecd4", "5256a7d8"]
+
+
+# ---------------------------------------------------------------- noise
+
+
+def test_noise_of_a_step_is_standard_normal():
+    """Mean, variance, skewness, kurtosis, shape and tails of 1.4 million numbers [1.3e-4]."""
+    z = noise("cnn-small", range(100)).astype(float).ravel()
+    assert mean_is(z, 0.0, 1.0)
+    assert spread_is(z, 1.0)
+    assert mean_is(z**3, 0.0, np.sqrt(15))
+    assert mean_is(z**4, 3.0, np.sqrt(96))
+    assert kstest(z, "norm").pvalue > A
+    for far in (3.0, 4.0, 4.5):
+        assert count_is((z > far).sum(), z.size, norm.sf(far))
+        assert count_is((z < -far).sum(), z.size, norm.sf(far))
+
+
+def test_noise_is_fresh_for_every_coordinate_seed_and_step():
+    """No two coordinates, seeds (low bits or high) or steps go together [2.4e-4]."""
+    seeds = [s + high for s in range(25) for high in (0, 2**32, 2**62)]
+    z = noise("cnn-small", seeds).astype(float)
+    for lag in (1, 2, 8, 16, 32, 64, 1000):
+        assert mean_is(z[:, lag:] * z[:, :-lag], 0.0, 1.0)
+        assert mean_is(z[:, lag:] ** 2 * z[:, :-lag] ** 2, 1.0, np.sqrt(8))
+    for lag in (1, 2, 3):
+        assert mean_is(z[lag:] * z[:-lag], 0.0, 1.0)
+    two = noise("cnn-small", seeds, steps=2)
+    second = two - z
+    assert spread_is(second, 1.0)
+    assert mean_is(second * z, 0.0, 1.0)
+
+
+def test_an_empty_batch_adds_noise_of_the_right_size_at_every_step():
+    """Steps add up [2e-5]."""
+    assert spread_is(noise("logreg", range(20), steps=9), 3.0)
+
+
+# ---------------------------------------------------------------- sampling
+
+
+def batches(q, seeds, steps=1):
+    """Which of 64 records are sampled: each has a pixel, and so a weight, of its own."""
+    model, shape = named("logreg", dropout=0.0)
+    x, y = torch.eye(64).view(64, *shape), torch.arange(64) % 10
+    moves = [moved(model, x, y, sample_rate=q, seed=s, steps=steps) for s in seeds]
+    return np.array([np.abs(move[:640].reshape(10, 64)).sum(axis=0) > 0 for move in moves])
+
+
+@pytest.mark.parametrize("q", [0.03, 0.25, 0.9])
+def test_batches_are_poisson_samples(q):
+    """Rate q, the same for every record, independent of the others [6e-5]."""
+    taken = batches(q, range(400))
+    assert count_is(taken.sum(), taken.size, q)
+    deviation = np.sqrt(q * (1 - q))
+    assert spread_is((taken - q).sum(axis=0), deviation * np.sqrt(len(taken)))
+    assert spread_is((taken - q).sum(axis=1), deviation * 8)
+
+
+def test_each_step_has_coins_of_its_own():
+    """After two steps, all but (1-q)^2 of the records were sampled [2e-5]."""
+    q, taken = 0.25, batches(0.25, range(400), steps=2)
+    assert count_is(taken.sum(), taken.size, 1 - (1 - q) ** 2)
+
+
+def test_a_record_at_the_end_shifts_nothing():
+    """Where its coin never falls, the weights are the same to the last bit [2e-5]."""
+    model, shape = named("cnn-small")
+    x, y = records(shape, 101)
+    q, steps, seeds = 0.1, 3, 60
+    how = {"sample_rate": q, "steps": steps, "noise_multiplier": 1.0, "clip": 1.0}
+    same = 0
+    for seed in range(seeds):
+        out = moved(model, x[:-1], y[:-1], seed=seed, **how)
+        same += np.array_equal(out, moved(model, x, y, seed=seed, **how))
+    assert count_is(same, seeds, (1 - q) ** steps)
+
+
+# ---------------------------------------------------------------- dropout
+
+
+def masks(p, seeds):
+    """Which pixels of two records dropout keeps, times its scale: (seeds, 2, 64).
+
+    At weights of zero the gradient of class c's weights is (1/10 - [label = c]) times the pixel.
+    """
+    model, shape = named("logreg", dropout=p)
+    torch.nn.utils.vector_to_parameters(torch.zeros(650), model.parameters())
+    x, y = torch.ones(2, *shape), torch.tensor([0, 1])
+    g = -np.array([moved(model, x, y, seed=s)[:128].reshape(2, 64) for s in seeds])
+    return np.linalg.inv(0.1 - np.eye(2)) @ g
+
+
+@pytest.mark.parametrize("p", [0.0, 0.1, 0.5, 0.9])
+def test_dropout_keeps_each_value_with_its_rate_and_scales_it(p):
+    """Independent between pixels and records [6e-5]."""
+    drawn = masks(p, range(300))
+    kept = drawn > 0.5
+    np.testing.assert_allclose(drawn[kept], 1 / (1 - p), rtol=1e-5)
+    np.testing.assert_allclose(drawn[~kept], 0, atol=1e-5)
+    assert count_is(kept.sum(), kept.size, 1 - p)
+    centred, variance = kept - (1 - p), p * (1 - p)
+    if p:
+        assert mean_is(centred[:, 0] * centred[:, 1], 0.0, variance)
+        assert mean_is(centred[:, :, 1:] * centred[:, :, :-1], 0.0, variance)
+
+
+def test_dropout_is_fresh_at_every_step():
+    model, shape = named("cnn-small")
+    x, y = records(shape, 4)
+    one, two = (moved(model, x, y, steps=s, rate_per_sum=1e-6) for s in (1, 2))
+    assert not np.allclose(two, 2 * one, rtol=1e-2, atol=0)
+
+
+@pytest.mark.parametrize("name", ["cnn-small", "cnn-small 28 x 28", "mlp", "logreg"])
+def test_mc_dropout_has_the_law_of_torchs(name):
+    """Mean and spread of each class's probability on two records [8e-4]."""
+    model, shape = named(name)
+    with torch.no_grad():
+        for p in model.parameters():
+            p *= 2  # so that dropout matters
+    x, T = records(shape, 2)[0].numpy(), 1500
+    ours, torchs = native.mc_dropout(model, x, T, 5), predict.mc_dropout(model, x, T, 5)
+    assert ours.shape == torchs.shape == (T, 2, 10)
+    np.testing.assert_allclose(ours.sum(axis=2), 1, rtol=1e-5)
+    for moment in (lambda p: p, lambda p: (p - p.mean(axis=0)) ** 2):
+        one, other = moment(ours), moment(torchs)
+        error = np.sqrt((one.var(axis=0) + other.var(axis=0)) / T)
+        assert (np.abs(one.mean(axis=0) - other.mean(axis=0)) < norm.isf(A) * error).all()
+
+
+def test_mc_dropout_is_fresh_for_every_pass_record_and_seed():
+    model, shape = named("cnn-small")
+    x = records(shape, 1)[0].numpy().repeat(2, axis=0)
+    one, again, other = (native.mc_dropout(model, x, 100, seed) for seed in (1, 1, 2))
+    assert np.array_equal(one, again)
+    rows = np.concatenate([one, other]).reshape(400, -1)
+    assert len(np.unique(rows, axis=0)) == 400
+
+
+def test_mc_dropout_without_dropout_is_the_softmax():
+    model, shape = named("cnn-small", dropout=0.0)
+    x = records(shape, 40)[0].numpy()
+    expected = torch.softmax(torch.as_tensor(predict.logits(model, x)), dim=1).numpy()
+    for row in native.mc_dropout(model, x, 3, 0):
+        np.testing.assert_allclose(row, expected, rtol=1e-5)
+
+
+# ---------------------------------------------------------------- gradient canary
+
+
+def watch(inserted, **changes):
+    """<u_t, g*> of a descent that only noise and the canary move."""
+    model, shape = named("logreg")
+    g = np.random.default_rng(0).normal(size=len(flat(model)))
+    canary = GradientCanary(g / np.linalg.norm(g), inserted)
+    x, y = records(shape, 0)
+    before = flat(model)
+    products = native.descend(job(model, x, y, clip=2.0, gradient_canary=canary, **changes))
+    return products, (before - flat(model)) / 2.0, canary.direction
+
+
+@pytest.mark.parametrize("inserted", [True, False])
+def test_products_are_gaussian_around_one_or_zero(inserted):
+    """N(1, s^2) with the canary in, N(0, s^2) without [7e-5]."""
+    products, _, _ = watch(inserted, steps=800, noise_multiplier=1.5, rate_per_sum=1e-3)
+    residue = products - inserted
+    assert mean_is(residue, 0.0, 1.5)
+    assert spread_is(residue, 1.5)
+    assert kstest(residue / 1.5, "norm").pvalue > A
+    assert mean_is(residue[1:] * residue[:-1], 0.0, 1.5**2)
+
+
+@pytest.mark.parametrize("inserted", [True, False])
+def test_the_canary_is_sampled_like_a_record_and_moves_the_weights(inserted):
+    """Without noise a product is 1 or 0 [2e-5]."""
+    products, move, g = watch(inserted, steps=400, sample_rate=0.25)
+    there = np.isclose(products, 1, atol=1e-5)
+    assert (there | np.isclose(products, 0, atol=1e-5)).all()
+    assert count_is(there.sum(), 400, 0.25) if inserted else not there.any()
+    np.testing.assert_allclose(move, there.sum() * g, atol=1e-3)
+
+
+# ---------------------------------------------------------------- slices
+
+
+def test_steps_do_not_know_how_they_are_sliced(monkeypatch):
+    model, shape = named("cnn-small")
+    x, y = records(shape, 50)
+    how = {"sample_rate": 0.3, "steps": 40, "noise_multiplier": 1.0, "clip": 1.0, "seed": 2**63 - 1}
+    whole = moved(model, x, y, **how)
+    monkeypatch.setattr(native, "SLICE", 0.0)
+    assert np.array_equal(whole, moved(model, x, y, **how))
+
+
+def test_a_long_descent_can_be_interrupted():
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    model, shape = named("logreg")
+    before = signal.signal(signal.SIGALRM, interrupt)
+    signal.setitimer(signal.ITIMER_REAL, 0.3)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            moved(model, *records(shape, 50), steps=10**8)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)

@@ -1,0 +1,171 @@
+"""The kernel's clipped sum is that of a loop over records, for whatever network it takes."""
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import HealthCheck, given, settings
+from opacus import GradSampleModule
+from sequences import NAMED, ODD, drawn, job, moved, named, odd, records, relative
+from torch import nn
+
+from dpaudit.errors import BadInput
+from dpaudit.training import bruteforce, native, selfcheck
+from dpaudit.training.descent import cross_entropy
+from dpaudit.training.native import compiler
+
+AVX2 = pytest.mark.skipif(
+    "avx512f" not in compiler._processor(), reason="this machine has no wider vectors"
+)
+
+
+def error(model, shape, n=36):
+    """The largest relative error, with no and with half of the records clipped."""
+    generator = torch.Generator().manual_seed(2)
+    with torch.no_grad():
+        classes = model(torch.zeros(1, *shape)).shape[1]
+    x, y = records(shape, n, classes)
+    masks = bruteforce.draw_masks(model, x, generator)
+    unclipped, norms = bruteforce.clipped_sum(model, x, y, 1e9, masks)
+    if not norms.any():
+        return float(np.abs(native.clipped_sum(model, x, y, 1.0, masks)).max())
+    clip = float(np.median(norms[norms > 0]))
+    errors = [relative(native.clipped_sum(model, x, y, 1e9, masks), unclipped)]
+    expected, _ = bruteforce.clipped_sum(model, x, y, clip, masks)
+    errors.append(relative(native.clipped_sum(model, x, y, clip, masks), expected))
+    return max(errors)
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_named_networks_have_the_sum_of_a_loop_over_records(name):
+    model, shape = named(name)
+    assert native.refusal(model, shape) is None
+    assert error(model, shape, n=5 if name == "cnn-paper" else 36) < 2e-6
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_odd_networks_have_the_sum_of_a_loop_over_records(name):
+    model, shape = odd(name)
+    assert native.refusal(model, shape) is None
+    assert error(model, shape) < 2e-6
+
+
+@settings(
+    derandomize=True, max_examples=8, deadline=None, database=None,
+    suppress_health_check=list(HealthCheck),
+)  # fmt: skip
+@given(network=drawn())
+def test_any_network_has_the_sum_of_a_loop_over_records(network):
+    model, shape = network
+    assert native.refusal(model, shape) is None
+    assert error(model, shape) < 1e-5
+
+
+@AVX2
+@pytest.mark.parametrize("name", ["cnn-small", "cnn-small 28 x 28"])
+def test_narrower_vectors_have_the_same_sum(name, monkeypatch):
+    monkeypatch.setattr(compiler, "FLAGS", (*compiler.FLAGS, "-mno-avx512f"))
+    assert error(*named(name)) < 2e-6
+
+
+def test_the_check_of_a_backend_by_itself_finds_nothing():
+    model, shape = named("cnn-small")
+    assert selfcheck.failure(native.clipped_sum, model, shape) is None
+
+
+def test_the_sum_is_that_of_opacus():
+    model, shape = named("cnn-small", dropout=0.0)
+    x, y = records(shape, 40)
+    masks = bruteforce.draw_masks(model, x, torch.Generator())
+    ours = native.clipped_sum(model, x, y, 0.9, masks)
+    wrapped = GradSampleModule(model, loss_reduction="sum")
+    cross_entropy(wrapped(x), y).sum().backward()
+    g = torch.cat([p.grad_sample.flatten(1) for p in wrapped.parameters()], dim=1).double()
+    scales = (0.9 / g.norm(dim=1)).clamp(max=1)
+    assert 0 < (scales < 1).sum() < len(y)
+    assert relative(ours, (scales @ g).numpy()) < 1e-6
+
+
+@pytest.mark.parametrize("value", [0.0, 1.0])
+def test_ties_of_the_pooling_go_to_the_first_as_in_torch(value):
+    """A constant image has the same value in every window, but at its border."""
+    for name in ("cnn-small", "cnn-small 28 x 28"):
+        model, shape = named(name, dropout=0.0)
+        x, y = torch.full((6, *shape), value), torch.arange(6)
+        masks = bruteforce.draw_masks(model, x, torch.Generator())
+        expected, _ = bruteforce.clipped_sum(model, x, y, 1e9, masks)
+        assert relative(native.clipped_sum(model, x, y, 1e9, masks), expected) < 2e-6
+
+
+def test_a_batch_of_any_size_is_summed_to_the_last_record():
+    model, shape = named("cnn-small", dropout=0.0)
+    x, y = records(shape, 1000)
+    masks = bruteforce.draw_masks(model, x, torch.Generator())
+    for n in (1, 31, 32, 33, 1000):
+        part = [mask[:n] for mask in masks]
+        expected, _ = bruteforce.clipped_sum(model, x[:n], y[:n], 1.0, part)
+        assert relative(native.clipped_sum(model, x[:n], y[:n], 1.0, part), expected) < 2e-6
+        assert relative(-moved(model, x[:n], y[:n], clip=1.0), expected) < 1e-4
+    assert not native.clipped_sum(model, x[:0], y[:0], 1.0, [m[:0] for m in masks]).any()
+
+
+def test_values_that_are_no_numbers_do_no_more_than_spoil_the_sum():
+    model, shape = named("cnn-small")
+    x, y = records(shape, 40)
+    x[3], x[4] = float("nan"), float("inf")
+    masks = bruteforce.draw_masks(model, x, torch.Generator().manual_seed(0))
+    assert np.isnan(native.clipped_sum(model, x, y, 1.0, masks)).any()
+    clean = [i for i in range(40) if i not in (3, 4)]
+    part = [mask[clean] for mask in masks]
+    expected, _ = bruteforce.clipped_sum(model, x[clean], y[clean], 1.0, part)
+    assert relative(native.clipped_sum(model, x[clean], y[clean], 1.0, part), expected) < 2e-6
+
+
+def test_a_label_that_is_no_class_is_refused():
+    model, shape = named("logreg")
+    x, y = records(shape, 3)
+    for label in (-1, 10):
+        with pytest.raises(BadInput, match="labels must be from 0 to 9"):
+            moved(model, x, torch.full_like(y, label))
+
+
+# ---------------------------------------------------------------- refusals
+
+
+REFUSED = {
+    "it has a BatchNorm2d": [nn.Conv2d(1, 2, 3), nn.BatchNorm2d(2)],
+    "it has a Tanh": [nn.Tanh()],
+    "it has a Sequential": [nn.Sequential(nn.ReLU())],
+    "it has a Conv2d in groups": [nn.Conv2d(1, 2, 3), nn.Conv2d(2, 2, 3, groups=2)],
+    "it has a Conv2d with a dilation": [nn.Conv2d(1, 2, 3, dilation=2)],
+    "it has a Conv2d with circular padding": [nn.Conv2d(1, 2, 3, 1, 1, padding_mode="circular")],
+    "it has a Conv2d of an even size with padding 'same'": [nn.Conv2d(1, 2, 2, padding="same")],
+    "it has a Conv2d after a Flatten": [nn.Flatten(), nn.Conv2d(1, 2, 3)],
+    "it has a MaxPool2d in ceil mode": [nn.MaxPool2d(2, ceil_mode=True)],
+    "it has a MaxPool2d with a dilation": [nn.MaxPool2d(2, dilation=2)],
+    "it has a MaxPool2d that gives back indices": [nn.MaxPool2d(2, return_indices=True)],
+    "it has a Dropout that keeps nothing": [nn.Dropout(1.0)],
+    "it has a Dropout2d": [nn.Dropout2d(0.5)],
+    "it has a Linear before any Flatten": [nn.Linear(8, 3)],
+    "its Flatten keeps more than the first dimension": [nn.Flatten(2)],
+    "it does not end in one row of logits": [nn.Conv2d(1, 2, 3)],
+    "it has no parameters": [nn.Flatten()],
+    "a layer of it takes 5 inputs and is given 64": [nn.Flatten(), nn.Linear(5, 3)],
+    "its windows are larger than what they slide over": [nn.Conv2d(1, 2, 9)],
+    "its parameters are not of 32 bits": [nn.Flatten(), nn.Linear(64, 3).double()],
+    "it uses a layer twice": [nn.Flatten(), *[nn.Linear(64, 64)] * 2],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("reason", REFUSED)
+def test_what_it_cannot_take_is_refused_in_words(reason):
+    model = nn.Sequential(*REFUSED[reason])
+    assert native.refusal(model, (1, 8, 8)) == reason
+    x, y = records((1, 8, 8), 3)
+    with pytest.raises(BadInput, match=reason):
+        native.descend(job(model, x, y))
+
+
+def test_another_loss_is_refused():
+    model, shape = named("logreg")
+    with pytest.raises(BadInput, match="knows no loss but cross-entropy"):
+        moved(model, *records(shape, 3), loss=lambda logits, y: logits[:, 0])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import warnings
 from collections.abc import Iterator
 
@@ -12,12 +11,10 @@ from torch import Tensor, nn
 from torch.utils.data import DataLoader, TensorDataset
 from workloads import BATCH, CLIP, NOISE, RATE, Workload
 
-from dpaudit.training import predict
+from dpaudit.training.backends import BACKENDS
 
 PASSES = 1000
 """Of MC dropout on one record."""
-
-MODULES = {"native": "dpaudit.training.native", "torch": "dpaudit.training.bookkeeping"}
 
 
 class Opacus:
@@ -56,34 +53,29 @@ class Backend:
     """One of this package's, by the function that production calls."""
 
     def __init__(self, name: str, workload: Workload) -> None:
-        self._module, self._workload = importlib.import_module(MODULES[name]), workload
+        self._backend, self._workload = BACKENDS[name], workload
         self._model, self._runs = workload.model(0).eval(), 0
 
     def refusal(self) -> str | None:
         """Why it is left out, if it is."""
-        reason: str | None = self._module.refusal(self._model, self._workload.shape)
-        return reason
+        return self._backend.refusal(self._model, self._workload.shape)
 
     def run(self, steps: int) -> None:
         """Train a new model for some steps."""
         self._runs += 1
-        self._module.descend(self._workload.job(steps, seed=self._runs))
+        self._backend.descend(self._workload.job(steps, seed=self._runs))
 
     def predict(self) -> None:
         """One record's MC-dropout probabilities."""
-        mc_dropout = getattr(self._module, "mc_dropout", predict.mc_dropout)
-        mc_dropout(self._model, self._workload.x[:1].numpy(), PASSES, self._runs)
+        record = self._workload.x[:1].numpy()
+        self._backend.mc_dropout(self._model, record, PASSES, self._runs)
 
 
 def backends(workload: Workload) -> tuple[dict[str, Backend], dict[str, str]]:
     """Those that take the workload, and why the others do not."""
     taken, left_out = {}, {}
-    for name in MODULES:
-        try:
-            backend = Backend(name, workload)
-        except ImportError as error:
-            left_out[name] = str(error)
-            continue
+    for name in ("native", "torch"):
+        backend = Backend(name, workload)
         if reason := backend.refusal():
             left_out[name] = reason
         else:

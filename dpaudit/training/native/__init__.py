@@ -25,7 +25,8 @@ from dpaudit.errors import BadInput
 from dpaudit.training.descent import Descent, cross_entropy
 from dpaudit.training.native import compiler
 from dpaudit.training.native.library import Data, Library, Run, library, rates
-from dpaudit.training.native.plan import Refused, plan
+from dpaudit.training.native.plan import plan
+from dpaudit.training.native.stages import Refused
 from dpaudit.types import Array
 
 SLICE = 0.2

@@ -7,7 +7,8 @@
 
 // RELU and dropout number LAYER may be missing (a dropout only follows a ReLU); no pooling is
 // windows of 1 x 1. Parameters: the weights, then OS biases.
-template <class In, class Out, class Conv, int O, int KH, int KW, class Window, bool BIAS, bool RELU, int LAYER, bool BELOW>
+template <class In, class Out, class Conv, int O, int KH, int KW, class Window, bool BIAS,
+          bool RELU, int LAYER, bool BELOW>
 struct Block {
     using To = Out;
     using From = In;
@@ -18,7 +19,8 @@ struct Block {
 
     // Whether the weights lie by tap, outputs side by side, or each filter by itself: the cheaper
     // in half cycles, for seven tenths of the windows with a winner above zero.
-    static constexpr bool BY_TAP = !BELOW && Conv::R + 2 <= REGISTERS &&
+    static constexpr bool BY_TAP =
+        !BELOW && Conv::R + 2 <= REGISTERS &&
         10l * POSITIONS * KH * Conv::R * Conv::OV < (long)O * WINDOWS * (60 + 7 * KH * Conv::RV);
     static constexpr int WEIGHTS = BY_TAP ? KH * Conv::R * OS : O * Conv::FILTER;
     static constexpr int PARAMETERS = round_up(WEIGHTS, V) + OS;
@@ -53,7 +55,8 @@ struct Block {
             for (int ky = 0; ky < KH; ky++)
                 for (int kx = 0; kx < KW; kx++)
                     for (int c = 0; c < In::C; c++)
-                        for (int i = 0; i < N; i++) *w++ = o + i < O ? theta[slot(o + i, c, ky, kx)] : 0;
+                        for (int i = 0; i < N; i++)
+                            *w++ = o + i < O ? theta[slot(o + i, c, ky, kx)] : 0;
     }
 
     // `repeated`: the record is that of the call before, and z still its convolution.
@@ -82,7 +85,8 @@ struct Block {
                 }
     }
 
-    HOT float backward(int s, const float* in, const float* out, const float* gout, float* gin, const Draws& draws) {
+    HOT float backward(int s, const float* in, const float* out, const float* gout, float* gin,
+                       const Draws& draws) {
         const float scale = DROPS ? draws.layers[DROPS ? LAYER : 0].scale : 1;
         if (BELOW) memset(gin, 0, sizeof(float) * In::SIZE);
         if constexpr (BY_TAP || Window::OVERLAP) spread(winners[s], out, gout, scale);
@@ -94,7 +98,8 @@ struct Block {
         } else {
             Events<Window::OVERLAP ? POSITIONS : WINDOWS> events;
             for (int o = 0; o < O; o++) {
-                float bias = Window::OVERLAP ? collect_spread(o, events) : collect(winners[s], out, gout, scale, o, events);
+                float bias = Window::OVERLAP ? collect_spread(o, events)
+                                             : collect(winners[s], out, gout, scale, o, events);
                 if (BIAS) g[BIASES + o] = bias, biases += bias * bias;
                 square += Conv::filter_gradient(in, events, g + o * Conv::FILTER);
                 if (BELOW) Conv::input_gradient(theta + o * Conv::FILTER, events, gin);
@@ -149,7 +154,8 @@ struct Block {
 
     // The same where no windows overlap: of each window's winner.
     template <class List>
-    static inline float collect(const uint16_t* winners, const float* out, const float* gout, float scale, int o, List& events) {
+    static inline float collect(const uint16_t* winners, const float* out, const float* gout,
+                                float scale, int o, List& events) {
         static constexpr Places places = {};
         float sum = 0;
         int n = 0;
@@ -158,7 +164,8 @@ struct Block {
                 int i = Out::at(py, px) + o;
                 float value = gout[i] * scale;
                 bool open = !RELU || !(out[i] <= 0);
-                events.place[n] = places.window[py * Out::W + px] + places.tap[winners[(py * Out::W + px) * OS + o]];
+                events.place[n] = places.window[py * Out::W + px] +
+                                  places.tap[winners[(py * Out::W + px) * OS + o]];
                 events.value[n] = value;
                 n += open;
                 sum += open ? value : 0;
@@ -172,8 +179,10 @@ struct Block {
         int window[WINDOWS], tap[Window::SIZE];
         constexpr Places() : window(), tap() {
             for (int i = 0; i < WINDOWS; i++)
-                window[i] = Conv::place(i / Out::W * Window::STRIDE_Y - Window::BORDER_Y, i % Out::W * Window::STRIDE_X - Window::BORDER_X);
-            for (int i = 0; i < Window::SIZE; i++) tap[i] = Conv::place(i / Window::WIDTH, i % Window::WIDTH);
+                window[i] = Conv::place(i / Out::W * Window::STRIDE_Y - Window::BORDER_Y,
+                                        i % Out::W * Window::STRIDE_X - Window::BORDER_X);
+            for (int i = 0; i < Window::SIZE; i++)
+                tap[i] = Conv::place(i / Window::WIDTH, i % Window::WIDTH);
         }
     };
 

@@ -85,7 +85,8 @@ struct Rows<Stage, Rest...> {
         if constexpr (Next::EMPTY) return out;
         else return rest.forward(n, out, draws);
     }
-    void backward(int n, const float* in, const float* top, float* gin, const Draws& draws, float* norms) {
+    void backward(int n, const float* in, const float* top, float* gin, const Draws& draws,
+                  float* norms) {
         if constexpr (Next::EMPTY) stage.backward(n, in, out, top, gin, draws, norms);
         else {
             rest.backward(n, out, top, gradient, draws, norms);

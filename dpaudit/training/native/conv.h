@@ -15,7 +15,8 @@ struct Events {
 // O filters of KH x KW on a map `In`, SY and SX apart.
 template <class In, int O, int KH, int KW, int SY, int SX>
 struct Convolution {
-    static constexpr int H = (In::H + 2 * In::PY - KH) / SY + 1, W = (In::W + 2 * In::PX - KW) / SX + 1;
+    static constexpr int H = (In::H + 2 * In::PY - KH) / SY + 1,
+                         W = (In::W + 2 * In::PX - KW) / SX + 1;
     static constexpr int OS = round_up(O, V), OV = OS / V;
     static constexpr Tile T = best_tile(H, W, OV);
     static constexpr int PACKED = KH * KW * In::C * OS;
@@ -32,29 +33,33 @@ struct Convolution {
             for (int y = 0; y < H; y += T.TY)
                 for (int x = 0; x < W; x += T.TX) {
                     int ty = smaller(y, H - T.TY), tx = smaller(x, W - T.TX);
-                    tile(in + place(ty, tx), packed + (size_t)o * KH * KW * In::C, bias + o, z + (ty * W + tx) * OS + o);
+                    tile(in + place(ty, tx), packed + (size_t)o * KH * KW * In::C, bias + o,
+                         z + (ty * W + tx) * OS + o);
                 }
     }
 
     static inline void tile(const float* in, const float* w, const float* bias, float* z) {
         Floats sum[T.TY][T.TX][T.NV];
-        UNROLL for (int y = 0; y < T.TY; y++) UNROLL for (int x = 0; x < T.TX; x++)
-            UNROLL for (int v = 0; v < T.NV; v++) sum[y][x][v] = load(bias + v * V);
+        EACH (y, T.TY)
+            EACH (x, T.TX)
+                EACH (v, T.NV) sum[y][x][v] = load(bias + v * V);
         constexpr int RUNS = In::C == In::CS ? 1 : KW, RUN = In::C == In::CS ? R : In::C;
         for (int ky = 0; ky < KH; ky++)
             for (int run = 0; run < RUNS; run++) {
                 const float* p = in + ky * In::ROW + run * In::CS;
                 for (int r = 0; r < RUN; r++, p++, w += T.NV * V) {
                     Floats k[T.NV];
-                    UNROLL for (int v = 0; v < T.NV; v++) k[v] = load(w + v * V);
-                    UNROLL for (int y = 0; y < T.TY; y++) UNROLL for (int x = 0; x < T.TX; x++) {
-                        Floats q = splat(p[place(y, x)]);
-                        UNROLL for (int v = 0; v < T.NV; v++) sum[y][x][v] += q * k[v];
-                    }
+                    EACH (v, T.NV) k[v] = load(w + v * V);
+                    EACH (y, T.TY)
+                        EACH (x, T.TX) {
+                            Floats q = splat(p[place(y, x)]);
+                            EACH (v, T.NV) sum[y][x][v] += q * k[v];
+                        }
                 }
             }
-        UNROLL for (int y = 0; y < T.TY; y++) UNROLL for (int x = 0; x < T.TX; x++)
-            UNROLL for (int v = 0; v < T.NV; v++) store(z + (y * W + x) * OS + v * V, sum[y][x][v]);
+        EACH (y, T.TY)
+            EACH (x, T.TX)
+                EACH (v, T.NV) store(z + (y * W + x) * OS + v * V, sum[y][x][v]);
     }
 
     // One filter's gradient g (KH x RS) from the events of its output; gives back its square.
@@ -80,15 +85,16 @@ struct Convolution {
         for (int e = 0; e < events.n; e++) {
             const float* p = from + events.place[e];
             Floats value = splat(events.value[e]);
-            UNROLL for (int y = 0; y < ROWS; y++) UNROLL for (int v = 0; v < N; v++)
-                sum[y][v] += value * load(p + y * In::ROW + v * V);
+            EACH (y, ROWS)
+                EACH (v, N) sum[y][v] += value * load(p + y * In::ROW + v * V);
         }
-        UNROLL for (int y = 0; y < ROWS; y++) UNROLL for (int v = 0; v < N; v++) {
-            Floats part = sum[y][v];
-            if (R != RS && i + v == RV - 1) part = behind_row() ? Floats{} : part;
-            store(g + (ky + y) * RS + (i + v) * V, part);
-            square += part * part;
-        }
+        EACH (y, ROWS)
+            EACH (v, N) {
+                Floats part = sum[y][v];
+                if (R != RS && i + v == RV - 1) part = behind_row() ? Floats{} : part;
+                store(g + (ky + y) * RS + (i + v) * V, part);
+                square += part * part;
+            }
         return square;
     }
 
@@ -107,7 +113,7 @@ struct Convolution {
                 Floats value = splat(events.value[e]);
                 float* p = g + events.place[e] + ky * In::ROW;
                 const float* k = w + ky * RS;
-                UNROLL for (int v = 0; v < RV; v++) store(p + v * V, load(p + v * V) + value * load(k + v * V));
+                EACH (v, RV) store(p + v * V, load(p + v * V) + value * load(k + v * V));
             }
     }
 
@@ -127,13 +133,14 @@ struct Convolution {
                     for (int x = 0; x < W; x++) {
                         Floats value = load(gz + (y * W + x) * OS + o);
                         const float* p = in + place(y, x) + ky * In::ROW;
-                        UNROLL for (int a = 0; a < TAP_ROWS; a++) UNROLL for (int r = 0; r < R; r++)
-                            sum[a][r] += value * splat(p[a * In::ROW + r]);
+                        EACH (a, TAP_ROWS)
+                            EACH (r, R) sum[a][r] += value * splat(p[a * In::ROW + r]);
                     }
-                UNROLL for (int a = 0; a < TAP_ROWS; a++) UNROLL for (int r = 0; r < R; r++) {
-                    store(g + ((ky + a) * R + r) * OS + o, sum[a][r]);
-                    square += sum[a][r] * sum[a][r];
-                }
+                EACH (a, TAP_ROWS)
+                    EACH (r, R) {
+                        store(g + ((ky + a) * R + r) * OS + o, sum[a][r]);
+                        square += sum[a][r] * sum[a][r];
+                    }
             }
         return square;
     }

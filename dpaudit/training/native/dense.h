@@ -9,10 +9,10 @@ template <int ROWS, int NV, int STRIDE>
 static inline void multiply(const float* a, const float* w, int K, Floats (&sum)[ROWS][NV]) {
     for (int k = 0; k < K; k++, w += NV * V) {
         Floats x[NV];
-        UNROLL for (int v = 0; v < NV; v++) x[v] = load(w + v * V);
-        UNROLL for (int r = 0; r < ROWS; r++) {
+        EACH (v, NV) x[v] = load(w + v * V);
+        EACH (r, ROWS) {
             Floats q = splat(a[r * STRIDE + k]);
-            UNROLL for (int v = 0; v < NV; v++) sum[r][v] += q * x[v];
+            EACH (v, NV) sum[r][v] += q * x[v];
         }
     }
 }
@@ -36,7 +36,8 @@ struct Dense {
     }
     static int32_t* layout(int32_t* where, int32_t offset) {
         for (int o = 0; o < O; o++)
-            for (int j = 0; j < In::C * In::H * In::W; j++) *where++ = offset + slot(o, In::slot(j));
+            for (int j = 0; j < In::C * In::H * In::W; j++)
+                *where++ = offset + slot(o, In::slot(j));
         for (int o = 0; BIAS && o < O; o++) *where++ = offset + BIASES + o;
         return where;
     }
@@ -56,17 +57,18 @@ struct Dense {
         for (int o = 0; o < OS; o += N)
             for (int s = 0; s < n; s += T.TX) {
                 Floats sum[T.TX][T.NV];
-                UNROLL for (int r = 0; r < T.TX; r++) UNROLL for (int v = 0; v < T.NV; v++)
-                    sum[r][v] = load(theta + BIASES + o + v * V);
+                EACH (r, T.TX)
+                    EACH (v, T.NV) sum[r][v] = load(theta + BIASES + o + v * V);
                 multiply<T.TX, T.NV, In::STEP>(in + s * In::STEP, theta + (size_t)o * I, I, sum);
-                UNROLL for (int r = 0; r < T.TX; r++) UNROLL for (int v = 0; v < T.NV; v++)
-                    store(out + (s + r) * To::STEP + o + v * V, sum[r][v]);
+                EACH (r, T.TX)
+                    EACH (v, T.NV) store(out + (s + r) * To::STEP + o + v * V, sum[r][v]);
             }
     }
 
     // A record's gradient is the outer product of gout and the input: its square is the product of
     // theirs (Goodfellow, "Efficient per-example gradient computations", 2015).
-    HOT void backward(int n, const float* in, const float*, const float* gout, float* gin, const Draws&, float* norms) {
+    HOT void backward(int n, const float* in, const float*, const float* gout, float* gin,
+                      const Draws&, float* norms) {
         for (int s = 0; s < n; s++)
             norms[s] += squares(gout + s * To::STEP, OS) * (squares(in + s * In::STEP, I) + BIAS);
         if constexpr (BELOW) {
@@ -74,9 +76,10 @@ struct Dense {
             for (int i = 0; i < I; i += N)
                 for (int s = 0; s < n; s += BACK.TX) {
                     Floats sum[BACK.TX][BACK.NV] = {};
-                    multiply<BACK.TX, BACK.NV, To::STEP>(gout + s * To::STEP, transposed + (size_t)i * O, O, sum);
-                    UNROLL for (int r = 0; r < BACK.TX; r++) UNROLL for (int v = 0; v < BACK.NV; v++)
-                        store(gin + (s + r) * In::STEP + i + v * V, sum[r][v]);
+                    multiply<BACK.TX, BACK.NV, To::STEP>(gout + s * To::STEP,
+                                                         transposed + (size_t)i * O, O, sum);
+                    EACH (r, BACK.TX)
+                        EACH (v, BACK.NV) store(gin + (s + r) * In::STEP + i + v * V, sum[r][v]);
                 }
         }
     }
@@ -94,18 +97,18 @@ struct Dense {
             for (int i = 0; i < I; i += ROWS) {
                 float* to = total + (size_t)o * I + i * N;
                 Floats sum[ROWS][T.NV];
-                UNROLL for (int r = 0; r < ROWS; r++) UNROLL for (int v = 0; v < T.NV; v++)
-                    sum[r][v] = load(to + r * N + v * V);
+                EACH (r, ROWS)
+                    EACH (v, T.NV) sum[r][v] = load(to + r * N + v * V);
                 for (int s = 0; s < n; s++) {
                     Floats x[T.NV];
-                    UNROLL for (int v = 0; v < T.NV; v++) x[v] = load(gout + s * To::STEP + o + v * V);
-                    UNROLL for (int r = 0; r < ROWS; r++) {
+                    EACH (v, T.NV) x[v] = load(gout + s * To::STEP + o + v * V);
+                    EACH (r, ROWS) {
                         Floats q = splat(in[s * In::STEP + i + r]);
-                        UNROLL for (int v = 0; v < T.NV; v++) sum[r][v] += q * x[v];
+                        EACH (v, T.NV) sum[r][v] += q * x[v];
                     }
                 }
-                UNROLL for (int r = 0; r < ROWS; r++) UNROLL for (int v = 0; v < T.NV; v++)
-                    store(to + r * N + v * V, sum[r][v]);
+                EACH (r, ROWS)
+                    EACH (v, T.NV) store(to + r * N + v * V, sum[r][v]);
             }
     }
 };
@@ -120,11 +123,14 @@ struct Each {
 
     void pack(const float*) {}
     void forward(int n, const float* in, float* out, const Draws& draws) {
-        for (int s = 0; s < n; s++) stage.forward(s, in + s * From::STEP, out + s * To::STEP, draws, false);
-    }
-    void backward(int n, const float* in, const float* out, const float* gout, float* gin, const Draws& draws, float*) {
         for (int s = 0; s < n; s++)
-            stage.backward(s, in + s * From::STEP, out + s * To::STEP, gout + s * To::STEP, gin + s * From::STEP, draws);
+            stage.forward(s, in + s * From::STEP, out + s * To::STEP, draws, false);
+    }
+    void backward(int n, const float* in, const float* out, const float* gout, float* gin,
+                  const Draws& draws, float*) {
+        for (int s = 0; s < n; s++)
+            stage.backward(s, in + s * From::STEP, out + s * To::STEP, gout + s * To::STEP,
+                           gin + s * From::STEP, draws);
     }
     void add(int, const float*, float*, const float*, float*) {}
     static int32_t* layout(int32_t* where, int32_t) { return where; }

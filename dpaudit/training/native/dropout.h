@@ -9,7 +9,8 @@ struct Dropout {
     int32_t threshold;
     float scale;
 
-    explicit Dropout(double p = 0) : threshold((int32_t)(p * 65536 + 0.5)), scale((float)(1 / (1 - p))) {
+    explicit Dropout(double p = 0)
+        : threshold((int32_t)(p * 65536 + 0.5)), scale((float)(1 / (1 - p))) {
         // Given masks are numbers 0 and 65535: the first is always dropped, the second never.
         if (p > 0 && threshold < 1) threshold = 1;
         if (threshold > 65535) threshold = 65535;
@@ -28,7 +29,8 @@ struct Draws {
     // `count` numbers for one layer and record, in `room` (which has 8 V more) or where given.
     const uint16_t* of(int layer, int s, int count, uint16_t* room) const {
         if (given) return given[layer] + record[s] * count;
-        if (layers[layer].threshold > 0) draw_halves(Key(seed, step[s], purpose, layer), record[s], count, room);
+        if (layers[layer].threshold > 0)
+            draw_halves(Key(seed, step[s], purpose, layer), record[s], count, room);
         return room;
     }
 };

@@ -17,7 +17,8 @@ int32_t parameters() { return Net::PARAMETERS; }
 void layout(int32_t* where) { Net::layout(where); }
 
 // `masks`: of each dropout layer, 0 or 65535 for each value of each record.
-void clipped_sum(void* worker, const Data* data, const uint16_t* const* masks, const float* theta, double clip, float* out) {
+void clipped_sum(void* worker, const Data* data, const uint16_t* const* masks, const float* theta,
+                 double clip, float* out) {
     Here& here = *(Here*)worker;
     here.begin(*data, 0, DROPOUT);
     here.batch.draws.given = masks;
@@ -27,13 +28,16 @@ void clipped_sum(void* worker, const Data* data, const uint16_t* const* masks, c
 }
 
 // Steps first to last - 1. Nothing but theta is carried from one to the next.
-void descend(void* worker, const Data* data, const Run* run, float* theta, int32_t* chosen, int64_t first, int64_t last, double* products) {
+void descend(void* worker, const Data* data, const Run* run, float* theta, int32_t* chosen,
+             int64_t first, int64_t last, double* products) {
     Here& here = *(Here*)worker;
     here.begin(*data, run->seed, DROPOUT);
-    for (int64_t t = first; t < last; t++) products[t] = here.step(*data, *run, theta, chosen, (uint32_t)t);
+    for (int64_t t = first; t < last; t++)
+        products[t] = here.step(*data, *run, theta, chosen, (uint32_t)t);
 }
 
-void mc_dropout(void* worker, const Data* data, const float* theta, int64_t samples, uint64_t seed, float* out) {
+void mc_dropout(void* worker, const Data* data, const float* theta, int64_t samples, uint64_t seed,
+                float* out) {
     Here& here = *(Here*)worker;
     here.begin(*data, seed, MC_DROPOUT);
     here.net.pack(theta);

@@ -30,7 +30,7 @@ static inline Floats logarithm(Floats u) {
 
 static inline Floats root(Floats x) {
     Floats r;
-    UNROLL for (int i = 0; i < V; i++) r[i] = std::sqrt(x[i] > 0 ? x[i] : 0);
+    EACH (i, V) r[i] = std::sqrt(x[i] > 0 ? x[i] : 0);
     return r;
 }
 
@@ -40,8 +40,11 @@ static inline void turn(Floats x, Floats& sine, Floats& cosine) {
     Floats a = (x - __builtin_convertvector(quarter, Floats) * 0.25f) * 6.2831853071795865f;
     Floats z = a * a;
     Floats s = ((-1.9515295891e-4f * z + 8.3321608736e-3f) * z - 1.6666654611e-1f) * z * a + a;
-    Floats c = ((2.443315711809948e-5f * z - 1.388731625493765e-3f) * z + 4.166664568298827e-2f) * z * z - 0.5f * z + 1;
-    Ints odd = (quarter & 1) != 0, sine_sign = (quarter & 2) != 0, cosine_sign = ((quarter + 1) & 2) != 0;
+    Floats c =
+        ((2.443315711809948e-5f * z - 1.388731625493765e-3f) * z + 4.166664568298827e-2f) * z * z -
+        0.5f * z + 1;
+    Ints odd = (quarter & 1) != 0, sine_sign = (quarter & 2) != 0,
+         cosine_sign = ((quarter + 1) & 2) != 0;
     sine = odd ? c : s;
     cosine = odd ? s : c;
     sine = sine_sign ? -sine : sine;

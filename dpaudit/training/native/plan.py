@@ -8,91 +8,21 @@ from math import prod
 import torch
 from torch import nn
 
-NONE = -1
-"""In place of a dropout layer's number where there is none."""
+from dpaudit.training.native.stages import (
+    NONE,
+    Conv,
+    Dense,
+    Form,
+    Gate,
+    Pool,
+    Refused,
+    Stage,
+    slid,
+    written,
+)
 
 DROPOUTS = 64
 """As many dropout layers as a worker has room for."""
-
-
-class Refused(Exception):
-    """Why the kernel cannot take a network, as a clause: 'it has a BatchNorm2d'."""
-
-
-@dataclass(frozen=True)
-class Form:
-    """Channels, height and width of what flows between two stages; a row is (n, 1, 1)."""
-
-    channels: int
-    height: int = 1
-    width: int = 1
-
-    def written(self, padding: tuple[int, int] = (0, 0), packed: bool = False) -> str:
-        """The map of that form; `packed`: a pixel takes no more floats than it has channels."""
-        sizes = [self.channels, self.height, self.width, *padding]
-        return f"Map<{', '.join(map(str, sizes + [self.channels] * packed))}>"
-
-
-@dataclass(frozen=True)
-class Conv:
-    """A convolution with the ReLU, the dropout and the pooling that follow it at once."""
-
-    form: Form
-    out: Form
-    filters: int
-    kernel: tuple[int, int]
-    stride: tuple[int, int]
-    padding: tuple[int, int]
-    bias: bool
-    relu: bool = False
-    dropout: int = NONE
-    window: tuple[int, ...] = (1, 1, 1, 1, 0, 0)
-    has_parameters = True
-
-    def convolved(self) -> Form:
-        """What the convolution itself gives."""
-        return _slid(self.form, self.filters, self.kernel, self.stride, self.padding)
-
-
-@dataclass(frozen=True)
-class Gate:
-    """ReLU or dropout by itself."""
-
-    form: Form
-    relu: bool
-    dropout: int = NONE
-    has_parameters = False
-    padding = (0, 0)
-
-    @property
-    def out(self) -> Form:
-        """The same as came in."""
-        return self.form
-
-
-@dataclass(frozen=True)
-class Pool:
-    """Max-pooling by itself: kernel, stride and border of `window`, height before width."""
-
-    form: Form
-    out: Form
-    window: tuple[int, ...]
-    has_parameters = False
-    padding = (0, 0)
-
-
-@dataclass(frozen=True)
-class Dense:
-    """A linear layer."""
-
-    form: Form
-    out: Form
-    bias: bool
-    has_parameters = True
-    padding = (0, 0)
-
-
-Stage = Conv | Gate | Pool | Dense
 
 
 @dataclass(frozen=True)
@@ -122,18 +52,18 @@ class Plan:
 
     def source(self) -> str:
         """The C++ file that makes a kernel of the plan."""
-        stages, written, below = self.images + self.rows, [], False
+        stages, types, below = self.images + self.rows, [], False
         first = self.input.written(self.padding, self.packed)
         came = first
         for i, stage in enumerate(stages):
             after = stages[i + 1].padding if i + 1 < len(stages) else (0, 0)
             out = stage.out.written(after)
-            written.append(_written(stage, came, out, below))
+            types.append(written(stage, came, out, below))
             if i >= len(self.images) and not isinstance(stage, Dense):
-                written[-1] = f"Each<{written[-1]}>"
+                types[-1] = f"Each<{types[-1]}>"
             below, came = below or stage.has_parameters, out
         features = self.images[-1].out.written() if self.images else first
-        images, rows = written[: len(self.images)], written[len(self.images) :]
+        images, rows = types[: len(self.images)], types[len(self.images) :]
         return "\n".join(
             [
                 '#include "network.h"',
@@ -234,7 +164,7 @@ def _conv(layer: nn.Conv2d, form: Form) -> Conv:
         padding = (0, 0) if isinstance(layer.padding, str) else _pair(layer.padding)
     _same(layer.in_channels, form.channels)
     stride, bias = _pair(layer.stride), layer.bias is not None
-    out = _slid(form, layer.out_channels, kernel, stride, padding)
+    out = slid(form, layer.out_channels, kernel, stride, padding)
     return Conv(form, out, layer.out_channels, kernel, stride, padding, bias)
 
 
@@ -247,7 +177,7 @@ def _pool(layer: nn.MaxPool2d, form: Form) -> Pool:
         raise Refused("it has a MaxPool2d with a dilation")
     kernel, padding = _pair(layer.kernel_size), _pair(layer.padding)
     stride = _pair(layer.stride)
-    out = _slid(form, form.channels, kernel, stride, padding)
+    out = slid(form, form.channels, kernel, stride, padding)
     return Pool(form, out, (*kernel, *stride, *padding))
 
 
@@ -268,21 +198,6 @@ def _fused(before: Stage, stage: Stage) -> Stage | None:
     return None
 
 
-def _slid(
-    form: Form,
-    channels: int,
-    kernel: tuple[int, int],
-    stride: tuple[int, int],
-    padding: tuple[int, int],
-) -> Form:
-    """What a sliding window makes of a form."""
-    sides = zip((form.height, form.width), kernel, stride, padding, strict=True)
-    height, width = ((side + 2 * p - k) // s + 1 for side, k, s, p in sides)
-    if min(height, width) < 1:
-        raise Refused("its windows are larger than what they slide over")
-    return Form(channels, height, width)
-
-
 def _same(wanted: int, got: int) -> None:
     if wanted != got:
         raise Refused(f"a layer of it takes {wanted} inputs and is given {got}")
@@ -290,24 +205,3 @@ def _same(wanted: int, got: int) -> None:
 
 def _pair(value: int | tuple[int, ...]) -> tuple[int, int]:
     return (value, value) if isinstance(value, int) else (value[0], value[1])
-
-
-def _written(stage: Stage, came: str, out: str, below: bool) -> str:
-    """A stage as a C++ type; `below`: whether anything before it has parameters."""
-    end = f"{str(below).lower()}>"
-    if isinstance(stage, Dense):
-        return f"Dense<{came}, {stage.out.channels}, {_flag(stage.bias)}, {end}"
-    if isinstance(stage, Gate):
-        return f"Gate<{came}, {out}, {_flag(stage.relu)}, {stage.dropout}, {end}"
-    of = stage.convolved() if isinstance(stage, Conv) else stage.form
-    window = f"Windows<{', '.join(map(str, (of.height, of.width, *stage.window)))}>"
-    if isinstance(stage, Pool):
-        return f"Pool<{came}, {out}, {window}, {end}"
-    sizes = ", ".join(map(str, (stage.filters, *stage.kernel)))
-    conv = f"Convolution<{came}, {sizes}, {', '.join(map(str, stage.stride))}>"
-    flags = f"{_flag(stage.bias)}, {_flag(stage.relu)}, {stage.dropout}"
-    return f"Block<{came}, {out}, {conv}, {sizes}, {window}, {flags}, {end}"
-
-
-def _flag(value: bool) -> str:
-    return str(value).lower()

@@ -8,10 +8,13 @@
 template <int H, int W, int KH, int KW, int SY, int SX, int PY, int PX>
 struct Windows {
     static constexpr int OH = (H + 2 * PY - KH) / SY + 1, OW = (W + 2 * PX - KW) / SX + 1;
-    static constexpr int SIZE = KH * KW, WIDTH = KW, STRIDE_Y = SY, STRIDE_X = SX, BORDER_Y = PY, BORDER_X = PX;
+    static constexpr int SIZE = KH * KW, WIDTH = KW, STRIDE_Y = SY, STRIDE_X = SX, BORDER_Y = PY,
+                         BORDER_X = PX;
     static constexpr bool OVERLAP = SY < KH || SX < KW, BORDER = PY > 0 || PX > 0;
 
-    static constexpr bool inside(int y, int x) { return !BORDER || (y >= 0 && y < H && x >= 0 && x < W); }
+    static constexpr bool inside(int y, int x) {
+        return !BORDER || (y >= 0 && y < H && x >= 0 && x < W);
+    }
 
     // The largest `value(y, x)` of window (py, px) and, in `winner`, its number in the window.
     template <class Value>
@@ -20,13 +23,14 @@ struct Windows {
         const int dy = y < 0 ? -y : 0, dx = x < 0 ? -x : 0;
         Floats most = value(y + dy, x + dx);
         winner = Ints{} + (dy * KW + dx);
-        UNROLL for (int a = 0; a < KH; a++) UNROLL for (int b = 0; b < KW; b++) {
-            if ((!BORDER && a + b == 0) || !inside(y + a, x + b)) continue;
-            Floats q = value(y + a, x + b);
-            Ints more = ~(q <= most);  // so written, a NaN goes through
-            most = more ? q : most;
-            winner = more ? Ints{} + (a * KW + b) : winner;
-        }
+        EACH (a, KH)
+            EACH (b, KW) {
+                if ((!BORDER && a + b == 0) || !inside(y + a, x + b)) continue;
+                Floats q = value(y + a, x + b);
+                Ints more = ~(q <= most);  // so written, a NaN goes through
+                most = more ? q : most;
+                winner = more ? Ints{} + (a * KW + b) : winner;
+            }
         return most;
     }
 
@@ -34,8 +38,9 @@ struct Windows {
     template <class Add>
     static inline void give_back(int py, int px, Floats g, Ints winner, Add add) {
         const int y = py * SY - PY, x = px * SX - PX;
-        UNROLL for (int a = 0; a < KH; a++) UNROLL for (int b = 0; b < KW; b++)
-            if (inside(y + a, x + b)) add(y + a, x + b, winner == a * KW + b ? g : Floats{});
+        EACH (a, KH)
+            EACH (b, KW)
+                if (inside(y + a, x + b)) add(y + a, x + b, winner == a * KW + b ? g : Floats{});
     }
 };
 

@@ -19,7 +19,8 @@ static inline Words rotate(Words x, int by) { return x << by | x >> (32 - by); }
 // vectors. 20 rounds are the authors' choice, 12 the fewest that pass all of their tests.
 template <int ROUNDS>
 static inline void threefry(const Key& key, uint32_t block, uint64_t record, Words x[4]) {
-    constexpr int R[8][2] = {{10, 26}, {11, 21}, {13, 27}, {23, 5}, {6, 20}, {17, 11}, {25, 10}, {18, 20}};
+    constexpr int R[8][2] = {{10, 26}, {11, 21}, {13, 27}, {23, 5},
+                             {6, 20},  {17, 11}, {25, 10}, {18, 20}};
     const uint32_t* k = key.word;
     const uint32_t ks[5] = {k[0], k[1], k[2], k[3], 0x1BD11BDA ^ k[0] ^ k[1] ^ k[2] ^ k[3]};
     Words lanes;
@@ -28,7 +29,7 @@ static inline void threefry(const Key& key, uint32_t block, uint64_t record, Wor
     x[1] = Words{} + ((uint32_t)record + ks[1]);
     x[2] = Words{} + ((uint32_t)(record >> 32) + ks[2]);
     x[3] = Words{} + ks[3];
-    UNROLL for (int r = 0; r < ROUNDS; r++) {
+    EACH (r, ROUNDS) {
         const int a = r % 2 ? 3 : 1, b = r % 2 ? 1 : 3;
         x[0] += x[a];
         x[a] = rotate(x[a], R[r % 8][0]) ^ x[0];
@@ -36,7 +37,7 @@ static inline void threefry(const Key& key, uint32_t block, uint64_t record, Wor
         x[b] = rotate(x[b], R[r % 8][1]) ^ x[2];
         if (r % 4 == 3) {
             const int n = (r + 1) / 4;
-            UNROLL for (int i = 0; i < 4; i++) x[i] += ks[(n + i) % 5];
+            EACH (i, 4) x[i] += ks[(n + i) % 5];
             x[3] += (uint32_t)n;
         }
     }

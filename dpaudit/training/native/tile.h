@@ -23,7 +23,8 @@ constexpr Tile best_tile(int H, int W, int vectors) {
         if (vectors % nv) continue;
         for (int ty = 1; ty <= H && ty <= REGISTERS; ty++)
             for (int tx = 1; tx <= W && fits(ty * tx, nv); tx++) {
-                long cost = (long)ceil_div(H, ty) * ceil_div(W, tx) * (vectors / nv) * term(ty * tx, nv);
+                long cost =
+                    (long)ceil_div(H, ty) * ceil_div(W, tx) * (vectors / nv) * term(ty * tx, nv);
                 if (least < 0 || cost < least) least = cost, best = {ty, tx, nv};
             }
     }

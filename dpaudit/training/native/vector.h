@@ -27,16 +27,20 @@ typedef float AnyFloats __attribute__((vector_size(V * 4), aligned(4), may_alias
 // A hot function stays one function: gcc's clones of them were up to 1.8 times slower.
 #if defined(__clang__)
 #define HOT __attribute__((noinline))
-#define UNROLL _Pragma("unroll")
+#define UNROLLED _Pragma("unroll")
 #else
 #define HOT __attribute__((noinline, noclone))
-#define UNROLL _Pragma("GCC unroll 64")
+#define UNROLLED _Pragma("GCC unroll 64")
 #endif
 #define ALIGNED alignas(64)
 
+// An unrolled loop, so that an array indexed by its variables can live in registers.
+#define EACH(i, n) UNROLLED for (int i = 0; i < (n); i++)
+
 static inline Floats load(const float* p) { return *(const AnyFloats*)p; }
 static inline void store(float* p, Floats x) { *(AnyFloats*)p = x; }
-static inline Floats splat(float x) { return x - Floats{}; }  // x + 0 would not be x for -0: an addition
+// Not x + 0, which differs from x for -0 and so costs an addition.
+static inline Floats splat(float x) { return x - Floats{}; }
 
 static inline Ints load_halves(const uint16_t* p) {
 #if defined(__AVX512F__)  // gcc 12 would widen two halves and join them

@@ -4,10 +4,10 @@
 
 // Laid out as `Data` in library.py.
 struct Data {
-    const float* x;     // records, STEP floats each
-    const int32_t* y;   // labels
+    const float* x;    // records, STEP floats each
+    const int32_t* y;  // labels
     int64_t records;
-    const double* p;    // of each dropout layer
+    const double* p;  // of each dropout layer
     int32_t layers;
 };
 
@@ -43,7 +43,8 @@ struct Worker {
     }
 
     // The sum over the chosen records (null: all), however many, a micro-batch at a time.
-    void clipped_sum(const Data& data, const int32_t* chosen, int64_t n, float clip, uint32_t step) {
+    void clipped_sum(const Data& data, const int32_t* chosen, int64_t n, float clip,
+                     uint32_t step) {
         memset(sum, 0, sizeof sum);
         for (int64_t i = 0; i < n;) {
             batch.n = 0;
@@ -56,12 +57,14 @@ struct Worker {
     double step(const Data& data, const Run& run, float* theta, int32_t* chosen, uint32_t t) {
         net.pack(theta);
         bool all = run.sample_rate >= 1;
-        int64_t n = all ? data.records : poisson(Key(run.seed, t, COINS), data.records, run.sample_rate, chosen);
+        int64_t n = all ? data.records
+                        : poisson(Key(run.seed, t, COINS), data.records, run.sample_rate, chosen);
         clipped_sum(data, all ? nullptr : chosen, n, (float)run.clip, t);
         if (run.direction && run.inserted) {
             int32_t coin[4 * V + 1];
             if (all || poisson(Key(run.seed, t, CANARY), 1, run.sample_rate, coin))
-                for (int i = 0; i < Net::PARAMETERS; i++) sum[i] += (float)run.clip * run.direction[i];
+                for (int i = 0; i < Net::PARAMETERS; i++)
+                    sum[i] += (float)run.clip * run.direction[i];
         }
         if (run.noise_multiplier > 0) add_noise(run, t);
         const float rate = (float)run.rate_per_sum;

@@ -47,8 +47,8 @@ ODD = {
             nn.Dropout(0.3),
             nn.MaxPool2d((1, 2)),
             nn.Flatten(),
-            nn.Linear(6 * 2 * 2, 5),
-            nn.ReLU(),
+            nn.Linear(6 * 2, 5),
+            nn.Dropout(0.1),
         ],
     ),
     "pool first, logits by a convolution": (

@@ -76,11 +76,12 @@ def test_the_sum_is_that_of_opacus():
     model, shape = named("cnn-small", dropout=0.0)
     x, y = records(shape, 40)
     masks = bruteforce.draw_masks(model, x, torch.Generator())
-    ours = native.clipped_sum(model, x, y, 0.9, masks)
+    ours = native.clipped_sum(model, x, y, 1.42, masks)
     wrapped = GradSampleModule(model, loss_reduction="sum")
+    x.requires_grad_()  # else its hooks warn
     cross_entropy(wrapped(x), y).sum().backward()
     g = torch.cat([p.grad_sample.flatten(1) for p in wrapped.parameters()], dim=1).double()
-    scales = (0.9 / g.norm(dim=1)).clamp(max=1)
+    scales = (1.42 / g.norm(dim=1)).clamp(max=1)
     assert 0 < (scales < 1).sum() < len(y)
     assert relative(ours, (scales @ g).numpy()) < 1e-6
 
@@ -98,9 +99,9 @@ def test_ties_of_the_pooling_go_to_the_first_as_in_torch(value):
 
 def test_a_batch_of_any_size_is_summed_to_the_last_record():
     model, shape = named("cnn-small", dropout=0.0)
-    x, y = records(shape, 1000)
+    x, y = records(shape, 300)
     masks = bruteforce.draw_masks(model, x, torch.Generator())
-    for n in (1, 31, 32, 33, 1000):
+    for n in (1, 31, 32, 33, 300):
         part = [mask[:n] for mask in masks]
         expected, _ = bruteforce.clipped_sum(model, x[:n], y[:n], 1.0, part)
         assert relative(native.clipped_sum(model, x[:n], y[:n], 1.0, part), expected) < 2e-6

@@ -14,7 +14,7 @@ from dpaudit.summaries import softmax
 from dpaudit.training.backends import BACKENDS, Backend
 from dpaudit.training.dpsgd import fit
 from dpaudit.training.predict import logits
-from dpaudit.types import IN, OUT, DPSGDCurve, GaussianCurve
+from dpaudit.types import IN, OUT, Canary, DPSGDCurve, GaussianCurve, Records, neighbours
 
 SMALL = {
     "network": "mlp",
@@ -100,6 +100,17 @@ def test_a_trial_depends_on_the_pair_and_itself_alone(small, pair, late, backend
     for first, second, third in zip(together, backwards, alone, strict=True):
         assert alike(first, second)
         assert alike(first, third)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_world_0_is_trained_as_if_there_had_never_been_a_canary(small, data, late, backend):
+    mechanism, canary = small(backend=backend), data.pool.x[7] + 1
+    pair = neighbours(data, Canary(canary, 0, "seventh", "by hand", removed=7))
+    never = Records(np.delete(data.pool.x, 7, axis=0), np.delete(data.pool.y, 7))
+    trial = next(t for t in late if t.world == OUT)
+    model = fit(mechanism.recipe, never, trial.seed, size=30).model
+    (seen,) = mechanism.play(pair, [trial])
+    assert np.array_equal(seen["logits"], logits(model, canary[None])[0])
 
 
 def test_worker_processes_play_the_same_trials_as_this_one(small, pair, late):

@@ -11,13 +11,15 @@ import numpy as np
 import pytest
 import torch
 from scipy.stats import binom, chi2, kstest, norm
-from sequences import flat, job, moved, named, records
+from sequences import compiled, flat, job, moved, named, records
 
 from dpaudit.training import native, predict
 from dpaudit.training.descent import GradientCanary
 from dpaudit.training.native import compiler
 from dpaudit.training.native.library import library
 from dpaudit.training.native.plan import plan
+
+pytestmark = compiled
 
 A = 1e-5
 """False-alarm probability of each side of each statistical check."""

@@ -5,13 +5,15 @@ import pytest
 import torch
 from hypothesis import HealthCheck, given, settings
 from opacus import GradSampleModule
-from sequences import NAMED, ODD, drawn, job, moved, named, odd, records, relative
+from sequences import NAMED, ODD, compiled, drawn, job, moved, named, odd, records, relative
 from torch import nn
 
 from dpaudit.errors import BadInput
 from dpaudit.training import bruteforce, native, selfcheck
 from dpaudit.training.descent import cross_entropy
 from dpaudit.training.native import compiler
+
+pytestmark = compiled
 
 AVX2 = pytest.mark.skipif(
     "avx512f" not in compiler._processor(), reason="this machine has no wider vectors"

@@ -139,7 +139,7 @@ def _data(
     kernel: Library, model: nn.Sequential, x: Tensor, y: Tensor | None
 ) -> tuple[Data, list[Array]]:
     """What the kernel reads, and the arrays that must outlive it."""
-    rows, p = kernel.records(x.numpy()), rates(model)
+    rows, p = kernel.records(x.detach().numpy()), rates(model)
     labels = np.zeros(len(rows), np.int32) if y is None else y.numpy().astype(np.int32)
     if len(labels) and not 0 <= labels.min() <= labels.max() < kernel.plan.classes:
         raise BadInput(f"labels must be from 0 to {kernel.plan.classes - 1}")

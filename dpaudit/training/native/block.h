@@ -31,6 +31,7 @@ struct Block {
     ALIGNED float z[POSITIONS * OS];
     ALIGNED float gz[POSITIONS * OS];
     ALIGNED float g[PARAMETERS];
+    Events<BY_TAP ? 1 : Window::OVERLAP ? POSITIONS : WINDOWS> events;
     uint16_t room[POSITIONS * OS + 8 * V];
     uint16_t winners[BATCH][WINDOWS * OS];
 
@@ -96,7 +97,6 @@ struct Block {
             square = Conv::all_gradients(in, gz, g);
             if (BIAS) square += sum_positions();
         } else {
-            Events<Window::OVERLAP ? POSITIONS : WINDOWS> events;
             for (int o = 0; o < O; o++) {
                 float bias = Window::OVERLAP ? collect_spread(o, events)
                                              : collect(winners[s], out, gout, scale, o, events);
@@ -156,16 +156,15 @@ struct Block {
     template <class List>
     static inline float collect(const uint16_t* winners, const float* out, const float* gout,
                                 float scale, int o, List& events) {
-        static constexpr Places places = {};
+        static constexpr Taps taps = {};
         float sum = 0;
         int n = 0;
         for (int py = 0; py < Out::H; py++)
             for (int px = 0; px < Out::W; px++) {
-                int i = Out::at(py, px) + o;
-                float value = gout[i] * scale;
-                bool open = !RELU || !(out[i] <= 0);
-                events.place[n] = places.window[py * Out::W + px] +
-                                  places.tap[winners[(py * Out::W + px) * OS + o]];
+                const int i = Out::at(py, px) + o, tap = winners[(py * Out::W + px) * OS + o];
+                const float value = gout[i] * scale;
+                const bool open = !RELU || !(out[i] <= 0);
+                events.place[n] = Conv::place(Window::top(py), Window::left(px)) + taps.place[tap];
                 events.value[n] = value;
                 n += open;
                 sum += open ? value : 0;
@@ -174,15 +173,12 @@ struct Block {
         return sum;
     }
 
-    // Where in the input the patches of a window begin, and by how much each of its values moves.
-    struct Places {
-        int window[WINDOWS], tap[Window::SIZE];
-        constexpr Places() : window(), tap() {
-            for (int i = 0; i < WINDOWS; i++)
-                window[i] = Conv::place(i / Out::W * Window::STRIDE_Y - Window::BORDER_Y,
-                                        i % Out::W * Window::STRIDE_X - Window::BORDER_X);
+    // By how much each value of a window moves the patch.
+    struct Taps {
+        int place[Window::SIZE];
+        constexpr Taps() : place() {
             for (int i = 0; i < Window::SIZE; i++)
-                tap[i] = Conv::place(i / Window::WIDTH, i % Window::WIDTH);
+                place[i] = Conv::place(i / Window::WIDTH, i % Window::WIDTH);
         }
     };
 

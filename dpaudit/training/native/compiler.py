@@ -42,9 +42,15 @@ class NoKernel(Exception):
 
 
 def kernel(source: str, anew: bool = False) -> Path:
-    """The library made of a source: from the cache, unless `anew`, or by the compiler."""
-    target = (cache() or _own_folder()) / f"{_key(source)}.so"
-    return target if target.is_file() and not anew else _compiled(source, target)
+    """The library made of a source: one that is there, unless `anew`, or by the compiler."""
+    name = f"{_key(source)}.so"
+    kept = cache()
+    if kept and not anew and (kept / name).is_file():
+        return kept / name
+    folder = kept if kept and os.access(kept, os.W_OK) else _own_folder()
+    if folder != kept and not anew and (folder / name).is_file():
+        return folder / name
+    return _compiled(source, folder / name)
 
 
 def cache() -> Path | None:
@@ -61,13 +67,16 @@ def cache() -> Path | None:
         return None
     others = about.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
     owned = not hasattr(os, "getuid") or (about.st_uid == os.getuid() and not others)
-    return folder if owned and os.access(folder, os.W_OK) else None
+    return folder if owned else None
 
 
 @lru_cache(maxsize=1)
 def _own_folder() -> Path:
     """A folder that this process alone uses, gone when it ends."""
-    folder = Path(tempfile.mkdtemp(prefix="dpaudit-"))
+    try:
+        folder = Path(tempfile.mkdtemp(prefix="dpaudit-"))
+    except OSError as error:
+        raise NoKernel("there is no folder to compile its kernel in") from error
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return folder
 

@@ -22,6 +22,7 @@ void clipped_sum(void* worker, const Data* data, const uint16_t* const* masks, c
     Here& here = *(Here*)worker;
     here.begin(*data, 0, DROPOUT);
     here.batch.draws.given = masks;
+    for (Dropout& dropout : here.dropouts) dropout.threshold = larger(dropout.threshold, 1);
     here.net.pack(theta);
     here.clipped_sum(*data, nullptr, data->records, (float)clip, 0);
     memcpy(out, here.sum, sizeof(float) * Net::PARAMETERS);

@@ -80,8 +80,8 @@ def plan(model: nn.Sequential, shape: tuple[int, ...]) -> Plan:
     """The plan of a network for records of a shape, or `Refused`."""
     if len(set(map(id, model))) < len(model):
         raise Refused("it uses a layer twice")
-    if any(p.dtype != torch.float32 for p in model.parameters()):
-        raise Refused("its parameters are not of 32 bits")
+    if any(p.dtype != torch.float32 or p.device.type != "cpu" for p in model.parameters()):
+        raise Refused("its parameters are not of 32 bits on the CPU")
     if len(shape) not in (1, 3):
         raise Refused("its records are neither images nor rows")
     form, flat = Form(*shape), len(shape) == 1

@@ -7,11 +7,11 @@
 // is never chosen. The winner is a window's first largest value, as in torch.
 template <int H, int W, int KH, int KW, int SY, int SX, int PY, int PX>
 struct Windows {
-    static constexpr int OH = (H + 2 * PY - KH) / SY + 1, OW = (W + 2 * PX - KW) / SX + 1;
-    static constexpr int SIZE = KH * KW, WIDTH = KW, STRIDE_Y = SY, STRIDE_X = SX, BORDER_Y = PY,
-                         BORDER_X = PX;
+    static constexpr int SIZE = KH * KW, WIDTH = KW;
     static constexpr bool OVERLAP = SY < KH || SX < KW, BORDER = PY > 0 || PX > 0;
 
+    static constexpr int top(int py) { return py * SY - PY; }
+    static constexpr int left(int px) { return px * SX - PX; }
     static constexpr bool inside(int y, int x) {
         return !BORDER || (y >= 0 && y < H && x >= 0 && x < W);
     }
@@ -19,12 +19,12 @@ struct Windows {
     // The largest `value(y, x)` of window (py, px) and, in `winner`, its number in the window.
     template <class Value>
     static inline Floats largest(int py, int px, Value value, Ints& winner) {
-        const int y = py * SY - PY, x = px * SX - PX;
+        const int y = top(py), x = left(px);
         const int dy = y < 0 ? -y : 0, dx = x < 0 ? -x : 0;
         Floats most = value(y + dy, x + dx);
         winner = Ints{} + (dy * KW + dx);
-        EACH (a, KH)
-            EACH (b, KW) {
+        for (int a = 0; a < KH; a++)
+            for (int b = 0; b < KW; b++) {
                 if ((!BORDER && a + b == 0) || !inside(y + a, x + b)) continue;
                 Floats q = value(y + a, x + b);
                 Ints more = ~(q <= most);  // so written, a NaN goes through
@@ -37,9 +37,9 @@ struct Windows {
     // Calls `add(y, x, part)` with the part of the gradient g that goes to each value of a window.
     template <class Add>
     static inline void give_back(int py, int px, Floats g, Ints winner, Add add) {
-        const int y = py * SY - PY, x = px * SX - PX;
-        EACH (a, KH)
-            EACH (b, KW)
+        const int y = top(py), x = left(px);
+        for (int a = 0; a < KH; a++)
+            for (int b = 0; b < KW; b++)
                 if (inside(y + a, x + b)) add(y + a, x + b, winner == a * KW + b ? g : Floats{});
     }
 };

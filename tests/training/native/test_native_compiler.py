@@ -1,10 +1,11 @@
 """Kernels are compiled once, never loaded half written, and their lack is said in a clause."""
 
+import os
 import subprocess
 import sys
 
 import pytest
-from sequences import moved, named, records
+from sequences import compiled, moved, named, records
 
 from dpaudit.training import native
 from dpaudit.training.native import compiler
@@ -19,6 +20,8 @@ print(native.refusal(model, (1, 8, 8)))
 x, masks = torch.ones(3, 1, 8, 8), [torch.ones(3, 64)]
 print(native.clipped_sum(model, x, torch.arange(3), 1.0, masks).shape)
 """
+
+pytestmark = compiled
 
 
 @pytest.fixture(autouse=True)
@@ -42,8 +45,8 @@ def refusal():
 
 def test_two_processes_at_once_make_one_kernel(tmp_path):
     command = [sys.executable, "-c", USE]
-    paths = ":".join(path for path in sys.path if path)
-    environment = {"XDG_CACHE_HOME": str(tmp_path), "PATH": "/usr/bin:/bin", "PYTHONPATH": paths}
+    paths = os.pathsep.join(path for path in sys.path if path)
+    environment = {**os.environ, "PYTHONPATH": paths}
     both = [
         subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True)
         for _ in range(2)

@@ -5,13 +5,15 @@ import pytest
 import torch
 from hypothesis import HealthCheck, given, settings
 from opacus import GradSampleModule
-from sequences import NAMED, ODD, drawn, job, moved, named, odd, records, relative
+from sequences import NAMED, ODD, compiled, drawn, job, moved, named, odd, records, relative
 from torch import nn
 
 from dpaudit.errors import BadInput
 from dpaudit.training import bruteforce, native, selfcheck
 from dpaudit.training.descent import cross_entropy
 from dpaudit.training.native import compiler
+
+pytestmark = compiled
 
 AVX2 = pytest.mark.skipif(
     "avx512f" not in compiler._processor(), reason="this machine has no wider vectors"
@@ -121,6 +123,14 @@ def test_values_that_are_no_numbers_do_no_more_than_spoil_the_sum():
     assert relative(native.clipped_sum(model, x[clean], y[clean], 1.0, part), expected) < 2e-6
 
 
+def test_a_given_mask_counts_even_where_the_rate_is_zero():
+    model, shape = named("mlp", dropout=0.0)
+    x, y = records(shape, 5)
+    masks = [torch.arange(128).repeat(5, 1) % 3 > 0]
+    expected, _ = bruteforce.clipped_sum(model, x, y, 1.0, masks)
+    assert relative(native.clipped_sum(model, x, y, 1.0, masks), expected) < 2e-6
+
+
 def test_a_label_that_is_no_class_is_refused():
     model, shape = named("logreg")
     x, y = records(shape, 3)
@@ -152,7 +162,7 @@ REFUSED = {
     "it has no parameters": [nn.Flatten()],
     "a layer of it takes 5 inputs and is given 64": [nn.Flatten(), nn.Linear(5, 3)],
     "its windows are larger than what they slide over": [nn.Conv2d(1, 2, 9)],
-    "its parameters are not of 32 bits": [nn.Flatten(), nn.Linear(64, 3).double()],
+    "its parameters are not of 32 bits on the CPU": [nn.Flatten(), nn.Linear(64, 3).double()],
     "it uses a layer twice": [nn.Flatten(), *[nn.Linear(64, 64)] * 2],
 }  # fmt: skip
 

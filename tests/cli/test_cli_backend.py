@@ -1,11 +1,9 @@
-"""Which backend trains is seen, chosen once, and part of the run."""
+"""Another backend than the fastest: because it must be, or because it is asked for."""
 
 import json
 from dataclasses import replace
 
 import pytest
-
-from dpaudit.config import Config
 
 RUN = "run --network logreg --noise-multiplier 2 --epochs 1 --models 4 --samples 3 --workers 1"
 SMALL = [*RUN.split(), "--canary", "random", "--attack", "loss"]
@@ -23,15 +21,6 @@ def bare(shell, tmp_path):
 
 def backend(folder):
     return json.loads((folder / "report.json").read_text(encoding="utf-8"))["backend"]
-
-
-def test_the_fastest_is_chosen_named_and_kept(shell, tmp_path):
-    done = shell(*SMALL, "--out", tmp_path / "run")
-    assert done.returncode == 0, done.stderr
-    assert "backend native (the fastest one)" in done.stderr.splitlines()
-    assert "Backend   native (the fastest one)" in done.stdout.splitlines()
-    assert backend(tmp_path / "run") == {"name": "native", "reason": "the fastest one"}
-    assert Config.from_toml(tmp_path / "run" / "config.toml").backend == "native"
 
 
 def test_without_a_compiler_the_next_is_taken_with_a_line_that_says_so(bare, tmp_path):
@@ -52,8 +41,7 @@ def test_a_named_one_that_cannot_be_had_is_refused(bare, tmp_path):
     assert not (tmp_path / "run").exists()
 
 
-@pytest.mark.parametrize("name", ["torch", "opacus"])
-def test_a_named_one_is_taken(shell, tmp_path, name):
-    done = shell(*SMALL, "--backend", name, "--out", tmp_path / "run")
+def test_opacus_itself_is_audited_where_it_is_asked_for(shell, tmp_path):
+    done = shell(*SMALL, "--backend", "opacus", "--out", tmp_path / "run")
     assert done.returncode == 0, done.stderr
-    assert backend(tmp_path / "run") == {"name": name, "reason": "as asked for"}
+    assert backend(tmp_path / "run") == {"name": "opacus", "reason": "as asked for"}

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from compiled import compiled
 from jsonschema import Draft202012Validator
 
 from dpaudit.config import Config
@@ -63,6 +64,15 @@ def test_a_real_run_leaves_journal_configuration_and_report(trained):
     assert seen["logits"].shape == (8, 10)
     assert seen["mc"].shape == (8, 5, 10)
     assert len(np.unique(seen["logits"][:, 0])) == 8, "every model has noise of its own"
+
+
+@compiled
+def test_the_fastest_backend_is_chosen_named_and_kept(trained):
+    folder, done = trained
+    assert "backend native (the fastest one)" in done.stderr.splitlines()
+    assert "Backend   native (the fastest one)" in done.stdout.splitlines()
+    assert report_of(folder)["backend"] == {"name": "native", "reason": "the fastest one"}
+    assert Config.from_toml(folder / "config.toml").backend == "native"
 
 
 def test_a_real_report_fulfils_its_schema_and_says_what_was_played(trained):

@@ -3,6 +3,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from compiled import EVERY, compiled
 
 from dpaudit.accounting import NUMERICAL, epsilon, gaussian_epsilon
 from dpaudit.canaries import Blank, Random
@@ -91,7 +92,7 @@ def test_what_is_seen_is_said_by_a_model_of_the_trials_own_world(small, pair, la
         assert seen["accuracy"] == pytest.approx(right.mean(), abs=1e-6)
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("backend", EVERY)
 def test_a_trial_depends_on_the_pair_and_itself_alone(small, pair, late, backend):
     mechanism, some = small(backend=backend), late[:4]
     together = mechanism.play(pair, some)
@@ -102,7 +103,7 @@ def test_a_trial_depends_on_the_pair_and_itself_alone(small, pair, late, backend
         assert alike(first, third)
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("backend", EVERY)
 def test_world_0_is_trained_as_if_there_had_never_been_a_canary(small, data, late, backend):
     mechanism, canary = small(backend=backend), data.pool.x[7] + 1
     pair = neighbours(data, Canary(canary, 0, "seventh", "by hand", removed=7))
@@ -113,6 +114,7 @@ def test_world_0_is_trained_as_if_there_had_never_been_a_canary(small, data, lat
     assert np.array_equal(seen["logits"], logits(model, canary[None])[0])
 
 
+@compiled
 def test_worker_processes_play_the_same_trials_as_this_one(small, pair, late):
     mechanisms = [small(backend=backend) for backend in BACKENDS for _ in range(2)]
     jobs = (mechanisms, [pair] * len(mechanisms), [late[:2], late[1:3]] * len(BACKENDS))

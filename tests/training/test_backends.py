@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from compiled import EVERY
 from scipy.stats import binom, chi2, kstest, norm
 from tiny import PARAMETERS, Watched, first_logit, flat_loss, numbered, recipe, records, weights
 from torch.nn.functional import cross_entropy
@@ -27,7 +28,7 @@ def fit(how, *args, backend, **more):
     return dpsgd.fit(replace(how, backend=backend), *args, **more)
 
 
-EVERY = pytest.mark.parametrize("backend", BACKENDS)
+EACH = pytest.mark.parametrize("backend", EVERY)
 ANY_LOSS = pytest.mark.parametrize("backend", [b for b in BACKENDS if BACKENDS[b].any_loss])
 """Where a test needs a loss whose gradient is known: the others have tests of their own."""
 
@@ -59,7 +60,7 @@ def clipped_sum(model, sample, clip):
     return total.numpy(), np.array(norms)
 
 
-@EVERY
+@EACH
 @pytest.mark.parametrize("network", ["cnn-small", "mlp", "logreg"])
 def test_a_step_is_the_sum_of_clipped_gradients_over_the_batch_size(backend, network):
     shape, n, lr = (1, 8, 8), 12, 6.0
@@ -77,7 +78,7 @@ def test_a_step_is_the_sum_of_clipped_gradients_over_the_batch_size(backend, net
     np.testing.assert_allclose(start - stepped, lr / n * expected, rtol=0, atol=1e-5)
 
 
-@EVERY
+@EACH
 @pytest.mark.parametrize("channels", [1, 3])
 def test_how_the_records_lie_in_memory_changes_nothing(backend, channels):
     """Channels first, or last: one channel may have the strides of either."""
@@ -101,7 +102,7 @@ def test_the_loss_that_is_given_is_the_one_that_is_descended(backend):
     np.testing.assert_allclose(weights(fitted.model), moved, atol=1e-6)
 
 
-@EVERY
+@EACH
 def test_dropout_is_on_while_training(backend):
     start = np.full(PARAMETERS, 0.1)
     for dropout, alike in ((0.0, True), (0.5, False)):
@@ -268,7 +269,7 @@ def test_an_inserted_gradient_moves_the_weights_along_itself_and_a_watched_one_d
     assert not out.any()
 
 
-@EVERY
+@EACH
 def test_nothing_is_watched_where_there_is_no_gradient_canary(backend):
     assert fit(recipe(), records(4), seed=0, backend=backend).products is None
 
@@ -279,7 +280,7 @@ def test_nothing_is_watched_where_there_is_no_gradient_canary(backend):
 NOISY = {"batch": 3, "epochs": 2, "noise_multiplier": 1.0, "dropout": 0.5}
 
 
-@EVERY
+@EACH
 def test_the_seed_alone_decides_the_weights(backend):
     first, again, other = (
         weights(fit(recipe(**NOISY), records(9), seed, backend=backend).model)
@@ -289,7 +290,7 @@ def test_the_seed_alone_decides_the_weights(backend):
     assert (first != other).all()
 
 
-@EVERY
+@EACH
 def test_torchs_own_generator_neither_matters_nor_is_disturbed(backend):
     fitted = []
     for global_seed in (1, 2):

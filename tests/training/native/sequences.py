@@ -1,23 +1,14 @@
 """Networks of every kind, and descents of them in a line."""
 
-import os
-import shutil
 from dataclasses import replace
 
 import numpy as np
-import pytest
 import torch
 from hypothesis import strategies as st
 from torch import nn
 
 from dpaudit.training import native, networks
 from dpaudit.training.descent import Descent
-from dpaudit.training.native.compiler import COMPILERS
-
-compiled = pytest.mark.skipif(
-    not (os.environ.get("CXX") or any(map(shutil.which, COMPILERS))),
-    reason="there is no C++ compiler here",
-)
 
 torch.set_num_threads(1)  # small networks only lose by more
 

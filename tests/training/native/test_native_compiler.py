@@ -5,7 +5,8 @@ import subprocess
 import sys
 
 import pytest
-from sequences import compiled, moved, named, records
+from compiled import compiled
+from sequences import moved, named, records
 
 from dpaudit.training import native
 from dpaudit.training.native import compiler

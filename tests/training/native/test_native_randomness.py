@@ -10,8 +10,9 @@ import signal
 import numpy as np
 import pytest
 import torch
+from compiled import compiled
 from scipy.stats import binom, chi2, kstest, norm
-from sequences import compiled, flat, job, moved, named, records
+from sequences import flat, job, moved, named, records
 
 from dpaudit.training import native, predict
 from dpaudit.training.descent import GradientCanary

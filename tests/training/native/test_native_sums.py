@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 import torch
+from compiled import compiled
 from hypothesis import HealthCheck, given, settings
 from opacus import GradSampleModule
-from sequences import NAMED, ODD, compiled, drawn, job, moved, named, odd, records, relative
+from sequences import NAMED, ODD, drawn, job, moved, named, odd, records, relative
 from torch import nn
 
 from dpaudit.errors import BadInput

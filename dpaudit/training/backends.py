@@ -49,7 +49,9 @@ BACKENDS: dict[str, Backend] = {
     "native": Backend(
         native.descend, native.refusal, native.clipped_sum, native.mc_dropout, any_loss=False
     ),
-    "torch": Backend(bookkeeping.descend, bookkeeping.refusal, bookkeeping.clipped_sum),
+    "torch": Backend(
+        bookkeeping.descend, bookkeeping.refusal, bookkeeping.clipped_sum, bookkeeping.mc_dropout
+    ),
     "opacus": Backend(_opacus),
 }
 

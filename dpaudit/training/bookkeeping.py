@@ -20,7 +20,7 @@ from dpaudit.training.dropout import Masks
 from dpaudit.training.sequential import refusal
 from dpaudit.types import Array
 
-__all__ = ["clipped_sum", "descend", "refusal"]
+__all__ = ["clipped_sum", "descend", "mc_dropout", "refusal"]
 
 
 def clipped_sum(
@@ -64,6 +64,21 @@ def descend(job: Descent) -> Array | None:
             products.append(float(gradients.sum @ g) / job.clip)
         gradients.move(job.rate_per_sum)
     return None if canary is None else np.array(products)
+
+
+def mc_dropout(model: nn.Sequential, x: Array, samples: int, seed: int) -> Array:
+    """Class probabilities of `samples` passes with dropout on: (samples, records, classes)."""
+    network = Accumulator(model, x.shape[1:])
+    device = network.sum.device
+    masks = Masks(network.dropped, torch.Generator(device).manual_seed(seed))
+    records = torch.as_tensor(x).to(device)
+    passes = torch.arange(samples * len(x), device=device) % len(x)
+    rows = [
+        network.logits(records[part], masks.draw(len(part))).softmax(dim=1).cpu()
+        for part in passes.split(network.capacity)
+    ]
+    said: Array = torch.cat(rows).numpy()
+    return said.reshape(samples, len(x), -1)
 
 
 def _poisson(job: Descent, step: int) -> Tensor:

@@ -54,8 +54,10 @@ class Accumulator:
 
     def add(self, x: Tensor, y: Tensor, clip: float, masks: Sequence[Tensor], loss: Loss) -> None:
         """Add the gradients of some records, each clipped to a norm of at most `clip`."""
-        tape, logits = self._forward(x, iter(masks))
-        slopes = torch.autograd.grad(loss(logits, y).sum(), [output for _, _, output in tape])
+        with torch.enable_grad():
+            tape, logits = self._forward(x, iter(masks))
+            total = loss(logits, y).sum()
+        slopes = torch.autograd.grad(total, [output for _, _, output in tape])
         gradients = [
             OfLinear(layer, a, g) if isinstance(layer, nn.Linear) else OfConv2d(layer, a, g)
             for (layer, a, _), g in zip(tape, slopes, strict=True)
@@ -66,24 +68,28 @@ class Accumulator:
         for (layer, _, _), gradient in zip(tape, gradients, strict=True):
             gradient.add_to(next(sums), None if layer.bias is None else next(sums), c)
 
+    def logits(self, x: Tensor, masks: Sequence[Tensor]) -> Tensor:
+        """What the network says of some records."""
+        with torch.no_grad():
+            return self._forward(x, iter(masks))[1].detach()
+
     def _forward(
         self, x: Tensor, masks: Iterator[Tensor]
     ) -> tuple[list[tuple[Parametric, Tensor, Tensor]], Tensor]:
         """Layers with their inputs and outputs, where they have parameters; and the logits."""
         tape: list[tuple[Parametric, Tensor, Tensor]] = []
         h = channels_last(x)
-        with torch.enable_grad():
-            for layer in self._layers:
-                if isinstance(layer, nn.Dropout):
-                    scale = 1 / (1 - layer.p) if layer.p < 1 else 0.0
-                    h = h * next(masks).to(h.dtype).mul_(scale)
-                elif isinstance(layer, (nn.Conv2d, nn.Linear)):
-                    a, h = h, without_parameters(layer, h)
-                    # The way back ends at the first layer's output.
-                    h = h if h.requires_grad else h.requires_grad_()
-                    tape.append((layer, a.detach(), h))
-                else:
-                    h = layer(h)
+        for layer in self._layers:
+            if isinstance(layer, nn.Dropout):
+                scale = 1 / (1 - layer.p) if layer.p < 1 else 0.0
+                h = h * next(masks).to(h.dtype).mul_(scale)
+            elif isinstance(layer, (nn.Conv2d, nn.Linear)):
+                a, h = h, without_parameters(layer, h)
+                # The way back ends at the first layer's output.
+                h = h if h.requires_grad else h.requires_grad_()
+                tape.append((layer, a.detach(), h))
+            else:
+                h = layer(h)
         return tape, h
 
     def move(self, rate: float) -> None:

@@ -3,13 +3,16 @@
 import numpy as np
 import pytest
 import torch
+from compiled import EVERY
 from scipy.stats import binom, norm
 from tiny import records
 from torch import nn
 
 from dpaudit.summaries import softmax
+from dpaudit.training import predict
+from dpaudit.training.backends import BACKENDS
 from dpaudit.training.networks import build
-from dpaudit.training.predict import CHUNK, logits, mc_dropout
+from dpaudit.training.predict import CHUNK, logits
 
 
 @pytest.fixture
@@ -18,10 +21,16 @@ def model():
     return build("mlp", (1, 2, 2), classes=3, dropout=0.5)
 
 
+@pytest.fixture(params=EVERY)
+def mc_dropout(request):
+    """Of each backend."""
+    return BACKENDS[request.param].mc_dropout
+
+
 X = records(5).x
 
 
-def test_every_pass_gives_every_record_a_distribution_over_classes(model):
+def test_every_pass_gives_every_record_a_distribution_over_classes(model, mc_dropout):
     seen = mc_dropout(model, X, samples=7, seed=1)
     assert seen.shape == (7, 5, 3)
     assert seen.dtype == np.float32
@@ -29,7 +38,7 @@ def test_every_pass_gives_every_record_a_distribution_over_classes(model):
     np.testing.assert_allclose(seen.sum(axis=2), 1, atol=1e-6)
 
 
-def test_dropout_is_on_with_its_own_probability():
+def test_dropout_is_on_with_its_own_probability(mc_dropout):
     """A single pixel that is kept with probability 0.7, and then divided by it."""
     model = build("logreg", (1, 1, 1), classes=2, dropout=0.3)
     nn.utils.vector_to_parameters(torch.tensor([1.0, 0.0, 0.0, 0.0]), model.parameters())
@@ -40,7 +49,7 @@ def test_dropout_is_on_with_its_own_probability():
     assert binom.ppf(1e-5, n, 0.7) < kept.sum() < binom.isf(1e-5, n, 0.7)
 
 
-def test_passes_are_independent_of_each_other_and_of_other_records(model):
+def test_passes_are_independent_of_each_other_and_of_other_records(model, mc_dropout):
     n = 2000
     twins = mc_dropout(model, X[[0, 0]], samples=n, seed=2)[:, :, 0]
     z = (twins - twins.mean(axis=0)) / twins.std(axis=0)
@@ -49,7 +58,7 @@ def test_passes_are_independent_of_each_other_and_of_other_records(model):
         assert abs(products.mean()) * np.sqrt(n) < norm.isf(1e-5)
 
 
-def test_the_seed_alone_decides_the_passes(model):
+def test_the_seed_alone_decides_the_passes(model, mc_dropout):
     first = mc_dropout(model, X, samples=4, seed=2**62)
     torch.manual_seed(123)
     before = torch.get_rng_state()
@@ -60,13 +69,13 @@ def test_the_seed_alone_decides_the_passes(model):
 
 def test_dropout_is_off_again_afterwards(model):
     model.train()
-    mc_dropout(model, X, samples=2, seed=1)
+    predict.mc_dropout(model, X, samples=2, seed=1)
     assert not any(module.training for module in model.modules())
 
 
 def test_only_dropout_is_switched_on():
     model = nn.Sequential(nn.Flatten(), nn.BatchNorm1d(4), nn.Dropout(0.5), nn.Linear(4, 3))
-    mc_dropout(model, X, samples=3, seed=1)
+    predict.mc_dropout(model, X, samples=3, seed=1)
     assert model[1].num_batches_tracked == 0
 
 
@@ -76,7 +85,7 @@ def test_deterministic_logits_do_not_vary(model):
 
 
 @pytest.mark.parametrize("samples", [3, CHUNK])
-def test_without_dropout_every_pass_is_the_deterministic_output_of_its_record(samples):
+def test_without_dropout_every_pass_is_the_deterministic_output_of_its_record(samples, mc_dropout):
     torch.manual_seed(0)
     model = build("mlp", (1, 2, 2), classes=3, dropout=0.0)
     expected = softmax(logits(model, X))

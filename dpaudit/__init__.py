@@ -6,7 +6,7 @@ In Python::
     data   = dp.data.load("digits")
     target = dp.mechanisms.DPSGD(data, network="cnn-small", epsilon=8.0, epochs=60)
     pair   = dp.canaries.AdvMaxLoss(recipe=target.recipe).build(data, seed=1)
-    run    = dp.play(target, pair, models=100, out="runs/digits")
+    run    = dp.play(target, pair, models=1000, out="runs/digits")
     print(run.report())
 """
 

@@ -20,7 +20,7 @@ from dpaudit.cluster import cluster
 from dpaudit.compare import Comparison
 from dpaudit.config import Config, digest
 from dpaudit.errors import BadInput, blamed
-from dpaudit.executors import local_pool
+from dpaudit.executors import cores, local_pool
 from dpaudit.files import probe_folder, write_whole
 from dpaudit.fingerprints import fingerprint
 from dpaudit.game import Progress
@@ -135,9 +135,17 @@ class Prepared:
         return Path("runs") / self.config.digest()
 
 
-def prepare(config: Config, say: Say = quiet, download: bool = False) -> Prepared:
-    """Find out everything that is wrong with a configuration before anything is written."""
+def prepare(
+    config: Config, say: Say = quiet, download: bool = False, out: Path | None = None
+) -> Prepared:
+    """Find out everything that is wrong with a configuration before anything is written.
+
+    A run that lies in `out` goes on by the backend that it was begun with.
+    """
     config.check()
+    if out and config.backend == "auto" and Run(out).journal.exists():
+        with Journal.read(Run(out).journal) as journal:
+            config = replace(config, backend=journal.settings.get("backend", "auto"))
     choice = Choice.configured(vars(config))
     choice.make_attacks()
     choice.make_estimator(config.confidence)
@@ -248,11 +256,6 @@ def _executor(
     pool = local_pool(workers or cores()) if address is None else cluster(address, files)
     with pool as executor:
         yield executor
-
-
-def cores() -> int:
-    """How many processes can work at once here."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _builder(config: Config, mechanism: Mechanism, pool: Executor | None) -> CanaryBuilder:

@@ -56,6 +56,11 @@ class LocalPool(ProcessPoolExecutor):
         return Stored(Path(path))
 
 
+def cores() -> int:
+    """How many processes can work at once here."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 @contextmanager
 def local_pool(workers: int) -> Iterator[Executor]:
     """Worker processes on this machine, which never outlive this one.

@@ -146,7 +146,7 @@ def command(
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     folder = None
     try:
-        prepared = audit.prepare(config, progress.say, download)
+        prepared = audit.prepare(config, progress.say, download, out)
         _name_backend(prepared.mechanism, progress)
         folder = out or prepared.folder
         run = audit.run(prepared, folder, workers, progress, progress.say, cluster)

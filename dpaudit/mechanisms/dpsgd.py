@@ -26,6 +26,9 @@ class DPSGD:
     Either `epsilon` is given and the least noise is solved for that the accountant allows
     (`pld`, `rdp` or `prv`; full batches are exact), or `noise_multiplier` is.
 
+    Models are trained by dpaudit's own code, which audits the mechanism; to audit Opacus' code,
+    name it as the `backend`.
+
     Abadi et al., Deep Learning with Differential Privacy, 2016; Gal and Ghahramani,
     Dropout as a Bayesian Approximation, 2016.
     """

@@ -56,6 +56,9 @@ BACKENDS: dict[str, Backend] = {
 }
 
 
+FASTEST = "dpaudit's own, the fastest"
+
+
 @dataclass(frozen=True)
 class Chosen:
     """A backend's name, and why it is that one."""
@@ -70,7 +73,7 @@ def choose(recipe: Recipe, loss: Loss = cross_entropy) -> Chosen:
         passed: list[str] = []
         for name in BACKENDS:
             if (why := _hindrance(name, recipe, loss)) is None:
-                return Chosen(name, "; ".join(passed) or "the fastest one")
+                return Chosen(name, "; ".join(passed) or FASTEST)
             passed.append(f"not {name}: {why}")
         raise BadInput(f"no backend can train {recipe.network}: {'; '.join(passed)}")
     if recipe.backend not in BACKENDS:
@@ -78,9 +81,9 @@ def choose(recipe: Recipe, loss: Loss = cross_entropy) -> Chosen:
     if why := _hindrance(recipe.backend, recipe, loss):
         raise BadInput(
             f"the {recipe.backend} backend cannot train {recipe.network} here: {why}; "
-            "leave --backend out to have another one chosen"
+            "--backend auto takes one that can"
         )
-    return Chosen(recipe.backend, "as asked for")
+    return Chosen(recipe.backend, "as configured")
 
 
 def _hindrance(name: str, recipe: Recipe, loss: Loss) -> str | None:

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from dpaudit.training.descent import cross_entropy
+from dpaudit.training.sequential import leaves
 from dpaudit.types import Array
 
 
@@ -22,7 +23,7 @@ def clipped_sum(
     total, norms = np.zeros(sum(p.numel() for p in model.parameters())), np.zeros(len(y))
     for i in range(len(y)):
         h, kept = x[i : i + 1], iter(masks)
-        for layer in model:
+        for layer in leaves(model):
             if isinstance(layer, nn.Dropout):
                 h = h * next(kept)[i : i + 1] / (1 - layer.p)
             else:
@@ -36,12 +37,14 @@ def clipped_sum(
 
 
 def draw_masks(model: nn.Sequential, x: Tensor, generator: torch.Generator) -> list[Tensor]:
-    """Random masks of the model's dropout layers for these records."""
+    """Random masks of the model's dropout layers for these records, of half the values at most."""
     masks, h = [], x
     with torch.no_grad():
-        for layer in model:
+        for layer in leaves(model):
             if isinstance(layer, nn.Dropout):
-                masks.append(torch.rand(h.shape, generator=generator) >= layer.p)
+                drawn = torch.rand(h.shape, generator=generator)
+                # Of a rate near 1, masks would leave nothing to look at.
+                masks.append(drawn >= min(layer.p, 0.5))
             else:
                 h = layer(h)
     return masks

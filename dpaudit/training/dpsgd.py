@@ -6,9 +6,12 @@ from collections.abc import Iterable
 from concurrent.futures import Executor
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 from torch import nn
 
+from dpaudit import checks
+from dpaudit.errors import BadInput
 from dpaudit.seeds import ALONE, stream
 from dpaudit.training import backends, networks
 from dpaudit.training.descent import Descent, GradientCanary, Loss, cross_entropy
@@ -34,12 +37,13 @@ def fit(
     gradient_canary: GradientCanary | None = None,
     loss: Loss = cross_entropy,
 ) -> Fitted:
-    """One model, a pure function of its arguments, on one torch thread.
+    """One model, on one thread: a pure function of the arguments, once they name a backend.
 
     `size` is the public number of records that the sampling rate and the number of steps
     are made from; both worlds must be given the same (default: the records' own number).
     `initial` is the flat vector of starting parameters.
     """
+    _refuse_unfit(recipe, records, seed, loss)
     backend = backends.BACKENDS[backends.choose(recipe, loss).name]
     size = len(records) if size is None else size
     # More threads would change the order of sums, and with it the last bits of the weights.
@@ -50,12 +54,18 @@ def fit(
         if initial is not None:
             # A copy: the descent would write into the caller's own array.
             start = torch.tensor(initial, dtype=torch.float32)
+            _refuse_other_length("the initial parameters", len(start), model)
             nn.utils.vector_to_parameters(start, model.parameters())
+        if gradient_canary is not None:
+            g = gradient_canary.direction
+            _refuse_other_length("the gradient canary", len(g), model)
+            if not np.isclose(np.linalg.norm(g), 1, atol=1e-3):
+                raise BadInput("the gradient canary must be a unit vector")
         torch.manual_seed(stream(seed, "descent"))
         products = backend.descend(
             Descent(
                 model=model.train(),
-                x=torch.as_tensor(records.x),
+                x=torch.as_tensor(records.x, dtype=torch.float32),
                 y=torch.as_tensor(records.y),
                 sample_rate=recipe.sample_rate(size),
                 steps=recipe.steps(size),
@@ -68,6 +78,23 @@ def fit(
             )
         )
     return Fitted(model.eval(), products)
+
+
+def _refuse_unfit(recipe: Recipe, records: Records, seed: int, loss: Loss) -> None:
+    """What would go wrong in another way in every backend."""
+    checks.refuse([checks.at_least("seed", seed, 0)])
+    shape, y = tuple(records.x.shape[1:]), records.y
+    if shape != tuple(recipe.shape):
+        raise BadInput(f"records of {shape} are not those of the recipe, {recipe.shape}")
+    # A loss of one's own may take labels for anything.
+    if loss is cross_entropy and len(y) and not 0 <= y.min() <= y.max() < recipe.classes:
+        raise BadInput(f"labels must be from 0 to {recipe.classes - 1}")
+
+
+def _refuse_other_length(what: str, length: int, model: nn.Module) -> None:
+    wanted = sum(p.numel() for p in model.parameters())
+    if length != wanted:
+        raise BadInput(f"{what} must have {wanted} values, not {length}")
 
 
 def fit_many(

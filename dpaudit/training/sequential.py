@@ -46,10 +46,18 @@ def refusal(model: nn.Module, shape: tuple[int, ...]) -> str | None:
     for layer in layers:
         if reason := _refused(layer):
             return reason
+    if reason := irregular(model):
+        return reason
+    first = next(model.parameters())
+    return _unfit(layers, first.new_zeros((2, *shape)))
+
+
+def irregular(model: nn.Module) -> str | None:
+    """What else than its layers a network must not have, if a backend only looks at those."""
     for module in model.modules():
         if module._forward_hooks or module._forward_pre_hooks or module._backward_hooks:
             return f"its {type(module).__name__} has hooks"
-    tensors = [p for layer in layers for p in layer.parameters()]
+    tensors = [p for layer in leaves(model) for p in layer.parameters()]
     if not tensors:
         return "it has no parameters"
     if len({id(p) for p in tensors}) < len(tensors):
@@ -58,7 +66,7 @@ def refusal(model: nn.Module, shape: tuple[int, ...]) -> str | None:
         return "some of its parameters are frozen"
     if len({(p.dtype, p.device) for p in tensors}) > 1:
         return "its parameters are of several types or devices"
-    return _unfit(layers, tensors[0].new_zeros((2, *shape)))
+    return None
 
 
 def _refused(layer: nn.Module) -> str | None:

@@ -44,4 +44,4 @@ def test_a_named_one_that_cannot_be_had_is_refused(bare, tmp_path):
 def test_opacus_itself_is_audited_where_it_is_asked_for(shell, tmp_path):
     done = shell(*SMALL, "--backend", "opacus", "--out", tmp_path / "run")
     assert done.returncode == 0, done.stderr
-    assert backend(tmp_path / "run") == {"name": "opacus", "reason": "as asked for"}
+    assert backend(tmp_path / "run") == {"name": "opacus", "reason": "as configured"}

@@ -69,9 +69,12 @@ def test_a_real_run_leaves_journal_configuration_and_report(trained):
 @compiled
 def test_the_fastest_backend_is_chosen_named_and_kept(trained):
     folder, done = trained
-    assert "backend native (the fastest one)" in done.stderr.splitlines()
-    assert "Backend   native (the fastest one)" in done.stdout.splitlines()
-    assert report_of(folder)["backend"] == {"name": "native", "reason": "the fastest one"}
+    assert "backend native (dpaudit's own, the fastest)" in done.stderr.splitlines()
+    assert "Backend   native (dpaudit's own, the fastest)" in done.stdout.splitlines()
+    assert report_of(folder)["backend"] == {
+        "name": "native",
+        "reason": "dpaudit's own, the fastest",
+    }
     assert Config.from_toml(folder / "config.toml").backend == "native"
 
 

@@ -9,8 +9,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from chance import A, mean_is, spread_is
 from compiled import EVERY
-from scipy.stats import binom, chi2, kstest, norm
+from scipy.stats import binom, kstest
 from tiny import PARAMETERS, Watched, first_logit, flat_loss, numbered, recipe, records, weights
 from torch.nn.functional import cross_entropy
 
@@ -18,9 +19,6 @@ from dpaudit.training import dpsgd, networks
 from dpaudit.training.backends import BACKENDS
 from dpaudit.training.descent import Descent, GradientCanary
 from dpaudit.types import Records
-
-A = 1e-5
-"""False-alarm probability of each side of each statistical check."""
 
 
 def fit(how, *args, backend, **more):
@@ -31,18 +29,6 @@ def fit(how, *args, backend, **more):
 EACH = pytest.mark.parametrize("backend", EVERY)
 ANY_LOSS = pytest.mark.parametrize("backend", [b for b in BACKENDS if BACKENDS[b].any_loss])
 """Where a test needs a loss whose gradient is known: the others have tests of their own."""
-
-
-def spread_is(values, deviation):
-    """Whether independent N(0, deviation^2) values spread as they should."""
-    total = float(np.sum((np.asarray(values, float) / deviation) ** 2))
-    return chi2.ppf(A, np.size(values)) < total < chi2.isf(A, np.size(values))
-
-
-def mean_is(values, mean, deviation):
-    """Whether independent values of such a deviation average to the mean."""
-    z = (np.mean(values) - mean) / deviation * np.sqrt(np.size(values))
-    return abs(z) < norm.isf(A)
 
 
 # ---------------------------------------------------------------- clipping

@@ -7,7 +7,7 @@ from tiny import flat_loss, recipe, records, weights
 from dpaudit import config
 from dpaudit.errors import BadInput
 from dpaudit.training import backends, bruteforce
-from dpaudit.training.backends import BACKENDS, Backend, Chosen, choose
+from dpaudit.training.backends import BACKENDS, FASTEST, Backend, Chosen, choose
 from dpaudit.training.dpsgd import fit, fit_many
 
 
@@ -42,7 +42,7 @@ def test_what_a_configuration_may_name_is_what_there_is():
 
 def test_the_first_that_can_is_taken(install):
     install(swift=Backend(idle), slow=Backend(idle))
-    assert choose(recipe()) == Chosen("swift", "the fastest one")
+    assert choose(recipe()) == Chosen("swift", FASTEST)
 
 
 def test_one_that_cannot_take_the_network_is_passed_over_and_the_reason_says_so(install):
@@ -98,12 +98,12 @@ def test_a_loss_of_ones_own_is_left_to_those_that_take_any(install):
 
 def test_a_named_one_is_taken_or_refused_in_one_sentence(install):
     install(swift=Backend(idle, lambda model, shape: "it has no feet"), slow=Backend(idle))
-    assert choose(recipe(backend="slow")) == Chosen("slow", "as asked for")
+    assert choose(recipe(backend="slow")) == Chosen("slow", "as configured")
     with pytest.raises(BadInput) as caught:
         choose(recipe(backend="swift"))
     assert str(caught.value) == (
         "the swift backend cannot train logreg here: it has no feet; "
-        "leave --backend out to have another one chosen"
+        "--backend auto takes one that can"
     )
 
 

@@ -5,6 +5,8 @@ import numpy as np
 import pytest
 from tiny import PARAMETERS, flat_loss, recipe, records, weights
 
+from dpaudit.errors import BadInput
+from dpaudit.training.descent import GradientCanary
 from dpaudit.training.dpsgd import fit, fit_many
 
 NOISY = recipe(batch=3, epochs=2, noise_multiplier=1.0, dropout=0.5)
@@ -62,3 +64,24 @@ def test_many_models_are_those_that_come_one_by_one():
         for executor in (None, pool):
             together = [weights(m) for m in fit_many(NOISY, sample, iter(seeds), executor)]
             assert np.array_equal(singly, together)
+
+
+def unit(n):
+    return np.eye(1, n)[0]
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"seed": -1}, "seed must be a whole number of at least 0, not -1"),
+        ({"records": records(9, (1, 2, 3))}, "records of (1, 2, 3) are not those of the recipe"),
+        ({"records": records(9, classes=9)}, "labels must be from 0 to 2"),
+        ({"initial": np.zeros(16)}, "the initial parameters must have 15 values, not 16"),
+        ({"gradient_canary": GradientCanary(unit(1), True)}, "the gradient canary must have 15"),
+        ({"gradient_canary": GradientCanary(3 * unit(15), True)}, "the gradient canary must be a"),
+    ],
+)
+def test_what_no_backend_could_make_sense_of_is_refused(given, said):
+    with pytest.raises(BadInput) as caught:
+        fit(**{"recipe": NOISY, "records": records(9), "seed": 1, **given})
+    assert str(caught.value).startswith(said)

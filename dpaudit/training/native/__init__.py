@@ -2,20 +2,22 @@
 
 It takes an `nn.Sequential` of Conv2d, ReLU, Dropout, MaxPool2d, Flatten and Linear layers with
 cross-entropy. A record's gradient is computed, measured, scaled and added to the sum while it is
-still in the processor's cache, and convolutions look back only at values that won the pooling.
+still in the processor's cache. Refused are what no other layer could stand in for: a Dropout that
+keeps nothing, and a Conv2d of even size padded to the 'same'.
 
 All randomness is a function of the seed: a record's coins and dropout of (seed, step, the
 record's number), the noise of (seed, step). So a record at the end of the data shifts nothing.
 Coins have 32 bits. Dropout rates are rounded to a multiple of 2^-16. Noise is normal up to the
-precision of 32 bits by Box and Muller, |z| < 6.8: right for an audit, not for a release. The
-numbers are the same on every machine of the same vector width, up to the compiler's rounding.
+precision of 32 bits by Box and Muller, |z| < 6.8: right for an audit, not for a release. All of
+it is the same on every machine; sums are added up in the order that suits its vectors, so that
+weights differ in their last bits.
 """
 
 from __future__ import annotations
 
 import ctypes
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import torch
@@ -24,7 +26,7 @@ from torch import Tensor, nn
 from dpaudit.errors import BadInput
 from dpaudit.training.descent import Descent, cross_entropy
 from dpaudit.training.native import compiler
-from dpaudit.training.native.library import Data, Library, Run, library, rates
+from dpaudit.training.native.library import ROOM, Data, Library, Run, library, rates
 from dpaudit.training.native.plan import plan
 from dpaudit.training.native.stages import Refused
 from dpaudit.types import Array
@@ -67,7 +69,7 @@ def descend(job: Descent) -> Array | None:
     kernel = _kernel(job.model, job.x)
     flat = _flat(job.model)
     where = kernel.where(len(flat))
-    theta, real = kernel.spread(flat, where), kernel.spread(np.ones_like(flat), where)
+    theta = kernel.spread(flat, where)
     data, _kept = _data(kernel, job.model, job.x, job.y)
     canary = job.gradient_canary
     direction = None if canary is None else kernel.spread(canary.direction, where)
@@ -77,29 +79,25 @@ def descend(job: Descent) -> Array | None:
         clip=job.clip,
         noise_multiplier=job.noise_multiplier,
         seed=job.seed,
-        real=real.ctypes.data,
+        where=where.ctypes.data,
+        parameters=len(where),
         direction=None if direction is None else direction.ctypes.data,
         inserted=canary is not None and canary.inserted,
     )
-    chosen = np.zeros(len(job.y) + 4 * kernel.lanes, np.int32)
+    chosen = np.zeros(len(job.y) + ROOM, np.int32)
     products = np.zeros(job.steps)
     with kernel.worker() as worker:
-        step, at_once = 0, 1
-        while step < job.steps:
-            last, began = min(step + at_once, job.steps), time.perf_counter()
+        for first, last in _slices(job.steps):
             kernel.c.descend(
                 worker,
                 ctypes.byref(data),
                 ctypes.byref(run),
                 theta.ctypes.data,
                 chosen.ctypes.data,
-                step,
+                first,
                 last,
                 products.ctypes.data,
             )
-            # Python looks at signals between two calls. Steps do not know how they are sliced.
-            pace = (time.perf_counter() - began) / (last - step)
-            step, at_once = last, max(1, int(SLICE / max(pace, 1e-6)))
     nn.utils.vector_to_parameters(torch.from_numpy(theta[where]), job.model.parameters())
     return None if canary is None else products
 
@@ -113,10 +111,24 @@ def mc_dropout(model: nn.Sequential, x: Array, samples: int, seed: int) -> Array
     data, _kept = _data(kernel, model, records, None)
     out = np.zeros((samples, len(records), kernel.plan.classes), np.float32)
     with kernel.worker() as worker:
-        kernel.c.mc_dropout(
-            worker, ctypes.byref(data), theta.ctypes.data, samples, seed, out.ctypes.data
-        )
+        for first, last in _slices(samples):
+            kernel.c.mc_dropout(
+                worker, ctypes.byref(data), theta.ctypes.data, first, last, seed, out.ctypes.data
+            )
     return out
+
+
+def _slices(total: int) -> Iterator[tuple[int, int]]:
+    """Parts of some tenths of a second, between which Python looks at signals.
+
+    Neither steps nor passes know how they are sliced.
+    """
+    first, at_once = 0, 1
+    while first < total:
+        last, began = min(first + at_once, total), time.perf_counter()
+        yield first, last
+        pace = (time.perf_counter() - began) / (last - first)
+        first, at_once = last, max(1, int(SLICE / max(pace, 1e-6)))
 
 
 def _library(model: nn.Sequential, shape: tuple[int, ...]) -> Library:

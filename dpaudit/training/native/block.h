@@ -1,5 +1,5 @@
-// Convolution, ReLU, dropout and max-pooling in one: on the way back only the values that won
-// their window are visited, a quarter of all or less.
+// Convolution, ReLU, dropout and max-pooling in one: on the way back, where it saves time, only
+// the values that won their window are visited.
 #pragma once
 #include "conv.h"
 #include "gate.h"
@@ -16,6 +16,7 @@ struct Block {
     static constexpr int H = Conv::H, W = Conv::W, OS = Conv::OS;
     static constexpr int WINDOWS = Out::H * Out::W, POSITIONS = H * W;
     static constexpr bool DROPS = LAYER != NONE;
+    static constexpr int DRAWS = round_up(O, LANES);  // random numbers of a position
 
     // Whether the weights lie by tap, outputs side by side, or each filter by itself: the cheaper
     // in half cycles, for seven tenths of the windows with a winner above zero.
@@ -32,7 +33,7 @@ struct Block {
     ALIGNED float gz[POSITIONS * OS];
     ALIGNED float g[PARAMETERS];
     Events<BY_TAP ? 1 : Window::OVERLAP ? POSITIONS : WINDOWS> events;
-    uint16_t room[POSITIONS * OS + 8 * V];
+    uint16_t room[POSITIONS * DRAWS + 2 * DRAWN];
     uint16_t winners[BATCH][WINDOWS * OS];
 
     static constexpr int slot(int o, int c, int ky, int kx) {
@@ -64,7 +65,7 @@ struct Block {
     void forward(int s, const float* in, float* out, const Draws& draws, bool repeated) {
         if (!repeated) Conv::forward(in, packed, theta + BIASES, z);
         const uint16_t* draw = nullptr;
-        if constexpr (DROPS) draw = draws.of(LAYER, s, POSITIONS * OS, room);
+        if constexpr (DROPS) draw = draws.of(LAYER, s, POSITIONS * DRAWS, room);
         pool(draw, DROPS ? draws.layers[DROPS ? LAYER : 0] : Dropout(), out, winners[s]);
     }
 
@@ -73,11 +74,11 @@ struct Block {
             for (int px = 0; px < Out::W; px++)
                 for (int o = 0; o < OS; o += V) {
                     auto value = [&](int y, int x) {
-                        const int i = (y * W + x) * OS + o;
-                        Floats q = load(z + i);
+                        const int i = y * W + x;
+                        Floats q = load(z + i * OS + o);
                         if (!RELU) return q;
                         Ints open = ~(q <= 0.0f);
-                        if (DROPS) open &= load_halves(draw + i) >= dropout.threshold;
+                        if (DROPS) open &= load_halves(draw + i * DRAWS + o) >= dropout.threshold;
                         return open ? q * dropout.scale : Floats{};
                     };
                     Ints winner;

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import contextlib
 import hashlib
 import os
 import platform
@@ -11,6 +12,7 @@ import shutil
 import stat
 import subprocess
 import tempfile
+import time
 from functools import lru_cache
 from pathlib import Path
 
@@ -36,21 +38,31 @@ COMPILERS = ("c++", "g++", "clang++")
 SECONDS = 300
 """What a compiler may take before it is given up."""
 
+UNFINISHED = "unfinished-"
+"""Of folders in which a kernel is being compiled."""
+
+ENOUGH = 64 * 2**20
+"""Free bytes with which no compiler fails for want of them."""
+
 
 class NoKernel(Exception):
     """Why there is no compiled kernel, as a clause."""
 
 
-def kernel(source: str, anew: bool = False) -> Path:
+def kernel(source: str, flags: tuple[str, ...], anew: bool = False) -> Path:
     """The library made of a source: one that is there, unless `anew`, or by the compiler."""
-    name = f"{_key(source)}.so"
+    name = f"{_key(source, flags)}.so"
     kept = cache()
     if kept and not anew and (kept / name).is_file():
         return kept / name
-    folder = kept if kept and os.access(kept, os.W_OK) else _own_folder()
-    if folder != kept and not anew and (folder / name).is_file():
-        return folder / name
-    return _compiled(source, folder / name)
+    if kept and os.access(kept, os.W_OK):
+        try:
+            return _compiled(source, flags, kept / name)
+        except NoKernel:
+            if shutil.disk_usage(kept).free > ENOUGH:
+                raise
+    own = _own_folder() / name
+    return own if own.is_file() and not anew else _compiled(source, flags, own)
 
 
 def cache() -> Path | None:
@@ -62,12 +74,17 @@ def cache() -> Path | None:
         root = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
         folder = root / "dpaudit" / "kernels"
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        about = folder.stat()
+        # Who can write the folder above could put another one in its place.
+        theirs = all(map(_owned, (folder.parent, folder)))
     except (OSError, RuntimeError):
         return None
+    return folder if theirs else None
+
+
+def _owned(folder: Path) -> bool:
+    about = folder.stat()
     others = about.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
-    owned = not hasattr(os, "getuid") or (about.st_uid == os.getuid() and not others)
-    return folder if owned else None
+    return not hasattr(os, "getuid") or (about.st_uid == os.getuid() and not others)
 
 
 @lru_cache(maxsize=1)
@@ -81,14 +98,15 @@ def _own_folder() -> Path:
     return folder
 
 
-def _compiled(source: str, target: Path) -> Path:
+def _compiled(source: str, flags: tuple[str, ...], target: Path) -> Path:
     """Compile into a file beside the target, then move it there: nobody loads half a library."""
     compiler = _compiler()
     try:
-        with tempfile.TemporaryDirectory(dir=target.parent) as folder:
+        _sweep(target.parent)
+        with tempfile.TemporaryDirectory(dir=target.parent, prefix=UNFINISHED) as folder:
             code, library = Path(folder, "kernel.cpp"), Path(folder, "kernel.so")
             code.write_text(source, encoding="utf-8")
-            command = [*compiler, *FLAGS, "-shared", "-fPIC", f"-I{HEADERS}", str(code)]
+            command = [*compiler, *flags, "-shared", "-fPIC", f"-I{HEADERS}", str(code)]
             done = subprocess.run(
                 [*command, "-o", str(library)],
                 capture_output=True,
@@ -106,9 +124,20 @@ def _compiled(source: str, target: Path) -> Path:
     return target
 
 
+def _sweep(folder: Path) -> None:
+    """Remove what killed compilations have left behind."""
+    for left in folder.glob(f"{UNFINISHED}*"):
+        with contextlib.suppress(OSError):
+            if time.time() - left.stat().st_mtime > 2 * SECONDS:
+                shutil.rmtree(left, ignore_errors=True)
+
+
 def _compiler() -> list[str]:
     """The command of the C++ compiler."""
-    named = shlex.split(os.environ.get("CXX", ""))
+    try:
+        named = shlex.split(os.environ.get("CXX", ""))
+    except ValueError as error:
+        raise NoKernel(f"CXX is no command: {error}") from error
     if named:
         return named
     for name in COMPILERS:
@@ -122,14 +151,14 @@ def _compiler() -> list[str]:
 
 def _said(stderr: str) -> str:
     """The compiler's first complaint."""
-    lines = [line.strip() for line in stderr.splitlines() if "error" in line]
+    lines = [line.strip() for line in stderr.splitlines() if "error" in line or "fatal" in line]
     return f": {lines[0][:200]}" if lines else ""
 
 
-def _key(source: str) -> str:
+def _key(source: str, flags: tuple[str, ...]) -> str:
     """A name for what a kernel depends on: the code, the flags and the processor."""
     headers = [path.read_text(encoding="utf-8") for path in sorted(HEADERS.glob("*.h"))]
-    text = "\0".join([*headers, source, *FLAGS, _processor()])
+    text = "\0".join([*headers, source, *flags, _processor()])
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 

@@ -20,8 +20,7 @@ void layout(int32_t* where) { Net::layout(where); }
 void clipped_sum(void* worker, const Data* data, const uint16_t* const* masks, const float* theta,
                  double clip, float* out) {
     Here& here = *(Here*)worker;
-    here.begin(*data, 0, DROPOUT);
-    here.batch.draws.given = masks;
+    here.begin(*data, 0, DROPOUT, masks);
     for (Dropout& dropout : here.dropouts) dropout.threshold = larger(dropout.threshold, 1);
     here.net.pack(theta);
     here.clipped_sum(*data, nullptr, data->records, (float)clip, 0);
@@ -37,19 +36,17 @@ void descend(void* worker, const Data* data, const Run* run, float* theta, int32
         products[t] = here.step(*data, *run, theta, chosen, (uint32_t)t);
 }
 
-void mc_dropout(void* worker, const Data* data, const float* theta, int64_t samples, uint64_t seed,
-                float* out) {
+// Passes first to last - 1.
+void mc_dropout(void* worker, const Data* data, const float* theta, int64_t first, int64_t last,
+                uint64_t seed, float* out) {
     Here& here = *(Here*)worker;
     here.begin(*data, seed, MC_DROPOUT);
     here.net.pack(theta);
-    here.mc_dropout(*data, samples, out);
+    here.mc_dropout(*data, first, last, out);
 }
 
-// For tests: V blocks of Threefry-4x32-20, four words each.
+// For tests: 16 blocks of Threefry-4x32-20, their first words, their second ones, ...
 void threefry_blocks(uint64_t seed, uint32_t step, uint32_t block, uint32_t* out) {
-    Key key(seed, step, (Purpose)0);
-    Words x[4];
-    threefry<20>(key, block, 0, x);
-    for (int i = 0; i < 4 * V; i++) out[i] = x[i % 4][i / 4];
+    draw<20>(Key(seed, step, (Purpose)0), block, 0, out);
 }
 }

@@ -10,35 +10,39 @@ template <class In, class Out, bool RELU, int LAYER, bool BELOW>
 struct Gate {
     using To = Out;
     using From = In;
-    static constexpr int PARAMETERS = 0, WIDTH = In::W * In::CS;
+    static constexpr int PARAMETERS = 0, PIXELS = In::H * In::W;
+    static constexpr int DRAWS = round_up(In::C, LANES);  // random numbers of a pixel
     static constexpr bool DROPS = LAYER != NONE;
-    uint16_t room[In::H * WIDTH + 8 * V];
-    float factor[BATCH][In::H * WIDTH];  // what each value was multiplied by
+    uint16_t room[PIXELS * DRAWS + 2 * DRAWN];
+    float factor[BATCH][PIXELS * In::CS];  // what each value was multiplied by
 
     void pack(const float*) {}
     void forward(int s, const float* in, float* out, const Draws& draws, bool) {
         const uint16_t* draw = nullptr;
         Dropout dropout;
         if constexpr (DROPS) {
-            draw = draws.of(LAYER, s, In::H * WIDTH, room);
+            draw = draws.of(LAYER, s, PIXELS * DRAWS, room);
             dropout = draws.layers[LAYER];
         }
-        for (int y = 0, i = 0; y < In::H; y++)
-            for (int x = 0; x < WIDTH; x += V, i += V) {
-                Floats value = load(in + In::at(y, 0) + x);
+        for (int i = 0; i < PIXELS; i++)
+            for (int c = 0; c < In::CS; c += V) {
+                Floats value = load(in + In::at(i / In::W, i % In::W) + c);
                 Ints open = Ints{} - 1;
                 if (RELU) open &= ~(value <= 0.0f);
-                if (DROPS) open &= load_halves(draw + i) >= dropout.threshold;
+                if (DROPS) open &= load_halves(draw + i * DRAWS + c) >= dropout.threshold;
                 Floats f = open ? splat(dropout.scale) : Floats{};
-                store(factor[s] + i, f);
-                store(out + Out::at(y, 0) + x, open ? value * f : Floats{});
+                store(factor[s] + i * In::CS + c, f);
+                store(out + Out::at(i / In::W, i % In::W) + c, open ? value * f : Floats{});
             }
     }
     float backward(int s, const float*, const float*, const float* gout, float* gin, const Draws&) {
         if (!BELOW) return 0;
-        for (int y = 0, i = 0; y < In::H; y++)
-            for (int x = 0; x < WIDTH; x += V, i += V)
-                store(gin + In::at(y, 0) + x, load(gout + Out::at(y, 0) + x) * load(factor[s] + i));
+        for (int i = 0; i < PIXELS; i++)
+            for (int c = 0; c < In::CS; c += V) {
+                Floats g = load(gout + Out::at(i / In::W, i % In::W) + c);
+                store(gin + In::at(i / In::W, i % In::W) + c,
+                      g * load(factor[s] + i * In::CS + c));
+            }
         return 0;
     }
     void add(float, float*) {}

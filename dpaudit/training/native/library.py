@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from dpaudit.training.native import compiler
 from dpaudit.training.native.plan import Plan
 from dpaudit.training.native.stages import Form
+from dpaudit.training.sequential import leaves
 from dpaudit.types import Array
 
 KEPT, DROPPED = 65535, 0
@@ -21,6 +22,12 @@ KEPT, DROPPED = 65535, 0
 
 LINE = 16
 """Floats in a cache line."""
+
+LANES = 16
+"""Random numbers that are drawn side by side, as in random.h."""
+
+ROOM = 4 * LANES
+"""Behind the chosen records: what the kernel needs to write there."""
 
 _pointer, _int64, _double = ctypes.c_void_p, ctypes.c_int64, ctypes.c_double
 
@@ -33,7 +40,7 @@ _ARGUMENTS = {
     "layout": [_pointer],
     "clipped_sum": [_pointer, _pointer, _pointer, _pointer, _double, _pointer],
     "descend": [_pointer] * 5 + [_int64, _int64, _pointer],
-    "mc_dropout": [_pointer, _pointer, _pointer, _int64, ctypes.c_uint64, _pointer],
+    "mc_dropout": [_pointer] * 3 + [_int64, _int64, ctypes.c_uint64, _pointer],
     "threefry_blocks": [ctypes.c_uint64, ctypes.c_uint32, ctypes.c_uint32, _pointer],
 }
 
@@ -59,7 +66,8 @@ class Run(ctypes.Structure):
         ("clip", _double),
         ("noise_multiplier", _double),
         ("seed", ctypes.c_uint64),
-        ("real", _pointer),
+        ("where", _pointer),
+        ("parameters", _int64),
         ("direction", _pointer),
         ("inserted", ctypes.c_int32),
     )
@@ -68,13 +76,13 @@ class Run(ctypes.Structure):
 class Library:
     """The functions of one compiled kernel, with arrays in its layout."""
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: Plan, flags: tuple[str, ...]) -> None:
         self.plan = plan
         try:
-            self.c = ctypes.CDLL(str(compiler.kernel(plan.source())))
+            self.c = ctypes.CDLL(str(compiler.kernel(plan.source(), flags)))
         except OSError:
             # Spoiled, or made where the system's libraries are others.
-            self.c = _loaded(compiler.kernel(plan.source(), anew=True))
+            self.c = _loaded(compiler.kernel(plan.source(), flags, anew=True))
         for name, arguments in _ARGUMENTS.items():
             function = getattr(self.c, name)
             function.argtypes, function.restype = arguments, None
@@ -131,7 +139,7 @@ class Library:
         return [self._mask(mask.numpy(), form) for mask, form in pairs]
 
     def _mask(self, mask: Array, form: Form) -> Array:
-        shape = (len(mask), form.height, form.width, _up(form.channels, self.lanes))
+        shape = (len(mask), form.height, form.width, _up(form.channels, LANES))
         drawn = np.full(shape, DROPPED, np.uint16)
         planes = mask.reshape(-1, form.channels, form.height, form.width).transpose(0, 2, 3, 1)
         drawn[..., : form.channels] = np.where(planes, KEPT, DROPPED)
@@ -149,12 +157,12 @@ def _loaded(path: Path) -> ctypes.CDLL:
 @lru_cache(maxsize=64)
 def library(plan: Plan, flags: tuple[str, ...]) -> Library:
     """The library of a plan, loaded once."""
-    return Library(plan)
+    return Library(plan, flags)
 
 
 def rates(model: nn.Sequential) -> Array:
     """The rate of each dropout layer."""
-    return np.array([layer.p for layer in model if isinstance(layer, nn.Dropout)], np.float64)
+    return np.array([layer.p for layer in leaves(model) if isinstance(layer, nn.Dropout)])
 
 
 def _up(value: int, to: int) -> int:

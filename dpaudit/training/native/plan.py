@@ -20,6 +20,7 @@ from dpaudit.training.native.stages import (
     slid,
     written,
 )
+from dpaudit.training.sequential import irregular, leaves
 
 DROPOUTS = 64
 """As many dropout layers as a worker has room for."""
@@ -78,8 +79,6 @@ class Plan:
 
 def plan(model: nn.Sequential, shape: tuple[int, ...]) -> Plan:
     """The plan of a network for records of a shape, or `Refused`."""
-    if len(set(map(id, model))) < len(model):
-        raise Refused("it uses a layer twice")
     if any(p.dtype != torch.float32 or p.device.type != "cpu" for p in model.parameters()):
         raise Refused("its parameters are not of 32 bits on the CPU")
     if len(shape) not in (1, 3):
@@ -88,7 +87,7 @@ def plan(model: nn.Sequential, shape: tuple[int, ...]) -> Plan:
     images: list[Stage] = []
     rows: list[Stage] = []
     dropouts: list[Form] = []
-    for layer in model:
+    for layer in leaves(model):
         if type(layer) is nn.Flatten:
             if (layer.start_dim, layer.end_dim) != (1, -1):
                 raise Refused("its Flatten keeps more than the first dimension")
@@ -110,10 +109,10 @@ def plan(model: nn.Sequential, shape: tuple[int, ...]) -> Plan:
         else:
             stages.append(stage)
         form = stage.out
+    if reason := irregular(model):
+        raise Refused(reason)
     if not flat:
         raise Refused("it does not end in one row of logits")
-    if not any(stage.has_parameters for stage in images + rows):
-        raise Refused("it has no parameters")
     if len(dropouts) > DROPOUTS:
         raise Refused(f"it has more than {DROPOUTS} dropout layers")
     return Plan(
@@ -176,6 +175,8 @@ def _pool(layer: nn.MaxPool2d, form: Form) -> Pool:
     if _pair(layer.dilation) != (1, 1):
         raise Refused("it has a MaxPool2d with a dilation")
     kernel, padding = _pair(layer.kernel_size), _pair(layer.padding)
+    if prod(kernel) > 2**16:
+        raise Refused("it has a MaxPool2d of more than 65,536 values")
     stride = _pair(layer.stride)
     out = slid(form, form.channels, kernel, stride, padding)
     return Pool(form, out, (*kernel, *stride, *padding))

@@ -43,42 +43,58 @@ static inline void threefry(const Key& key, uint32_t block, uint64_t record, Wor
     }
 }
 
-// `count` numbers of 16 bits, rounded up to 8 V of them.
-static HOT void draw_halves(const Key& key, uint64_t record, int count, uint16_t* out) {
-    for (int i = 0, block = 0; i < count; i += 8 * V, block += V) {
+// 16 blocks from number `block` on, however wide the machine's vectors are: a draw is the same
+// everywhere. Word k of block l is out[16 k + l].
+constexpr int LANES = 16, DRAWN = 4 * LANES;
+template <int ROUNDS>
+static inline void draw(const Key& key, uint32_t block, uint64_t record, uint32_t* out) {
+    EACH (part, LANES / V) {
         Words x[4];
-        threefry<12>(key, block, record, x);
-        memcpy(out + i, x, sizeof x);
+        threefry<ROUNDS>(key, block + part * V, record, x);
+        EACH (k, 4) memcpy(out + k * LANES + part * V, &x[k], sizeof x[k]);
+    }
+}
+
+// `count` numbers of 16 bits, rounded up to 2 DRAWN of them.
+static HOT void draw_halves(const Key& key, uint64_t record, int count, uint16_t* out) {
+    for (int i = 0, block = 0; i < count; i += 2 * DRAWN, block += LANES) {
+        uint32_t words[DRAWN];
+        draw<12>(key, block, record, words);
+        memcpy(out + i, words, sizeof words);
     }
 }
 
 // The records whose coin of 32 bits falls below `rate`: their numbers, in order. Each record has
-// a coin of its own, whatever the number of records. `chosen` has room for 4 V more.
+// a coin of its own, whatever the number of records. `chosen` has room for DRAWN more.
 static HOT int64_t poisson(const Key& key, int64_t records, double rate, int32_t* chosen) {
     const uint64_t below = (uint64_t)(rate * 4294967296.0 + 0.5);
     int64_t n = 0;
-    for (int64_t i = 0, block = 0; i < records; i += 4 * V, block += V) {
-        Words x[4];
-        threefry<20>(key, (uint32_t)block, 0, x);
-        for (int j = 0; j < 4 * V; j++) {
+    for (int64_t i = 0, block = 0; i < records; i += DRAWN, block += LANES) {
+        uint32_t coins[DRAWN];
+        draw<20>(key, (uint32_t)block, 0, coins);
+        for (int j = 0; j < DRAWN; j++) {
             chosen[n] = (int32_t)(i + j);
-            n += i + j < records && x[j / V][j % V] < below;
+            n += i + j < records && coins[j] < below;
         }
     }
     return n;
 }
 
-// 4 V standard normal numbers, by Box and Muller from 32 bits each: |z| < 6.8.
-static inline void normals(const Key& key, uint32_t block, Floats z[4]) {
-    Words x[4];
-    threefry<20>(key, block, 0, x);
-    for (int i = 0; i < 4; i += 2) {
-        // A sum before the conversion would wrap; after it, only tiny numbers notice the half.
-        Floats u = (__builtin_convertvector(x[i], Floats) + 0.5f) * 0x1p-32f;
-        Floats angle = __builtin_convertvector((Ints)x[i + 1], Floats) * 0x1p-32f;
-        Floats radius = root(-2 * logarithm(u)), sine, cosine;
-        turn(angle, sine, cosine);
-        z[i] = radius * cosine;
-        z[i + 1] = radius * sine;
-    }
+// DRAWN standard normal numbers, by Box and Muller from 32 bits each: |z| < 6.8.
+static inline void normals(const Key& key, uint32_t block, float* z) {
+    uint32_t words[DRAWN];
+    draw<20>(key, block, 0, words);
+    for (int k = 0; k < 4; k += 2)
+        for (int l = 0; l < LANES; l += V) {
+            Words first, second;
+            memcpy(&first, words + k * LANES + l, sizeof first);
+            memcpy(&second, words + (k + 1) * LANES + l, sizeof second);
+            // A sum before the conversion would wrap; after it, only tiny numbers notice the half.
+            Floats u = (__builtin_convertvector(first, Floats) + 0.5f) * 0x1p-32f;
+            Floats angle = __builtin_convertvector((Ints)second, Floats) * 0x1p-32f;
+            Floats radius = root(-2 * logarithm(u)), sine, cosine;
+            turn(angle, sine, cosine);
+            store(z + k * LANES + l, radius * cosine);
+            store(z + (k + 1) * LANES + l, radius * sine);
+        }
 }

@@ -15,7 +15,8 @@ struct Data {
 struct Run {
     double sample_rate, rate_per_sum, clip, noise_multiplier;
     uint64_t seed;
-    const float* real;       // 1 for a parameter, 0 for padding
+    const int32_t* where;    // each of torch's parameters among ours
+    int64_t parameters;      // of torch's
     const float* direction;  // of a gradient canary, or null
     int32_t inserted;
 };
@@ -23,15 +24,17 @@ struct Run {
 template <class Net>
 struct Worker {
     Net net;
-    ALIGNED float sum[Net::PARAMETERS + 4 * V];
+    ALIGNED float sum[Net::PARAMETERS];
     Dropout dropouts[64];
     Batch batch;
 
-    void begin(const Data& data, uint64_t seed, Purpose purpose) {
-        for (int i = 0; i < data.layers; i++) dropouts[i] = Dropout(data.p[i]);
+    void begin(const Data& data, uint64_t seed, Purpose purpose,
+               const uint16_t* const* masks = nullptr) {
+        for (int i = 0; i < data.layers; i++) dropouts[i] = Dropout(data.p[i], masks != nullptr);
         batch.draws.layers = dropouts;
         batch.draws.seed = seed;
         batch.draws.purpose = purpose;
+        batch.draws.given = masks;
     }
 
     void take(const Data& data, int64_t record, uint32_t step) {
@@ -61,7 +64,7 @@ struct Worker {
                         : poisson(Key(run.seed, t, COINS), data.records, run.sample_rate, chosen);
         clipped_sum(data, all ? nullptr : chosen, n, (float)run.clip, t);
         if (run.direction && run.inserted) {
-            int32_t coin[4 * V + 1];
+            int32_t coin[1 + DRAWN];
             if (all || poisson(Key(run.seed, t, CANARY), 1, run.sample_rate, coin))
                 for (int i = 0; i < Net::PARAMETERS; i++)
                     sum[i] += (float)run.clip * run.direction[i];
@@ -78,24 +81,26 @@ struct Worker {
     HOT void add_noise(const Run& run, uint32_t t) {
         const float deviation = (float)(run.noise_multiplier * run.clip);
         const Key key(run.seed, t, NOISE);
-        for (int i = 0, block = 0; i < Net::PARAMETERS; block += V) {
-            Floats z[4];
+        uint32_t block = 0;
+        for (int64_t i = 0; i < run.parameters; i += DRAWN, block += LANES) {
+            float z[DRAWN];
             normals(key, block, z);
-            for (int j = 0; j < 4 && i < Net::PARAMETERS; j++, i += V)
-                store(sum + i, load(sum + i) + deviation * z[j] * load(run.real + i));
+            const int64_t left = run.parameters - i;
+            for (int j = 0; j < DRAWN && j < left; j++)
+                sum[run.where[i + j]] += deviation * z[j];
         }
     }
 
-    // Probabilities (samples, records, CLASSES) with dropout on.
-    void mc_dropout(const Data& data, int64_t samples, float* out) {
+    // Probabilities (passes, records, CLASSES) with dropout on, of passes first to last - 1.
+    void mc_dropout(const Data& data, int64_t first, int64_t last, float* out) {
         for (int64_t r = 0; r < data.records; r++)
-            for (int64_t t = 0; t < samples;) {
+            for (int64_t t = first; t < last;) {
                 batch.n = 0;
-                int64_t first = t;
-                for (; t < samples && batch.n < BATCH; t++) take(data, r, (uint32_t)t);
+                const int64_t from = t;
+                for (; t < last && batch.n < BATCH; t++) take(data, r, (uint32_t)t);
                 const float* logits = net.forward(batch, true);
                 for (int s = 0; s < batch.n; s++) {
-                    float* p = out + ((first + s) * data.records + r) * Net::CLASSES;
+                    float* p = out + ((from + s) * data.records + r) * Net::CLASSES;
                     float sum = Net::exponentials(logits + s * Net::LOGITS_STEP, p);
                     for (int j = 0; j < Net::CLASSES; j++) p[j] /= sum;
                 }

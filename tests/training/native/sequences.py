@@ -3,14 +3,20 @@
 from dataclasses import replace
 
 import numpy as np
+import pytest
 import torch
 from hypothesis import strategies as st
 from torch import nn
 
 from dpaudit.training import native, networks
 from dpaudit.training.descent import Descent
+from dpaudit.training.native import compiler
 
 torch.set_num_threads(1)  # small networks only lose by more
+
+NARROWER = pytest.mark.skipif(
+    "avx512f" not in compiler._processor(), reason="this machine has no wider vectors"
+)
 
 NAMED = {
     "cnn-small": (1, 8, 8),

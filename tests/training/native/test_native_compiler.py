@@ -96,10 +96,12 @@ def test_a_compiler_that_fails_is_a_refusal(monkeypatch, tmp_path, script, reaso
 def test_a_compiler_that_is_not_there_is_a_refusal(monkeypatch):
     monkeypatch.setenv("CXX", "/nowhere/c++ -O1")
     assert refusal().startswith("the C++ compiler /nowhere/c++ cannot be run: ")
+    monkeypatch.setenv("CXX", '"')
+    assert refusal() == "CXX is no command: No closing quotation"
 
 
 def test_a_spoiled_kernel_is_made_anew():
-    spoiled = compiler.kernel(plan(*named("logreg")).source())
+    spoiled = compiler.kernel(plan(*named("logreg")).source(), compiler.FLAGS)
     spoiled.write_bytes(b"half a library")
     assert refusal() is None
     assert spoiled.stat().st_size > 1000
@@ -113,17 +115,41 @@ def test_where_no_cache_can_be_written_the_process_has_its_own(monkeypatch, tmp_
     assert refusal() is None
 
 
-def test_a_cache_that_others_can_write_is_not_trusted():
+@pytest.mark.parametrize("above", [0, 1])
+def test_a_cache_that_others_can_write_is_not_trusted(above):
     folder = compiler.cache()
     assert folder.stat().st_mode & 0o777 == 0o700
-    folder.chmod(0o777)
+    (folder, folder.parent)[above].chmod(0o777)
     assert compiler.cache() is None
 
 
 def test_a_kernel_is_for_its_flags_and_processor(monkeypatch):
-    names = {compiler._key("source"), compiler._key("other")}
-    monkeypatch.setattr(compiler, "FLAGS", (*compiler.FLAGS, "-O1"))
-    names.add(compiler._key("source"))
+    keys = [("source", ()), ("other", ()), ("source", ("-O1",))]
+    names = {compiler._key(*key) for key in keys}
     monkeypatch.setattr(compiler, "_processor", lambda: "another")
-    names.add(compiler._key("source"))
+    names.add(compiler._key("source", ()))
     assert len(names) == 4
+
+
+def test_what_a_killed_compilation_left_behind_is_swept_up():
+    old, new = (compiler.cache() / f"{compiler.UNFINISHED}{name}" for name in ("old", "new"))
+    for folder in (old, new):
+        folder.mkdir()
+    os.utime(old, (0, 0))
+    assert refusal() is None
+    assert (old.exists(), new.exists()) == (False, True)
+
+
+def test_where_the_cache_has_no_room_left_the_process_has_its_own(monkeypatch):
+    cache = compiler.cache()
+    real = compiler._compiled
+
+    def compiled(source, flags, target):
+        if target.parent == cache:
+            raise compiler.NoKernel("the C++ compiler fails: no space left on device")
+        return real(source, flags, target)
+
+    monkeypatch.setattr(compiler, "_compiled", compiled)
+    assert refusal().endswith("no space left on device")
+    monkeypatch.setattr(compiler, "ENOUGH", 2**62)
+    assert refusal() is None

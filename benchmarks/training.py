@@ -21,6 +21,13 @@ from malloc import tune
 
 SGEMM = 1024
 
+BARS = {
+    "W1": {"native": 12, "torch": 2},
+    "W2": {"native": 5, "torch": 2},
+    "W3": {"native": 8, "torch": 1.5},
+}
+"""The least speed-up over Opacus that dpaudit promises itself."""
+
 
 @dataclass
 class Times:
@@ -111,7 +118,7 @@ def main(quick: bool, rounds: int, json_file: Path | None, figure: Path | None) 
         times, left_out = measure(make, 5 if quick else rounds, 0.25 if quick else 1.0)
         results[name] = times.summary()
         click.echo(f"\n{name}  {make().title}")
-        for line in table(results[name]):
+        for line in table(results[name], BARS[name]):
             click.echo(line)
         for backend, reason in left_out.items():
             click.echo(f"  {backend} is left out: {reason}")
@@ -125,16 +132,18 @@ def main(quick: bool, rounds: int, json_file: Path | None, figure: Path | None) 
         draw(results, figure)
 
 
-def table(summary: dict[str, Any]) -> list[str]:
+def table(summary: dict[str, Any], bars: dict[str, float]) -> list[str]:
     """A line per contender."""
-    head = f"  {'':8}{'ms a step':>10}{'speed-up':>10}  {'range':<16}"
-    lines = [f"{head:<48}1000 MC passes" if summary["mc_steps"] else head.rstrip()]
+    head = f"  {'':8}{'ms a step':>10}{'speed-up':>10}  {'range':<16}{'bar':<12}"
+    lines = [f"{head}1000 MC passes" if summary["mc_steps"] else head.rstrip()]
     lines.append(f"  {'opacus':8}{summary['opacus_ms']:10.2f}{1:10.2f}")
     for name, speedup in summary["speedup"].items():
         low, high = summary["range"][name]
-        line = f"  {name:8}{summary['ms'][name]:10.2f}{speedup:10.2f}  [{low:.2f}..{high:.2f}]"
+        bar = f"{bars[name]:g} {'met' if speedup >= bars[name] else 'MISSED'}"
+        line = f"  {name:8}{summary['ms'][name]:10.2f}{speedup:10.2f}  "
+        line += f"{f'[{low:.2f}..{high:.2f}]':<16}{bar:<12}"
         passes = summary["mc_steps"].get(name)
-        lines.append(line if passes is None else f"{line:<48}{passes:.1f} steps")
+        lines.append(line.rstrip() if passes is None else f"{line}{passes:.1f} steps")
     if summary["sgemm_share"] is not None:
         lines.append(f"  native does {summary['sgemm_share']:.0%} of the FLOP/s of torch's sgemm")
     return lines

@@ -45,3 +45,7 @@ def test_opacus_itself_is_audited_where_it_is_asked_for(shell, tmp_path):
     done = shell(*SMALL, "--backend", "opacus", "--out", tmp_path / "run")
     assert done.returncode == 0, done.stderr
     assert backend(tmp_path / "run") == {"name": "opacus", "reason": "as configured"}
+    # What goes on there, goes on by the same one.
+    again = shell(*SMALL, "--out", tmp_path / "run")
+    assert again.returncode == 0, again.stderr
+    assert "backend opacus (as configured)" in again.stderr.splitlines()

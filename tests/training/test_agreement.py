@@ -42,8 +42,8 @@ def reference():
 
 @pytest.mark.parametrize("backend", EVERY[:-1])
 def test_models_are_as_accurate_as_those_of_opacus(backend, reference):
-    """The means of 50 differ by less than two standard errors of their difference [5e-2]."""
+    """The means of 50 differ by less than three standard errors of their difference [3e-3]."""
     found = accuracies(backend)
     error = np.sqrt((found.var(ddof=1) + reference.var(ddof=1)) / MODELS)
     assert 0.3 < reference.mean() < 0.7
-    assert abs(found.mean() - reference.mean()) < 2 * error
+    assert abs(found.mean() - reference.mean()) < 3 * error

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
-from scipy.special import logsumexp
 
 from dpaudit import checks
 from dpaudit.errors import BadInput
@@ -38,6 +37,8 @@ class EProcess:
     confidence: float = 0.95
     step: float = 0.05
     highest: float = 10.0
+
+    takes: ClassVar[type] = Decisions
 
     def __post_init__(self) -> None:
         checks.refuse(
@@ -73,7 +74,8 @@ class EProcess:
 
     def grid(self) -> Array:
         """The epsilons that are bet against."""
-        return self.step * np.arange(math.floor(self.highest / self.step + 1e-9) + 1)
+        points = math.floor(self.highest / self.step + 1e-9) + 1
+        return np.round(self.step * np.arange(points), 9)
 
     def log_factors(self, delta: float) -> Array:
         """What a pair multiplies wealth by, as logarithms: [X, Y, bet and its mirror, e, stake]."""
@@ -89,8 +91,9 @@ class EProcess:
 
     def enough(self, log_wealth: Array) -> Array:
         """Which e a wealth refutes: [bet and its mirror, e, stake] to [e]."""
-        mean = logsumexp(log_wealth, axis=(0, 2)) - math.log(2 * len(_FRACTIONS))
-        refuted: Array = mean >= -math.log(1 - self.confidence)
+        # Cut off where it would overflow, far above any 1/a.
+        mean = np.exp(np.minimum(log_wealth, 700)).mean(axis=(0, 2))
+        refuted: Array = mean * (1 - self.confidence) >= 1
         return refuted
 
     def last_refuted(self, refuted: Array) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from scipy.special import betainc, betaincinv, gammaln, logit
@@ -35,6 +36,8 @@ class OneRun:
     """
 
     confidence: float = 0.95
+
+    takes: ClassVar[type] = Guesses
 
     def __post_init__(self) -> None:
         inputs.sure(self.confidence)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import ClassVar
 
 from dpaudit.estimators import inputs
 from dpaudit.estimators.one_run import COINS
@@ -33,6 +34,8 @@ class OneRunFDP:
     confidence: float = 0.95
     family: Callable[[float], TradeOff] = GaussianTradeOff
     assumption: Assumption = "gaussian"
+
+    takes: ClassVar[type] = Guesses
 
     def __post_init__(self) -> None:
         inputs.sure(self.confidence)

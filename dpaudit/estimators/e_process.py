@@ -123,6 +123,10 @@ class Game:
         self._log_wealth += self._factors[int(inn), int(out)]
         self._refuted |= self.rules.enough(self._log_wealth)
 
+    def refuted(self, e: float) -> bool:
+        """Whether a point of the grid, the nearest to e, has been refuted."""
+        return bool(self._refuted[int(np.argmin(np.abs(self.rules.grid() - e)))])
+
     def bound(self) -> Bound:
         """What the pairs so far have shown; 0 before the first."""
         epsilon = self.rules.last_refuted(self._refuted)

@@ -96,7 +96,7 @@ def test_worlds_may_change_their_roles(estimator, c, delta):
     mirrored = Counts(c.fn, c.inn, c.fp, c.out)
     here, there = estimator().bound(c, delta).epsilon, estimator().bound(mirrored, delta).epsilon
     # Joint Beta integrates over one rate and not over the other: to its own precision.
-    assert here == pytest.approx(there, abs=2e-5 if estimator is JointBeta else SLACK)
+    assert here == pytest.approx(there, abs=1e-4 if estimator is JointBeta else SLACK)
 
 
 @EACH

@@ -8,7 +8,7 @@ from dpaudit.types import Counts, Guesses
 DELTA = 1e-5
 KNOWN = Counts(fp=5, out=500, fn=60, inn=500)
 
-steady = settings(deadline=None, derandomize=True, database=None, max_examples=40)
+steady = settings(deadline=None, derandomize=True, database=None, max_examples=30)
 
 
 @st.composite

@@ -95,8 +95,9 @@ def test_more_slack_never_raises_the_bound(estimator, c, one, other):
 def test_worlds_may_change_their_roles(estimator, c, delta):
     mirrored = Counts(c.fn, c.inn, c.fp, c.out)
     here, there = estimator().bound(c, delta).epsilon, estimator().bound(mirrored, delta).epsilon
-    # Joint Beta integrates over one rate and not over the other: to its own precision.
-    assert here == pytest.approx(there, abs=1e-4 if estimator is JointBeta else SLACK)
+    # Joint Beta takes one rate at fixed quantiles and not the other; that is least precise
+    # after a single trial, when a rate's density has no limit.
+    assert here == pytest.approx(there, abs=1e-3 if estimator is JointBeta else SLACK)
 
 
 @EACH

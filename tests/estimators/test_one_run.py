@@ -7,6 +7,7 @@ from scipy.stats import beta, binom
 
 from dpaudit.errors import BadInput
 from dpaudit.estimators import OneRun
+from dpaudit.estimators.one_run import _PValue
 from dpaudit.types import Guesses
 
 
@@ -72,3 +73,13 @@ def test_guesses_beyond_any_run_are_refused():
     with pytest.raises(BadInput, match="at most 1,000,000 guesses"):
         OneRun().ceiling(10**12, 10**12, DELTA)
     assert OneRun().ceiling(10**12, 10**12, 0.0) > 26
+
+
+def test_p_grows_with_epsilon_wherever_it_is_below_a_half():
+    """So that its first crossing is its only one, whatever 2 m d is."""
+    draw = np.random.default_rng(0)
+    for _ in range(150):
+        r = int(draw.integers(1, 200))
+        p = _PValue(r, int(draw.integers(1, r + 1)), 10 ** draw.uniform(-3, 3))
+        values = np.array([p(e) for e in np.linspace(0, 6, 40)])
+        assert (np.diff(values)[values[:-1] < 0.5] > -1e-12).all()

@@ -32,7 +32,7 @@ class OneRun:
     at most p(e) = P[B >= v] + 2 m d max_{1<=i<=v} P[v-i <= B < v]/i. The bound is
     inf{e : p(e) >= a}; m counts canaries without a guess too. Choosing among several r needs
     other canaries, or a divided by their number. Steinke, Nasr and Jagielski 2023, "Privacy
-    auditing with one (1) training run", theorem 5.2.
+    auditing with one (1) training run".
     """
 
     confidence: float = 0.95

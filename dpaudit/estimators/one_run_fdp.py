@@ -26,7 +26,7 @@ class OneRunFDP:
     refuted iff r + h > c'/m after: r = a c/m, h = a (c'-c)/m; for i = c-1 ... 0: h' = max(h,
     inv(r)), stop if h' = h, r = min(1, r + i/(c'-i) (h'-h)), h = h'. The bound is the epsilon
     of the largest mu whose curve is refuted. Delta must be above 0. Mahloujifar, Melis and
-    Chaudhuri 2024, "Auditing f-differential privacy in one run", algorithm 3.
+    Chaudhuri 2024, "Auditing f-differential privacy in one run".
 
     `family` makes a symmetric curve of one number that grows with the leak.
     """

@@ -72,6 +72,12 @@ class Choice:
     def make_estimator(self, confidence: float) -> Estimator:
         """The estimator at some confidence."""
         made: Estimator = registry.make("estimators", self.estimator, confidence=confidence)
+        takes = getattr(made, "takes", Counts)
+        if takes is not Counts:
+            raise BadInput(
+                f"{self.estimator} needs {takes.__name__.lower()}, and two worlds of trials give "
+                "counts of decisions; choose another estimator"
+            )
         return made
 
     def bound(self, counts: Counts, confidence: float, delta: float) -> Bound:

@@ -94,6 +94,9 @@ class Attack(Protocol):
 
 
 class Estimator(Protocol):
-    """Turns an outcome into a bound."""
+    """Turns an outcome into a bound.
+
+    Optional attribute: `takes`, the kind of outcome that it needs, where that is not `Counts`.
+    """
 
     def bound(self, outcome: Outcome, delta: float) -> Bound: ...

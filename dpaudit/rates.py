@@ -7,6 +7,7 @@ violates one of them is refuted.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Union
 
@@ -24,6 +25,12 @@ def upper_rate(k: Numbers, n: int, a: float) -> Array:
     return np.where(k >= n, 1.0, betaincinv(k + 1, np.maximum(n - k, 1.0), 1 - a))
 
 
+def lower_rate(k: Numbers, n: int, a: float) -> Array:
+    """L(k, n, a): the exact one-sided lower confidence bound on a rate, 0 where k = 0."""
+    k = np.asarray(k, dtype=float)
+    return np.where(k <= 0, 0.0, betaincinv(np.maximum(k, 1.0), n - k + 1, a))
+
+
 def log_ratio(fpr: Numbers, fnr: Numbers, delta: float) -> Array:
     """max{ln((1-d-FPR)/FNR), ln((1-d-FNR)/FPR)}, not clipped at 0.
 
@@ -39,6 +46,19 @@ def _direction(x: Array, y: Array, delta: float) -> Array:
     usable = (numerator > 0) & (y > 0)
     ratio = np.divide(numerator, y, out=np.ones(np.broadcast(x, y).shape), where=usable)
     return np.where(usable, np.log(ratio), -np.inf)
+
+
+def epsilon_interval(
+    lower: tuple[float, float], upper: tuple[float, float], delta: float
+) -> tuple[float, float]:
+    """The least and the largest epsilon that rates (FPR, FNR) between these limits can show.
+
+    The largest is infinite where a rate may be 0 and the other one leaves something to show.
+    """
+    least = max(0.0, float(log_ratio(*upper, delta)))
+    if min(lower) <= 0 and max(lower) < 1 - delta:
+        return least, math.inf
+    return least, max(least, float(log_ratio(*lower, delta)))
 
 
 @dataclass(frozen=True)

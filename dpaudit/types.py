@@ -215,14 +215,32 @@ class Scores:
 
 @dataclass(frozen=True)
 class Guesses:
-    """One run with many canaries: of `canaries`, `guesses` were guessed, `correct` rightly."""
+    """One run with many canaries: of `canaries`, `guesses` were guessed, `correct` rightly.
+
+    `canaries` are all that were put in or left out by a coin, also those without a guess.
+    """
 
     canaries: int
     guesses: int
     correct: int
 
+    def __post_init__(self) -> None:
+        if not 0 <= self.correct <= self.guesses <= self.canaries or not self.guesses > 0:
+            raise BadInput(
+                "there must be a guess, no more guesses than canaries and no more right ones than "
+                f"guesses, not as in {self}"
+            )
 
-Outcome: TypeAlias = Union[Counts, Scores, Guesses]
+
+@dataclass(frozen=True)
+class Decisions:
+    """Decisions in pairs, one trial of each world, in the order of play: True = says D'."""
+
+    out: Array
+    inn: Array
+
+
+Outcome: TypeAlias = Union[Counts, Scores, Guesses, Decisions]
 
 
 @dataclass(frozen=True)
@@ -239,6 +257,14 @@ class Bound:
     attack: str = ""
     rule: str = ""
     counts: Counts | None = None
+    interval: tuple[float, float] | None = None
+    """Two-sided at the same confidence, where the method has one.
+
+    Its upper end limits what this decision rule shows, not what the mechanism leaks: another
+    rule may show more.
+    """
+    sentence: str = ""
+    """In plain words: what was shown, how surely, assuming what."""
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom
 
-from dpaudit.rates import BoundCriterion, PointCriterion, log_ratio, rounded, upper_rate
+from dpaudit.rates import (
+    BoundCriterion,
+    PointCriterion,
+    epsilon_interval,
+    log_ratio,
+    lower_rate,
+    rounded,
+    upper_rate,
+)
 
 DELTA = 1e-5
 
@@ -180,3 +188,28 @@ def test_rounding_separates_what_differs_in_the_ninth_digit():
 
 def test_rounding_can_be_coarser():
     assert rounded(np.array([0.123456, 12345.6]), digits=3).tolist() == [0.123, 12300.0]
+
+
+# ---------------------------------------------------------------- two-sided
+
+
+@pytest.mark.parametrize("n", [1, 2, 7, 50, 500])
+@pytest.mark.parametrize("a", [0.0125, 0.3])
+def test_lower_rate_is_the_upper_rate_of_the_right_decisions(n, a):
+    k = np.arange(n + 1)
+    np.testing.assert_allclose(lower_rate(k, n, a), 1 - upper_rate(n - k, n, a), atol=1e-12)
+    assert lower_rate(0, n, a) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("lower", "upper", "delta", "interval"),
+    [
+        ((0.1, 0.1), (0.2, 0.3), 0.0, (np.log(0.7 / 0.2), np.log(9))),
+        ((0.0, 0.1), (0.2, 0.3), 0.0, (np.log(0.7 / 0.2), np.inf)),
+        ((0.0, 0.6), (0.5, 1.0), 0.5, (0.0, 0.0)),
+        ((0.6, 0.6), (0.7, 0.7), 0.0, (0.0, 0.0)),
+        ((0.1, 1.0), (0.1, 1.0), 0.0, (0.0, 0.0)),
+    ],
+)
+def test_interval_is_what_rates_within_limits_can_show(lower, upper, delta, interval):
+    assert epsilon_interval(lower, upper, delta) == pytest.approx(interval)

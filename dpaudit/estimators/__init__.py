@@ -1,6 +1,21 @@
-"""Estimators: error counts or scores to a lower bound on epsilon."""
+"""Estimators: error counts, scores or guesses to a lower bound on epsilon."""
 
 from dpaudit.estimators.clopper_pearson import ClopperPearson
+from dpaudit.estimators.e_process import EProcess
+from dpaudit.estimators.gdp import GDP
+from dpaudit.estimators.jeffreys import Jeffreys
+from dpaudit.estimators.joint_beta import JointBeta
+from dpaudit.estimators.one_run import OneRun
+from dpaudit.estimators.one_run_fdp import OneRunFDP
 from dpaudit.estimators.point import Point
 
-__all__ = ["ClopperPearson", "Point"]
+__all__ = [
+    "GDP",
+    "ClopperPearson",
+    "EProcess",
+    "Jeffreys",
+    "JointBeta",
+    "OneRun",
+    "OneRunFDP",
+    "Point",
+]

@@ -154,3 +154,36 @@ def test_impossible_counts_are_refused(counts):
 def test_impossible_confidence_is_refused(confidence):
     with pytest.raises(BadInput, match="confidence must be above 0 and below 1"):
         ClopperPearson(confidence)
+
+
+# ---------------------------------------------------------------- two-sided
+
+
+def test_known_interval():
+    """That of privacy-estimates: a/4 for each end of each rate."""
+    low, high = ClopperPearson().bound(KNOWN, DELTA).interval
+    assert low == pytest.approx(3.505522, abs=1e-6)
+    assert high == pytest.approx(5.815558, abs=1e-6)
+
+
+def test_interval_has_no_end_where_a_rate_may_be_zero():
+    assert ClopperPearson().bound(Counts(0, 50, 5, 50), DELTA).interval[1] == math.inf
+    # The other rate leaves nothing to divide by it.
+    low, high = ClopperPearson().bound(Counts(0, 50, 50, 50), 0.5).interval
+    assert (low, high) == (0, 0)
+
+
+@pytest.mark.parametrize("n", [5, 40])
+@pytest.mark.parametrize("true", [0.0, 1.0, 3.0])
+def test_interval_misses_the_truth_no_more_often_than_stated(n, true):
+    """Exactly, by enumeration; the truth is that of the rule, here also the mechanism's."""
+    wrong = 1 / (1 + math.exp(true))
+    k = np.arange(n + 1)
+    chance = np.outer(binom.pmf(k, n, wrong), binom.pmf(k, n, wrong))
+    rule = ClopperPearson(0.9)
+    ends = np.array([[rule.bound(Counts(fp, n, fn, n), 0.0).interval for fn in k] for fp in k])
+    missed = (ends[..., 0] > true + 1e-9) | (ends[..., 1] < true - 1e-9)
+    assert chance[missed].sum() <= 0.1
+    if n == 40 and true == 1.0:
+        assert (ends[..., 0] > true).any()
+        assert (ends[..., 1] < true).any()

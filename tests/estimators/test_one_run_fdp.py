@@ -1,0 +1,111 @@
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from outcome_strategies import DELTA
+from scipy.stats import binom, norm
+
+from dpaudit.errors import BadInput
+from dpaudit.estimators import OneRun, OneRunFDP
+from dpaudit.estimators.one_run_fdp import refuted
+from dpaudit.estimators.tradeoff import GaussianTradeOff
+from dpaudit.types import Guesses
+
+
+@pytest.mark.parametrize(
+    ("g", "value"), [(Guesses(1000, 1000, 700), 1.37198), (Guesses(1000, 200, 180), 2.901243)]
+)
+def test_known_answers(g, value):
+    assert OneRunFDP().bound(g, DELTA).epsilon == pytest.approx(value, abs=1e-5)
+
+
+def naive(mu, g, a):
+    """The algorithm without its shortcuts: two lists, filled to the end."""
+    m, made, right = g.canaries, g.guesses, g.correct
+    r, h = [0.0] * (right + 1), [0.0] * (right + 1)
+    r[right], h[right] = a * right / m, a * (made - right) / m
+    for i in reversed(range(right)):
+        h[i] = max(h[i + 1], norm.cdf(norm.ppf(r[i + 1]) - mu))
+        r[i] = min(1.0, r[i + 1] + i / (made - i) * (h[i] - h[i + 1]))
+    return r[0] + h[0] > made / m
+
+
+@pytest.mark.parametrize(
+    "g", [Guesses(60, 60, 45), Guesses(100, 40, 38), Guesses(9, 9, 9)], ids=str
+)
+@pytest.mark.parametrize("mu", [0.0, 0.2, 0.6, 1.0, 1.5, 3.0])
+def test_a_curve_is_refuted_as_the_algorithm_without_shortcuts_does(g, mu):
+    assert refuted(GaussianTradeOff(mu), g, 0.05) == naive(mu, g, 0.05)
+
+
+def test_bound_lies_where_refutation_ends():
+    g = Guesses(1000, 200, 180)
+    low, high = 0.0, 5.0
+    while high - low > 1e-6:
+        mu = (low + high) / 2
+        low, high = (mu, high) if naive(mu, g, 0.05) else (low, mu)
+    end = GaussianTradeOff(low).epsilon(DELTA)
+    assert OneRunFDP().bound(g, DELTA).epsilon == pytest.approx(end, abs=1e-4)
+
+
+def fewest_that_refute(mu, m, made, a):
+    """Right guesses from which on the truth itself would be refuted."""
+    truth = GaussianTradeOff(mu)
+    return next((c for c in range(made + 1) if refuted(truth, Guesses(m, made, c), a)), made + 1)
+
+
+@pytest.mark.parametrize("m", [10, 100, 1000])
+@pytest.mark.parametrize("mu", [0.0, 0.5, 2.0])
+@pytest.mark.parametrize("a", [0.05, 0.4])
+def test_the_truth_is_refuted_no_more_often_than_stated(m, mu, a):
+    """Exactly, by enumeration: a Gaussian mechanism on each canary, guessed by a fixed cut."""
+    fewest = fewest_that_refute(mu, m, m, a)
+    assert binom.sf(fewest - 1, m, norm.cdf(mu / 2)) <= a
+    if m > 10 and mu < 2:
+        assert fewest <= m, "an enumeration that could not fail shows nothing"
+
+
+@pytest.mark.parametrize("mu", [0.0, 1.0, 2.0])
+def test_the_truth_is_refuted_no_more_often_than_stated_with_abstention(mu):
+    """By simulation of the 20 highest and 20 lowest of 200 scores, 2,000 runs, fixed seed.
+
+    Were the truth refuted with a probability of .2, more than 470 runs would do so with a
+    probability below 1e-4.
+    """
+    m, k, runs, a = 200, 20, 2000, 0.2
+    draw = np.random.default_rng(1)
+    inside = draw.random((runs, m)) < 0.5
+    order = np.argsort(mu * inside + draw.standard_normal((runs, m)), axis=1)
+    sorted_ = np.take_along_axis(inside, order, axis=1)
+    right = sorted_[:, -k:].sum(axis=1) + (~sorted_[:, :k]).sum(axis=1)
+    assert binom.sf(470, runs, a) < 1e-4
+    assert np.sum(right >= fewest_that_refute(mu, m, 2 * k, a)) <= 470
+
+
+def test_it_shows_more_than_without_the_assumption():
+    g = Guesses(1000, 1000, 700)
+    assert OneRunFDP().bound(g, DELTA).epsilon > OneRun().bound(g, DELTA).epsilon
+
+
+def test_any_family_of_curves_can_be_put_in():
+    """Here that of pure epsilon-DP, whose bound must not exceed the Gaussian one's promise."""
+
+    @dataclass(frozen=True)
+    class Pure:
+        e: float
+
+        def inv(self, r):
+            return max(r * math.exp(-self.e), 1 - math.exp(self.e) * (1 - r), 0.0)
+
+        def epsilon(self, delta):
+            return self.e
+
+    bound = OneRunFDP(family=Pure, assumption="none").bound(Guesses(1000, 1000, 700), DELTA)
+    assert bound.assumption == "none"
+    assert 0.5 < bound.epsilon < math.log(700 / 300)
+
+
+def test_delta_zero_is_refused_because_no_epsilon_is_finite():
+    with pytest.raises(BadInput, match="one-run-fdp needs a delta above 0"):
+        OneRunFDP().bound(Guesses(10, 5, 5), 0.0)

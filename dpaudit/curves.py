@@ -11,14 +11,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import Any, ClassVar, Protocol, Union
+from typing import ClassVar, Protocol, Union
 
 import numpy as np
 from scipy.special import expit, ndtr, ndtri
 
-from dpaudit import accounting, checks
+from dpaudit import accounting, checks, privacy_loss
 from dpaudit.errors import BadInput
+from dpaudit.privacy_loss import Side
 from dpaudit.types import Adjacency, Array, Assumption, Curve, DPSGDCurve, GaussianCurve
 
 Numbers = Union[Array, float]
@@ -164,10 +164,9 @@ class DPSGD:
     """DP-SGD of known sampling rate q and steps T; the parameter is its noise multiplier s.
 
     f_s(x) = max over e >= 0 of {1 - d_rem(e) - e^e x, e^-e (1 - d_add(e) - x)}, where d_rem
-    and d_add are the hockey-stick divergences of in from out and of out from in, by
-    dp-accounting's privacy loss distributions. Curve and area are rounded up (more leak),
-    epsilon is rounded down. Replacing a record moves a sum by twice the clip; that is in the
-    accountant's `replace` relation, and s is not to be halved for it.
+    and d_add are the hockey-stick divergences of in from out and of out from in, by the
+    distributions of `privacy_loss.py`. Replacing a record moves a sum by twice the clip; that
+    is in the accountant's `replace` relation, and s is not to be halved for it.
     """
 
     sample_rate: float
@@ -210,78 +209,13 @@ class DPSGD:
         if math.isinf(parameter):
             return 0.0
         known = self.sample_rate, self.rounds, parameter, self.adjacency
-        return _epsilon(*known, max(delta, LEAST_DELTA))
+        return privacy_loss.epsilon(*known, max(delta, LEAST_DELTA))
 
     def _sides(self, parameter: float) -> tuple[Side, Side]:
         if math.isinf(parameter):
             nothing = np.array([0.0, 0.0, 1.0])
             return (nothing, nothing), (nothing, nothing)
-        return _sides(self.sample_rate, self.rounds, parameter, self.adjacency)
-
-
-Side = tuple[Array, Array]
-"""A polyline 1 - f: false-positive rates and true-positive rates, both rising."""
-
-
-@lru_cache(maxsize=256)
-def _sides(q: float, rounds: int, s: float, adjacency: Adjacency) -> tuple[Side, Side]:
-    """The tangents of slope at least 1, and those of slope at most 1."""
-    # Second order in the interval: a thousandth of the largest loss of a step is plenty.
-    interval = min(_largest_loss(q, s) / 4000, 0.2 * q / s)
-    made = _distribution(q, rounds, s, adjacency, interval, pessimistic=True)
-    x, y = _above_zero(made._pmf_remove)
-    steep = np.append(x, x[-1] + (1 - y[-1])), np.append(y, 1.0)
-    # The same seen from the other world: what was x is 1 - y.
-    y, x = _above_zero(made._pmf_add)
-    x, y = 1 - x[::-1], 1 - y[::-1]
-    flat = np.concatenate([[0.0], x, [1.0]]), np.concatenate([[y[0] - x[0]], y, [1.0]])
-    return steep, flat
-
-
-def _above_zero(pmf: Any) -> Side:
-    """Out- and in-mass above each loss that is not negative, from the largest loss down."""
-    dense = pmf.to_dense_pmf()
-    losses = (np.arange(dense.size) + dense._lower_loss) * dense._discretization
-    keep = losses > 0
-    # A Fourier transform leaves probabilities a little below 0.
-    inn = np.maximum(dense._probs[keep], 0.0)[::-1]
-    out = inn * np.exp(-losses[keep][::-1])
-    x = np.concatenate([[0.0], np.cumsum(out)])
-    y = dense._infinity_mass + np.concatenate([[0.0], np.cumsum(inn)])
-    return x, np.minimum(y, 1.0)
-
-
-def _epsilon(q: float, rounds: int, s: float, adjacency: Adjacency, delta: float) -> float:
-    largest = _largest_loss(q, s)
-    interval = min(max(1e-4, largest / 1e5), largest / 8e4)
-    made = _distribution(q, rounds, s, adjacency, interval, pessimistic=False)
-    return float(made.get_epsilon_for_delta(delta))
-
-
-def _distribution(
-    q: float, rounds: int, s: float, adjacency: Adjacency, interval: float, pessimistic: bool
-) -> Any:
-    from dp_accounting.pld import privacy_loss_distribution as pld
-
-    relations = pld.NeighborRel
-    once = pld.from_gaussian_mechanism(
-        s,
-        sensitivity=1.0,
-        pessimistic_estimate=pessimistic,
-        value_discretization_interval=interval,
-        sampling_prob=q,
-        use_connect_dots=pessimistic,
-        neighboring_relation=(
-            relations.REPLACE_ONE if adjacency == "replace" else relations.ADD_OR_REMOVE_ONE
-        ),
-    )
-    return once.self_compose(rounds)
-
-
-def _largest_loss(q: float, s: float) -> float:
-    """Of one step, but for a probability of e^-50."""
-    exponent = 10 / s + 0.5 / s**2
-    return float(np.logaddexp(math.log(q) + exponent, math.log1p(-q) if q < 1 else -math.inf))
+        return privacy_loss.sides(self.sample_rate, self.rounds, parameter, self.adjacency)
 
 
 def _inverse(u: Numbers, x: Array, y: Array) -> Array:

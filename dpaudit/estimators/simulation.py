@@ -82,7 +82,7 @@ def last_rejected(family: Family, exceeds: Exceeds, draws: Draws, a: float) -> i
             found[places] = exceeds(out, inn, family.parameter(step))
         return found
 
-    def search(which: Array, level: float, high: int, first: list[int]) -> int:
+    def search(which: Array, level: float, stride: int, high: int, first: list[int]) -> int:
         allowed = level * (len(which) + 1) - 1
         low, above = 0, 0
         while high - low > stride:
@@ -97,7 +97,7 @@ def last_rejected(family: Family, exceeds: Exceeds, draws: Draws, a: float) -> i
         return low
 
     stride = max(1, family.steps // RESOLUTION)
-    few = np.arange(min(draws.number, math.ceil(5 / a)))
-    after = search(few, 4 * a, family.steps, []) + stride
-    before = search(few, a / 4, after, [])
-    return search(np.arange(draws.number), a, family.steps, [before, after])
+    coarse, few = 64 * stride, np.arange(min(draws.number, math.ceil(5 / a)))
+    after = search(few, 4 * a, coarse, family.steps, []) + coarse
+    before = search(few, a / 4, coarse, after, [])
+    return search(np.arange(draws.number), a, stride, family.steps, [before, after])

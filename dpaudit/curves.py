@@ -155,10 +155,6 @@ class Pure:
 # ---------------------------------------------------------------- DP-SGD
 
 
-LEAST_DELTA = 1e-12
-"""A grid of losses holds no smaller probabilities; the epsilon at a larger delta is smaller."""
-
-
 @dataclass(frozen=True)
 class DPSGD:
     """DP-SGD of known sampling rate q and steps T; the parameter is its noise multiplier s.
@@ -208,8 +204,7 @@ class DPSGD:
         _refuse_zero(delta)
         if math.isinf(parameter):
             return 0.0
-        known = self.sample_rate, self.rounds, parameter, self.adjacency
-        return privacy_loss.epsilon(*known, max(delta, LEAST_DELTA))
+        return privacy_loss.epsilon(self.sample_rate, self.rounds, parameter, self.adjacency, delta)
 
     def _sides(self, parameter: float) -> tuple[Side, Side]:
         if math.isinf(parameter):

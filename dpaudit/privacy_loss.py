@@ -19,6 +19,9 @@ from dpaudit.types import Adjacency, Array
 Side = tuple[Array, Array]
 """A polyline 1 - f: false-positive rates and true-positive rates, both rising."""
 
+FOURIER = 1e-12
+"""More than the error of a composition's Fourier transforms, in probability."""
+
 
 @lru_cache(maxsize=256)
 def sides(q: float, steps: int, s: float, adjacency: Adjacency) -> tuple[Side, Side]:
@@ -27,7 +30,7 @@ def sides(q: float, steps: int, s: float, adjacency: Adjacency) -> tuple[Side, S
     The curve itself is the lower of both. Each comes from the distribution that is accurate
     there: of in-trials where in is likelier, of out-trials elsewhere.
     """
-    interval = min(_largest_loss(q, s) / 4000, 0.2 * q / s)
+    interval = min(_largest_loss(q, s) / 4000, 0.5 * q / s)
     composed = _rounded_up(q, s, adjacency, interval).self_compose(steps)
     x, y = _above_zero(composed._pmf_remove)
     steep = np.append(x, x[-1] + (1 - y[-1])), np.append(y, 1.0)
@@ -43,13 +46,13 @@ def epsilon(q: float, steps: int, s: float, adjacency: Adjacency, delta: float) 
     from dp_accounting.pld.pld_pmf import DensePLDPmf
 
     largest = _largest_loss(q, s)
-    interval = min(max(0.02 * q / s, largest / 20_000), largest / 10_000)
+    interval = min(max(0.02 * q / s, largest / 50_000), largest / 10_000)
     if q < 1:
         # Most steps do not sample the record and lose ln(1-q): that is to be on the grid.
         interval = -math.log1p(-q) / math.ceil(-math.log1p(-q) / interval)
     lowest, probabilities = rounded_down(*_cells(q, s, adjacency, interval), interval)
     once = DensePLDPmf(interval, lowest, probabilities, 0.0, pessimistic_estimate=False)
-    return float(once.self_compose(steps).get_epsilon_for_delta(delta))
+    return float(once.self_compose(steps).get_epsilon_for_delta(delta + FOURIER))
 
 
 # ---------------------------------------------------------------- more leak
@@ -110,13 +113,19 @@ def rounded_down(inn: Array, out: Array, interval: float) -> tuple[int, Array]:
     lifts = np.maximum(out * ratio - inn, 0.0) * (1 + 1e-9) / -math.expm1(-interval)
     kept = np.zeros(len(inn))
     moved_in = moved_out = 0.0
-    for j in range(len(inn) - 1, 0, -1):
-        here_in, here_out = inn[j] + moved_in, out[j] + moved_out
-        if here_in < here_out * ratio[j]:
+    # From the top down; the lowest grid point is below every cell and takes what is left.
+    rows = zip(
+        *(a[:0:-1].tolist() for a in (np.arange(len(inn)), inn, out, ratio)),
+        lifts[-2::-1].tolist(),
+        strict=True,
+    )
+    for j, here_in, here_out, needed, lift in rows:
+        here_in, here_out = here_in + moved_in, here_out + moved_out
+        if here_in < here_out * needed:
             moved_in, moved_out = here_in, here_out
         else:
-            moved_in = min(here_in, lifts[j - 1])
-            moved_out = moved_in / ratio[j]
+            moved_in = min(here_in, lift)
+            moved_out = moved_in / needed
             kept[j] = here_in - moved_in
     kept[0] = moved_in
     return lowest, kept

@@ -2,20 +2,28 @@
 
 from dpaudit.estimators.clopper_pearson import ClopperPearson
 from dpaudit.estimators.e_process import EProcess
+from dpaudit.estimators.exact_scan import ExactScan
 from dpaudit.estimators.gdp import GDP
 from dpaudit.estimators.jeffreys import Jeffreys
 from dpaudit.estimators.joint_beta import JointBeta
 from dpaudit.estimators.one_run import OneRun
 from dpaudit.estimators.one_run_fdp import OneRunFDP
+from dpaudit.estimators.paired_auc import PairedAUC
+from dpaudit.estimators.pld import PLD
 from dpaudit.estimators.point import Point
+from dpaudit.estimators.rank_test import RankTest
 
 __all__ = [
     "GDP",
+    "PLD",
     "ClopperPearson",
     "EProcess",
+    "ExactScan",
     "Jeffreys",
     "JointBeta",
     "OneRun",
     "OneRunFDP",
+    "PairedAUC",
     "Point",
+    "RankTest",
 ]

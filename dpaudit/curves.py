@@ -1,0 +1,251 @@
+"""Families of trade-off curves with one unknown parameter, from no leak to any leak.
+
+A curve f says how well two worlds can be told apart at best: at a false-positive rate of x no
+attack has a false-negative rate below f(x) (Dong, Roth and Su 2022). Estimators refute the
+members of a family one by one, from the least leaking on; that all members are ordered, and
+that sampling from them with the same random numbers keeps the order, is what a family promises.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar, Protocol, Union
+
+import numpy as np
+from scipy.special import expit, ndtr, ndtri
+
+from dpaudit import accounting, checks, privacy_loss
+from dpaudit.errors import BadInput
+from dpaudit.privacy_loss import Side
+from dpaudit.types import Adjacency, Array, Assumption, Curve, DPSGDCurve, GaussianCurve
+
+Numbers = Union[Array, float]
+
+
+class Family(Protocol):
+    """Curves by step: 0 leaks nothing, `steps` the most that is looked at.
+
+    `parameter` is what a step is called in the field (mu, a noise multiplier, epsilon). All
+    others may err, numerically, only towards a smaller bound: a curve below the true one, an
+    area above, an epsilon below.
+    """
+
+    @property
+    def assumption(self) -> Assumption: ...
+
+    @property
+    def steps(self) -> int: ...
+
+    def parameter(self, step: int) -> float: ...
+
+    def trade_off(self, parameter: float, x: Numbers) -> Array:
+        """f(x), the least false-negative rate at a false-positive rate of x."""
+        ...
+
+    def inn(self, parameter: float, u: Numbers) -> Array:
+        """In-trials of uniform u, of CDF 1 - f, where out-trials are uniform: small is in."""
+        ...
+
+    def area(self, parameter: float) -> float:
+        """The largest AUC of any attack, 1 - the integral of f."""
+        ...
+
+    def epsilon(self, parameter: float, delta: float) -> float:
+        """The epsilon of this curve at `delta`."""
+        ...
+
+
+def refuted(family: Family, parameter: float, u0: float, u1: float) -> bool:
+    """Whether no attack under the curve could have rates as low as (u0, u1)."""
+    return bool(family.trade_off(parameter, u0) > u1)
+
+
+def last_refuted(family: Family, refutes: Callable[[float], bool]) -> int:
+    """The most leaking step that is refuted, by bisection; 0 where none is."""
+    if refutes(family.parameter(family.steps)):
+        return family.steps
+    low, high = 0, family.steps
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if refutes(family.parameter(middle)) else (low, middle)
+    return low
+
+
+# ---------------------------------------------------------------- Gaussian
+
+
+@dataclass(frozen=True)
+class Gaussian:
+    """The Gaussian mechanism; the parameter is mu, its sensitivity over its deviation.
+
+    f(x) = Phi(Phi^-1(1-x) - mu), the largest AUC is Phi(mu/sqrt 2).
+    """
+
+    assumption: ClassVar[Assumption] = "gaussian"
+    steps: ClassVar[int] = 2**30
+    largest: ClassVar[float] = 32.0
+
+    def parameter(self, step: int) -> float:
+        return self.largest * step / self.steps
+
+    def trade_off(self, parameter: float, x: Numbers) -> Array:
+        return np.asarray(ndtr(-ndtri(x) - parameter))
+
+    def inn(self, parameter: float, u: Numbers) -> Array:
+        return np.asarray(ndtr(ndtri(u) - parameter))
+
+    def area(self, parameter: float) -> float:
+        return float(ndtr(parameter / math.sqrt(2)))
+
+    def epsilon(self, parameter: float, delta: float) -> float:
+        _refuse_zero(delta)
+        return accounting.gaussian_epsilon(parameter, delta) if parameter > 0 else 0.0
+
+
+# ---------------------------------------------------------------- (epsilon, delta) itself
+
+
+@dataclass(frozen=True)
+class Pure:
+    """All that is (epsilon, delta)-DP, for one delta; the parameter is epsilon.
+
+    f(x) = max{0, 1-d-e^eps x, e^-eps (1-d-x)}, with its corner at x* = (1-d)/(1+e^eps); the
+    largest AUC is 1 - (1-d)^2/(1+e^eps). Kairouz, Oh and Viswanath 2015.
+    """
+
+    delta: float
+    assumption: ClassVar[Assumption] = "none"
+    steps: ClassVar[int] = 2**30
+    largest: ClassVar[float] = 32.0
+
+    def parameter(self, step: int) -> float:
+        return self.largest * step / self.steps
+
+    def trade_off(self, parameter: float, x: Numbers) -> Array:
+        x = np.asarray(x, dtype=float)
+        steep = 1 - self.delta - math.exp(parameter) * x
+        flat = math.exp(-parameter) * (1 - self.delta - x)
+        return np.maximum(0.0, np.maximum(steep, flat))
+
+    def inn(self, parameter: float, u: Numbers) -> Array:
+        # Three pieces: a point mass at 0, then e^eps as dense as out-trials, then e^-eps.
+        corner, height = self._corner(parameter)
+        past = np.asarray(u, dtype=float) - self.delta
+        steep = np.maximum(past, 0.0) * math.exp(-parameter)
+        return np.where(past < height, steep, corner + (past - height) * math.exp(parameter))
+
+    def area(self, parameter: float) -> float:
+        return float(1 - (1 - self.delta) ** 2 * expit(-parameter))
+
+    def epsilon(self, parameter: float, delta: float) -> float:
+        if delta < self.delta:
+            raise BadInput(f"curves for delta {self.delta:g} say nothing of delta {delta:g}")
+        # d(e) = delta + (1-delta)(e^eps - e^e)/(1+e^eps), solved for e.
+        spent = (delta - self.delta) / ((1 - self.delta) * expit(parameter))
+        return max(0.0, parameter + math.log1p(-spent)) if spent < 1 else 0.0
+
+    def _corner(self, parameter: float) -> tuple[float, float]:
+        return float((1 - self.delta) * expit(-parameter)), float(
+            (1 - self.delta) * expit(parameter)
+        )
+
+
+# ---------------------------------------------------------------- DP-SGD
+
+
+@dataclass(frozen=True)
+class DPSGD:
+    """DP-SGD of known sampling rate q and steps T; the parameter is its noise multiplier s.
+
+    f_s(x) = max over e >= 0 of {1 - d_rem(e) - e^e x, e^-e (1 - d_add(e) - x)}, where d_rem
+    and d_add are the hockey-stick divergences of in from out and of out from in, by the
+    distributions of `privacy_loss.py`. Replacing a record moves a sum by twice the clip; that
+    is in the accountant's `replace` relation, and s is not to be halved for it.
+    """
+
+    sample_rate: float
+    rounds: int
+    adjacency: Adjacency = "add-remove"
+    assumption: ClassVar[Assumption] = "accountant"
+    steps: ClassVar[int] = 2**14
+
+    def __post_init__(self) -> None:
+        checks.refuse(
+            [
+                checks.in_range("sample rate", self.sample_rate, 0, 1, ends="(]"),
+                checks.at_least("steps", self.rounds, 1),
+                checks.one_of("adjacency", self.adjacency, ("add-remove", "replace")),
+            ]
+        )
+
+    def parameter(self, step: int) -> float:
+        return accounting.LEAST_NOISE * self.steps / step if step else math.inf
+
+    def trade_off(self, parameter: float, x: Numbers) -> Array:
+        x = np.asarray(x, dtype=float)
+        steep, flat = self._sides(parameter)
+        return np.maximum(1 - np.interp(x, *steep), 1 - np.interp(x, *flat))
+
+    def inn(self, parameter: float, u: Numbers) -> Array:
+        # The inverse of a maximum of falling curves is the maximum of their inverses.
+        steep, flat = self._sides(parameter)
+        return np.maximum(_inverse(u, *steep), _inverse(u, *flat))
+
+    def area(self, parameter: float) -> float:
+        steep, flat = self._sides(parameter)
+        # Either side alone is below f, so that any place to change sides is allowed; the end
+        # of the losses above 0 is where they meet.
+        corner = float(steep[0][-2])
+        return _integral(*steep, 0.0, corner) + _integral(*flat, corner, 1.0)
+
+    def epsilon(self, parameter: float, delta: float) -> float:
+        _refuse_zero(delta)
+        if math.isinf(parameter):
+            return 0.0
+        return privacy_loss.epsilon(self.sample_rate, self.rounds, parameter, self.adjacency, delta)
+
+    def _sides(self, parameter: float) -> tuple[Side, Side]:
+        if math.isinf(parameter):
+            nothing = np.array([0.0, 0.0, 1.0])
+            return (nothing, nothing), (nothing, nothing)
+        return privacy_loss.sides(self.sample_rate, self.rounds, parameter, self.adjacency)
+
+
+def _inverse(u: Numbers, x: Array, y: Array) -> Array:
+    """The least x at which a polyline reaches u."""
+    u = np.asarray(u, dtype=float)
+    # What is flat at its end is reached at its beginning.
+    rising = np.append(True, np.diff(y) > 0)
+    found: Array = np.interp(u, y[rising], x[rising], left=0.0)
+    return found
+
+
+def _integral(x: Array, y: Array, low: float, high: float) -> float:
+    """The integral of a polyline over [low, high]."""
+    inside = x[(x > low) & (x < high)]
+    nodes = np.concatenate([[low], inside, [high]])
+    return float(np.trapezoid(np.interp(nodes, x, y), nodes))
+
+
+# ---------------------------------------------------------------- by name
+
+
+def family(
+    curve: str | Curve | Family, delta: float, adjacency: Adjacency = "add-remove"
+) -> Family:
+    """The family that a name (gaussian, pure) or a claim's curve belongs to."""
+    if isinstance(curve, DPSGDCurve) and curve.sample_rate < 1:
+        return DPSGD(curve.sample_rate, curve.steps, adjacency)
+    if isinstance(curve, (GaussianCurve, DPSGDCurve)):
+        return Gaussian()
+    if not isinstance(curve, str):
+        return curve
+    checks.refuse([checks.one_of("curve", curve, ("gaussian", "pure"))])
+    return Gaussian() if curve == "gaussian" else Pure(delta)
+
+
+def _refuse_zero(delta: float) -> None:
+    if delta == 0:
+        raise BadInput("a curve with Gaussian noise has no finite epsilon at delta 0; give a delta")

@@ -1,0 +1,63 @@
+"""Paired AUC: a closed form for scores, also where trials depend on earlier ones."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from dpaudit import checks
+from dpaudit.curves import Family, family, last_refuted
+from dpaudit.estimators.ranking import ranks
+from dpaudit.rates import upper_rate
+from dpaudit.types import Adjacency, Bound, Curve, Outcome
+
+
+@dataclass(frozen=True)
+class PairedAUC:
+    """How often the in-trial of a pair scores higher, against the largest AUC of a curve.
+
+    Trials are paired by their index; of n pairs the in-trial scores higher in k, so that the
+    AUC is at least Beta.ppf(a; k, n-k+1) (Clopper and Pearson 1934). No attack has a larger one
+    than 1 - the integral of f: Phi(mu/sqrt 2) for a Gaussian curve, 1 - (1-d)^2/(1+e^eps) for
+    (eps, d), the area by the accountant for DP-SGD. One-sided: an AUC below one half gives 0.
+    A pair's score may be learned from earlier pairs, and pairs may share all but privacy noise.
+    Ties are broken by a coin from the seed; the pairing must not be chosen.
+
+    `curve` is 'gaussian', 'pure' (assumes nothing) or a claim's curve, of which only the kind
+    is taken: of DP-SGD the sampling rate and the steps, which are then trusted.
+    """
+
+    curve: str | Curve | Family = "gaussian"
+    confidence: float = 0.95
+    seed: int = 0
+    adjacency: Adjacency = "add-remove"
+
+    def __post_init__(self) -> None:
+        checks.refuse([checks.in_range("confidence", self.confidence, 0, 1, ends="()")])
+
+    def bound(self, outcome: Outcome, delta: float) -> Bound:
+        out, inn = ranks(outcome, "paired AUC", self.seed)
+        pairs = min(len(out), len(inn))
+        lost = int(np.sum(inn[:pairs] < out[:pairs]))
+        ceiling = self.ceiling(len(out), len(inn), delta)
+        return Bound(
+            epsilon=min(ceiling, self._epsilon(lost, pairs, delta)),
+            delta=delta,
+            confidence=self.confidence,
+            estimator="paired-auc",
+            assumption=family(self.curve, delta, self.adjacency).assumption,
+            selection="nothing to choose",
+            ceiling=ceiling,
+        )
+
+    def ceiling(self, out: int, inn: int, delta: float) -> float:
+        """The largest bound that so many trials could give: that of no pair lost."""
+        return self._epsilon(0, min(out, inn), delta)
+
+    def _epsilon(self, lost: int, pairs: int, delta: float) -> float:
+        checks.refuse([checks.in_range("delta", delta, 0, 1, ends="[)")])
+        curves = family(self.curve, delta, self.adjacency)
+        least = 1 - float(upper_rate(lost, pairs, 1 - self.confidence))
+        step = last_refuted(curves, lambda parameter: curves.area(parameter) < least)
+        return curves.epsilon(curves.parameter(step), delta)

@@ -1,0 +1,99 @@
+"""The exact rank test: the strongest bound on scores, for a known kind of curve."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from dpaudit import checks
+from dpaudit.curves import Family, family, last_refuted
+from dpaudit.estimators.ranking import ranks
+from dpaudit.estimators.simulation import Draws, enough, last_rejected
+from dpaudit.types import Adjacency, Array, Bound, Curve, Outcome
+
+NODES = 2**13
+"""Of the quadrature over the lowest out-trial, for the ceiling."""
+
+
+@dataclass(frozen=True)
+class RankTest:
+    """The Wilcoxon statistic over all pairs of trials; assumes a kind of trade-off curve.
+
+    U counts the pairs in which the in-trial scores higher. Under a curve f it is largest, in
+    law, if in-trials have the CDF 1 - f where out-trials are uniform; simulated so with `draws`
+    draws, the p-value of a curve is (1 + #{U* >= U})/(draws + 1) and exact for any number of
+    trials. The bound is the epsilon of the most leaking curve with p <= 1 - confidence. There
+    is no threshold to choose; the score must be fixed without the trials that are judged, and
+    trials must be independent. Ties are broken by a coin from the seed. Wilcoxon 1945; for
+    trade-off curves by domination, see `simulation.py`.
+
+    `curve` is 'gaussian', 'pure' or a claim's curve, of which only the kind is taken: of
+    DP-SGD the sampling rate and the steps, which are then trusted.
+    """
+
+    curve: str | Curve | Family = "gaussian"
+    confidence: float = 0.95
+    seed: int = 0
+    draws: int = 2000
+    adjacency: Adjacency = "add-remove"
+
+    def __post_init__(self) -> None:
+        checks.refuse(
+            [
+                checks.in_range("confidence", self.confidence, 0, 1 - 1e-6, ends="(]"),
+                checks.at_least("draws", self.draws, 1),
+            ]
+        )
+
+    @property
+    def _a(self) -> float:
+        return 1 - self.confidence
+
+    def bound(self, outcome: Outcome, delta: float) -> Bound:
+        out, inn = ranks(outcome, "the rank test", self.seed)
+        curves = self._family(delta)
+        won = int(inn.sum()) - len(inn) * (len(inn) - 1) // 2
+
+        def exceeds(drawn: Array, uniform: Array, parameter: float) -> Array:
+            return wins(drawn, curves.inn(parameter, uniform)) >= won
+
+        draws = Draws(len(out), len(inn), enough(self.draws, self._a), self.seed)
+        step = last_rejected(curves, exceeds, draws, self._a)
+        ceiling = self.ceiling(len(out), len(inn), delta)
+        return Bound(
+            epsilon=min(ceiling, curves.epsilon(curves.parameter(step), delta)),
+            delta=delta,
+            confidence=self.confidence,
+            estimator="rank-test",
+            assumption=curves.assumption,
+            selection="nothing to choose",
+            ceiling=ceiling,
+        )
+
+    def ceiling(self, out: int, inn: int, delta: float) -> float:
+        """The largest bound that so many trials could give: that of worlds wholly apart."""
+        curves = self._family(delta)
+        return curves.epsilon(curves.parameter(self._most(curves, out, inn)), delta)
+
+    def _family(self, delta: float) -> Family:
+        checks.refuse([checks.in_range("delta", delta, 0, 1, ends="[)")])
+        return family(self.curve, delta, self.adjacency)
+
+    def _most(self, curves: Family, out: int, inn: int) -> int:
+        """The most leaking step under which worlds are wholly apart with probability <= a."""
+        middles = (np.arange(NODES) + 0.5) / NODES
+        lowest = -np.expm1(np.log1p(-middles) / out)
+
+        def apart(parameter: float) -> float:
+            errors = curves.trade_off(parameter, lowest)
+            with np.errstate(divide="ignore"):
+                return float(np.exp(inn * np.log1p(-errors)).mean())
+
+        return last_refuted(curves, lambda parameter: apart(parameter) <= self._a)
+
+
+def wins(out: Array, inn: Array) -> Array:
+    """In each row the pairs in which the in-trial is smaller; rows are in order."""
+    lost = [int(np.searchsorted(o, i).sum()) for o, i in zip(out, inn, strict=True)]
+    return np.asarray(out.shape[1] * inn.shape[1] - np.array(lost))

@@ -1,0 +1,103 @@
+"""Tests by simulation under the worst curve, exact for any number of draws.
+
+Map scores to p-values under 'out': out-trials become uniform, and in-trials have a CDF of at
+most 1 - f, so that draws from 1 - f itself dominate them. A statistic that cannot fall when an
+in-score overtakes an out-score is therefore stochastically largest if in-trials are such draws,
+whatever the distribution of the scores. With B draws T* of it, p = (1 + #{T* >= T})/(B + 1) is
+a p-value for the curve (Dwass 1957), and with the same random numbers at every curve of a
+family it can only rise with the leak.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from dpaudit.curves import Family
+from dpaudit.seeds import generator
+from dpaudit.types import Array
+
+AT_ONCE = 2**18
+"""Numbers that are held at a time: they stay in a processor's cache."""
+
+RESOLUTION = 2**20
+"""Into so many parts at most the way from no leak to the most is divided."""
+
+Exceeds = Callable[[Array, Array, float], Array]
+"""Of rows of sorted out-trials and of sorted uniforms: whether T* >= T under a parameter."""
+
+
+@dataclass(frozen=True)
+class Draws:
+    """Sorted uniform numbers for two worlds, `number` rows of them, made again when asked for."""
+
+    out: int
+    inn: int
+    number: int
+    seed: int
+
+    @property
+    def rows(self) -> int:
+        """Of one chunk."""
+        return max(1, AT_ONCE // (self.out + self.inn + 2))
+
+    def chunks(self, which: Array) -> Iterator[tuple[slice, Array, Array]]:
+        """Some draws in ascending order, chunk by chunk, with their places among those."""
+        ends = np.flatnonzero(np.diff(which // self.rows)) + 1
+        for start, end in zip([0, *ends], [*ends, len(which)], strict=True):
+            if start < end:
+                chunk = int(which[start]) // self.rows
+                keep = which[start:end] - chunk * self.rows
+                draw = generator(self.seed, "simulation", chunk)
+                rows = min(self.rows, self.number - chunk * self.rows)
+                out, inn = (_sorted(draw, rows, n)[keep] for n in (self.out, self.inn))
+                yield slice(start, end), out, inn
+
+
+def _sorted(draw: np.random.Generator, rows: int, n: int) -> Array:
+    """Rows of n uniform numbers in order: the arrivals of a Poisson process, by its (n+1)th."""
+    arrivals = np.cumsum(draw.standard_exponential((rows, n + 1)), axis=1)
+    return arrivals[:, :-1] / arrivals[:, -1:]
+
+
+def enough(draws: int, a: float) -> int:
+    """At least the draws asked for, and twenty beyond the quantile that is sought."""
+    return max(draws, math.ceil(20 / a))
+
+
+def last_rejected(family: Family, exceeds: Exceeds, draws: Draws, a: float) -> int:
+    """The most leaking step with p <= a; 0 where there is none.
+
+    A draw that exceeds at a rejected step exceeds at all further ones, and a draw that does not
+    at a step that is not rejected does not before: after each step only draws between remain.
+    Where to look first is found with a few of the draws.
+    """
+
+    def exceeding(step: int, which: Array) -> Array:
+        found = np.empty(len(which), dtype=bool)
+        for places, out, inn in draws.chunks(which):
+            found[places] = exceeds(out, inn, family.parameter(step))
+        return found
+
+    def search(which: Array, level: float, stride: int, high: int, first: list[int]) -> int:
+        allowed = level * (len(which) + 1) - 1
+        low, above = 0, 0
+        while high - low > stride:
+            middle = first.pop() if first else (low + high) // 2 // stride * stride
+            if not low < middle < high:
+                continue
+            up = exceeding(middle, which)
+            if above + up.sum() <= allowed:
+                low, above, which = middle, above + int(up.sum()), which[~up]
+            else:
+                high, which = middle, which[up]
+        return low
+
+    stride = max(1, family.steps // RESOLUTION)
+    coarse, few = 64 * stride, np.arange(min(draws.number, math.ceil(5 / a)))
+    after = search(few, 4 * a, coarse, family.steps, []) + coarse
+    before = search(few, a / 4, coarse, after, [])
+    return search(np.arange(draws.number), a, stride, family.steps, [before, after])

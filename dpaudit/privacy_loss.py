@@ -1,0 +1,158 @@
+"""Privacy loss distributions of DP-SGD, rounded towards more leak or towards less.
+
+An upper bound on epsilon needs the first, and is what accountants are for. A lower bound needs
+both: a curve is refuted only if one that leaks a little more is, and the epsilon that is then
+printed is that of one that leaks a little less.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from scipy.special import ndtr
+
+from dpaudit.types import Adjacency, Array
+
+Side = tuple[Array, Array]
+"""A polyline 1 - f: false-positive rates and true-positive rates, both rising."""
+
+FOURIER = 1e-12
+"""More than the error of a composition's Fourier transforms, in probability."""
+
+
+@lru_cache(maxsize=256)
+def sides(q: float, steps: int, s: float, adjacency: Adjacency) -> tuple[Side, Side]:
+    """1 - f, rounded up: by the tangents of slope at least 1, and by those of at most 1.
+
+    The curve itself is the lower of both. Each comes from the distribution that is accurate
+    there: of in-trials where in is likelier, of out-trials elsewhere.
+    """
+    interval = min(_largest_loss(q, s) / 4000, 0.5 * q / s)
+    composed = _rounded_up(q, s, adjacency, interval).self_compose(steps)
+    x, y = _above_zero(composed._pmf_remove)
+    steep = np.append(x, x[-1] + (1 - y[-1])), np.append(y, 1.0)
+    # The same seen from the other world: what was x is 1 - y.
+    y, x = _above_zero(composed._pmf_add)
+    x, y = 1 - x[::-1], 1 - y[::-1]
+    flat = np.concatenate([[0.0], x, [1.0]]), np.concatenate([[y[0] - x[0]], y, [1.0]])
+    return steep, flat
+
+
+def epsilon(q: float, steps: int, s: float, adjacency: Adjacency, delta: float) -> float:
+    """The epsilon at `delta`, rounded down: no accountant that is right finds a smaller one."""
+    from dp_accounting.pld.pld_pmf import DensePLDPmf
+
+    largest = _largest_loss(q, s)
+    interval = min(max(0.02 * q / s, largest / 50_000), largest / 10_000)
+    if q < 1:
+        # Most steps do not sample the record and lose ln(1-q): that is to be on the grid.
+        interval = -math.log1p(-q) / math.ceil(-math.log1p(-q) / interval)
+    lowest, probabilities = rounded_down(*_cells(q, s, adjacency, interval), interval)
+    once = DensePLDPmf(interval, lowest, probabilities, 0.0, pessimistic_estimate=False)
+    return float(once.self_compose(steps).get_epsilon_for_delta(delta + FOURIER))
+
+
+# ---------------------------------------------------------------- more leak
+
+
+def _rounded_up(q: float, s: float, adjacency: Adjacency, interval: float) -> Any:
+    from dp_accounting.pld import privacy_loss_distribution as pld
+
+    replace = adjacency == "replace"
+    return pld.from_gaussian_mechanism(
+        s,
+        sensitivity=1.0,
+        value_discretization_interval=interval,
+        sampling_prob=q,
+        neighboring_relation=(
+            pld.NeighborRel.REPLACE_ONE if replace else pld.NeighborRel.ADD_OR_REMOVE_ONE
+        ),
+    )
+
+
+def _above_zero(pmf: Any) -> Side:
+    """Mass of both worlds above each positive loss, from the largest loss down."""
+    dense = pmf.to_dense_pmf()
+    losses = (np.arange(dense.size) + dense._lower_loss) * dense._discretization
+    keep = losses > 0
+    # A Fourier transform leaves probabilities a little below 0.
+    upper = np.maximum(dense._probs[keep], 0.0)[::-1]
+    lower = upper * np.exp(-losses[keep][::-1])
+    x = np.concatenate([[0.0], np.cumsum(lower)])
+    y = dense._infinity_mass + np.concatenate([[0.0], np.cumsum(upper)])
+    return x, np.minimum(y, 1.0)
+
+
+def _largest_loss(q: float, s: float) -> float:
+    """Of one step, but for a probability of e^-50."""
+    return float(_density(np.array(1 + 10 * s), q, s, 1.0))
+
+
+# ---------------------------------------------------------------- less leak
+
+
+def rounded_down(inn: Array, out: Array, interval: float) -> tuple[int, Array]:
+    """A loss distribution on a grid that every pair of distributions with such cells exceeds.
+
+    Seeing only in which cell a release falls, or moving a part of a cell into the next lower
+    one, is post-processing, and lowering a cell's loss lowers every hockey-stick divergence. A
+    cell whose loss ln(in/out) is above its grid point is lowered; one below it is given as much
+    of the next higher cell as lifts it there, so that no loss is lowered by a whole interval.
+    The lowest grid point, and the probability of each under 'in'.
+    """
+    usable = (inn > 0) & (out > 0)
+    nearest = np.rint(np.log(inn[usable] / out[usable]) / interval).astype(int)
+    lowest = int(nearest.min()) - 1
+    inn = np.bincount(nearest - lowest, inn[usable])
+    out = np.bincount(nearest - lowest, out[usable])
+    ratio = np.exp((np.arange(len(inn)) + lowest) * interval)
+    # A little more than it takes, because a cell that falls short moves down as a whole.
+    lifts = np.maximum(out * ratio - inn, 0.0) * (1 + 1e-9) / -math.expm1(-interval)
+    kept = np.zeros(len(inn))
+    moved_in = moved_out = 0.0
+    # From the top down; the lowest grid point is below every cell and takes what is left.
+    rows = zip(
+        *(a[:0:-1].tolist() for a in (np.arange(len(inn)), inn, out, ratio)),
+        lifts[-2::-1].tolist(),
+        strict=True,
+    )
+    for j, here_in, here_out, needed, lift in rows:
+        here_in, here_out = here_in + moved_in, here_out + moved_out
+        if here_in < here_out * needed:
+            moved_in, moved_out = here_in, here_out
+        else:
+            moved_in = min(here_in, lift)
+            moved_out = moved_in / needed
+            kept[j] = here_in - moved_in
+    kept[0] = moved_in
+    return lowest, kept
+
+
+def _cells(q: float, s: float, adjacency: Adjacency, interval: float) -> Side:
+    """Probabilities, in and out, of cells of one step's release, one to a grid point of loss."""
+    other = -1.0 if adjacency == "replace" else 0.0
+    x = np.linspace(other - 10 * s, 1 + 10 * s, 200_001)
+    loss = _density(x, q, s, 1.0) - _density(x, q, s, other)
+    between = np.arange(math.floor(loss[0] / interval), math.ceil(loss[-1] / interval)) + 0.5
+    between = between[(between * interval > loss[0]) & (between * interval < loss[-1])]
+    edges = np.concatenate([[-np.inf], np.interp(between * interval, loss, x), [np.inf]])
+    return _probability(edges, q, s, 1.0), _probability(edges, q, s, other)
+
+
+def _density(x: Array, q: float, s: float, shift: float) -> Array:
+    """ln of (1-q) N(0, s^2) + q N(shift, s^2), as a multiple of N(0, s^2)."""
+    missed = math.log1p(-q) if q < 1 else -math.inf
+    return np.asarray(np.logaddexp(missed, math.log(q) + shift * (2 * x - shift) / (2 * s**2)))
+
+
+def _probability(edges: Array, q: float, s: float, shift: float) -> Array:
+    """Of the cells between edges; from whichever end keeps the digits of a tail."""
+
+    def below(x: Array, shift: float) -> Array:
+        return np.asarray((1 - q) * ndtr(x / s) + q * ndtr((x - shift) / s))
+
+    upwards, downwards = np.diff(below(edges, shift)), -np.diff(below(-edges, -shift))
+    return np.where(edges[1:] <= 0, upwards, downwards)

@@ -1,0 +1,196 @@
+"""The engine under the rank test and the exact scan, and their level, in one place.
+
+A level is tested without a bisection: the bound exceeds the truth only if p <= a at the true
+parameter, and at one parameter the draws serve all repetitions.
+"""
+
+import math
+
+import numpy as np
+import pytest
+from scipy.stats import kstest
+
+from dpaudit.accounting import gaussian_epsilon
+from dpaudit.curves import DPSGD, Gaussian, Pure
+from dpaudit.estimators import simulation
+from dpaudit.estimators.exact_scan import Corners
+from dpaudit.estimators.rank_test import wins
+from dpaudit.estimators.simulation import Draws, enough, last_rejected
+
+DELTA = 1e-5
+A = 0.05
+
+
+def all_of(draws):
+    parts = list(draws.chunks(np.arange(draws.number)))
+    return np.concatenate([o for _, o, _ in parts]), np.concatenate([i for _, _, i in parts])
+
+
+def test_draws_are_uniform_numbers_in_order():
+    """A fixed seed; the test would fail by chance with a probability of 1e-4."""
+    out, inn = all_of(Draws(out=5, inn=3, number=2000, seed=1))
+    assert (np.diff(out, axis=1) > 0).all()
+    for world in (out, inn):
+        assert kstest(world.ravel(), "uniform").pvalue > 1e-4 / 3
+    # The lowest of five is Beta(1, 5).
+    assert kstest(1 - (1 - out[:, 0]) ** 5, "uniform").pvalue > 1e-4 / 3
+
+
+def test_a_draw_is_the_same_whichever_others_are_asked_for(monkeypatch):
+    monkeypatch.setattr(simulation, "AT_ONCE", 100)
+    draws = Draws(out=4, inn=6, number=50, seed=2)
+    assert draws.rows == 8
+    out, inn = all_of(draws)
+    which = np.array([0, 7, 8, 31, 49])
+    some = list(draws.chunks(which))
+    assert [part for part, _, _ in some] == [slice(0, 2), slice(2, 3), slice(3, 4), slice(4, 5)]
+    np.testing.assert_array_equal(np.concatenate([o for _, o, _ in some]), out[which])
+    np.testing.assert_array_equal(np.concatenate([i for _, _, i in some]), inn[which])
+
+
+def test_more_draws_keep_the_first_ones():
+    few, many = all_of(Draws(3, 3, 100, 0))[0], all_of(Draws(3, 3, 100_000, 0))[0]
+    np.testing.assert_array_equal(few, many[:100])
+
+
+@pytest.mark.parametrize("level", [0.05, 0.3])
+def test_the_last_rejected_step_is_where_a_plain_loop_finds_it(level):
+    """p by its definition, with every draw at every step; it may only rise with the leak."""
+    curves, draws = Gaussian(), Draws(out=4, inn=5, number=79, seed=3)
+    out, inn = all_of(draws)
+    won = 18
+
+    def p(step):
+        x = curves.inn(curves.parameter(step), inn)
+        stars = [sum(i < o for i in x[b] for o in out[b]) for b in range(draws.number)]
+        return (1 + sum(star >= won for star in stars)) / (draws.number + 1)
+
+    def exceeds(drawn, uniform, parameter):
+        return wins(drawn, curves.inn(parameter, uniform)) >= won
+
+    step = last_rejected(curves, exceeds, draws, level)
+    stride = curves.steps // simulation.RESOLUTION
+    assert step > 0
+    assert p(step) <= level < p(step + stride)
+    risen = [p(k * curves.steps // 200) for k in range(0, 40, 4)]
+    assert risen == sorted(risen)
+
+
+def test_there_are_draws_enough_for_any_confidence():
+    assert enough(2000, 0.05) == 2000
+    assert enough(2000, 1e-4) == 200_000
+
+
+# ---------------------------------------------------------------- level
+
+
+def laplace(draw, shape):
+    return draw.laplace(size=shape), 1 + draw.laplace(size=shape)
+
+
+def gaussian(draw, shape):
+    return draw.normal(size=shape), 1 + draw.normal(size=shape)
+
+
+def randomized_response(draw, shape):
+    """Says the truth with probability e/(1+e); ties by a coin."""
+    right = math.e / (1 + math.e)
+    bits = draw.random(shape) < 1 - right, draw.random(shape) < right
+    return tuple(bit + 0.5 * draw.random(shape) for bit in bits)
+
+
+def subsampled(draw, shape):
+    """Two steps of noise 1, the record in each with probability 0.4; the best score there is."""
+
+    def score(x):
+        return np.log(0.6 + 0.4 * np.exp(x - 0.5)).sum(axis=-1)
+
+    out = draw.normal(size=(*shape, 2))
+    inn = draw.normal(size=(*shape, 2)) + (draw.random((*shape, 2)) < 0.4)
+    return score(out), score(inn)
+
+
+MECHANISMS = [
+    (gaussian, Gaussian(), 1.0),
+    (subsampled, DPSGD(0.4, 2), 1.0),
+    (randomized_response, Pure(0.0), 1.0),
+    (laplace, Pure(0.0), 1.0),
+    (gaussian, Pure(DELTA), gaussian_epsilon(1.0, DELTA)),
+]
+N, REPEATS = 10, 12_000
+EXACT = ("gaussian", "accountant")
+
+
+def p_values(stars, found):
+    """(1 + #{T* >= T})/(B + 1) for every T."""
+    below = np.searchsorted(np.sort(stars), found, side="left")
+    return (1 + len(stars) - below) / (len(stars) + 1)
+
+
+@pytest.mark.parametrize(("mechanism", "curves", "true"), MECHANISMS)
+def test_the_rank_test_errs_as_often_as_stated(mechanism, curves, true):
+    """Deviation sqrt(.05 .95 2/12,000) = .0028; beyond 4 of them with a probability of 3e-5.
+
+    At its own curve the test is exact but for the steps of U, of which one has a probability of
+    about .01 at most.
+    """
+    draw = np.random.default_rng(7)
+    out, inn = (np.sort(-scores, axis=1) for scores in mechanism(draw, (REPEATS, N)))
+    null_out, null_inn = all_of(Draws(N, N, REPEATS, 8))
+    stars = wins(null_out, curves.inn(true, null_inn))
+    missed = np.mean(p_values(stars, wins(out, inn)) <= A)
+    assert missed <= A + 4 * 0.0028
+    if curves.assumption in EXACT:
+        assert missed >= A - 0.01 - 4 * 0.0028
+
+
+@pytest.mark.parametrize(("mechanism", "curves", "true"), MECHANISMS[2:])
+def test_the_exact_scan_errs_no_more_often_than_stated(mechanism, curves, true):
+    """As above; T by the tables of its 11 by 11 counts."""
+    draw = np.random.default_rng(9)
+    out, inn = (np.sort(-scores, axis=1) for scores in mechanism(draw, (REPEATS, N)))
+    null_out, null_inn = all_of(Draws(N, N, REPEATS, 10))
+    null_inn = curves.inn(true, null_inn)
+    table = naive_table(N, curves.delta)
+
+    def largest(out, inn):
+        missed = N - np.array([np.searchsorted(i, o) for o, i in zip(out, inn, strict=True)])
+        return table[np.arange(N), missed].max(axis=1)
+
+    missed = np.mean(p_values(largest(null_out, null_inn), largest(out, inn)) <= A)
+    assert missed <= A + 4 * 0.0028
+
+
+def naive_table(n, delta):
+    from dpaudit.rates import log_ratio, upper_rate
+
+    u = upper_rate(np.arange(n + 1), n, 0.025)
+    return log_ratio(u[:, None], u[None, :], delta)
+
+
+def test_corners_are_met_exactly_where_the_maximum_is_reached():
+    """For all orders of 4 and 3 trials, against all of them."""
+    from itertools import combinations
+
+    from dpaudit.rates import log_ratio, upper_rate
+
+    def reached(out, inn, delta):
+        found = []
+        for cut in np.arange(-1, 8) + 0.5:
+            u0 = upper_rate(sum(o > cut for o in out), len(out), 0.025)
+            u1 = upper_rate(sum(i < cut for i in inn), len(inn), 0.025)
+            found.append(float(log_ratio(u0, u1, delta)))
+        return max(found)
+
+    orders = []
+    for inn in combinations(range(7), 3):
+        orders.append((np.array([k for k in range(7) if k not in inn]), np.array(inn)))
+    for delta in (0.0, 0.2, 0.9):
+        values = [reached(out, inn, delta) for out, inn in orders]
+        for (out, inn), value in zip(orders, values, strict=True):
+            corners = Corners.of(out, inn, delta)
+            for (other_out, other_inn), other in zip(orders, values, strict=True):
+                # Small is in, where curves are concerned.
+                o, i = np.sort(-other_out), np.sort(-other_inn)
+                met = corners is None or (i[corners.inn] < o[corners.out]).any()
+                assert met == (other >= value - 1e-9)

@@ -61,28 +61,28 @@ def test_bound_says_what_it_is():
 
 def test_the_accountants_curve_is_one_too():
     """A record in half of two batches, noise 1; its score is the likelihood ratio."""
-    draw = np.random.default_rng(5)
+    draw = np.random.default_rng(0)
     out = draw.normal(size=(300, 2))
     inn = draw.normal(size=(300, 2)) + (draw.random((300, 2)) < 0.5)
     found = Scores(*(np.log1p(np.exp(x - 0.5)).sum(axis=1) for x in (out, inn)))
     claim = DPSGDCurve(sample_rate=0.5, steps=2, noise_multiplier=1.0)
     bound = RankTest(claim, draws=999).bound(found, DELTA)
-    true = 6.93  # by the accountant, 6.927
     assert bound.assumption == "accountant"
-    assert 2 < bound.epsilon < true
+    # The accountant's own epsilon is 4.854.
+    assert 2 < bound.epsilon < 4.854
     replaced = RankTest(claim, draws=999, adjacency="replace").bound(found, DELTA)
     assert replaced.epsilon > 0
 
 
 @pytest.mark.parametrize(("true", "paired", "rank"), [(4, 2.45, 2.83), (10, 7.44, 8.32)])
 def test_mean_bounds_are_the_known_ones(true, paired, rank):
-    """100 trials a world, 16 audits; a bound's deviation is about 0.15 true + 0.2.
+    """100 trials a world, 16 audits; the deviation of a bound is below 0.6 + 0.08 true.
 
     Tolerance 4.5 deviations of the mean: 1e-5 to fail by chance.
     """
     mu = of_epsilon(true)
     audits = [scores(100, mu, seed) for seed in range(16)]
-    tolerance = 4.5 * (0.15 * true + 0.2) / 4
+    tolerance = 4.5 * (0.6 + 0.08 * true) / 4
     ranked = [RankTest(draws=499).bound(one, DELTA).epsilon for one in audits]
     assert np.mean(ranked) == pytest.approx(rank, abs=tolerance)
     by_pairs = [PairedAUC().bound(one, DELTA).epsilon for one in audits]

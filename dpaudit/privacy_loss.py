@@ -61,15 +61,13 @@ def epsilon(q: float, steps: int, s: float, adjacency: Adjacency, delta: float) 
 def _rounded_up(q: float, s: float, adjacency: Adjacency, interval: float) -> Any:
     from dp_accounting.pld import privacy_loss_distribution as pld
 
-    replace = adjacency == "replace"
+    relation = {"neighboring_relation": pld.NeighborRel.REPLACE_ONE}
     return pld.from_gaussian_mechanism(
         s,
         sensitivity=1.0,
         value_discretization_interval=interval,
         sampling_prob=q,
-        neighboring_relation=(
-            pld.NeighborRel.REPLACE_ONE if replace else pld.NeighborRel.ADD_OR_REMOVE_ONE
-        ),
+        **(relation if adjacency == "replace" else {}),
     )
 
 

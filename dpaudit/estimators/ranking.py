@@ -6,6 +6,7 @@ import hashlib
 
 import numpy as np
 
+from dpaudit import checks
 from dpaudit.errors import BadInput
 from dpaudit.rates import rounded
 from dpaudit.seeds import generator
@@ -30,6 +31,11 @@ def ranks(outcome: Outcome, who: str, seed: int) -> tuple[Array, Array]:
     rank = np.empty(len(scores), dtype=np.int64)
     rank[sequence] = np.arange(len(scores))
     return rank[: len(out)], rank[len(out) :]
+
+
+def refuse_empty(out: int, inn: int) -> None:
+    """Refuse to say what no trials at all could give."""
+    checks.refuse([checks.at_least("out-trials", out, 1), checks.at_least("in-trials", inn, 1)])
 
 
 def _usable(scores: Array, world: str) -> Array:

@@ -119,6 +119,12 @@ def test_impossible_delta_is_refused(make, delta):
         make().bound(shifted(5, 1), delta)
 
 
+@kinds
+def test_a_ceiling_without_trials_is_refused(make):
+    with pytest.raises(BadInput, match="in-trials must be a whole number of at least 1, not 0"):
+        make().ceiling(5, 0, DELTA)
+
+
 @pytest.mark.parametrize("kind", [RankTest, ExactScan])
 def test_impossible_draws_are_refused(kind):
     with pytest.raises(BadInput, match="draws must be a whole number of at least 1, not 0"):

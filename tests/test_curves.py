@@ -133,9 +133,10 @@ def test_gaussian_noise_at_delta_zero_is_refused(curves):
         curves.epsilon(1.0, 0.0)
 
 
-@pytest.mark.parametrize("delta", [1e-300, 1e-13, 0.999999])
-def test_no_delta_gives_an_infinite_epsilon(delta):
-    assert 0 <= DPSGD(0.1, 20).epsilon(1.0, delta) < math.inf
+@pytest.mark.parametrize("delta", [1e-300, 1e-13, 0.999999, 1 - 2**-53])
+@pytest.mark.parametrize("s", [0.1, 1.0, 1638.4])
+def test_no_delta_gives_a_negative_or_an_infinite_epsilon(s, delta):
+    assert 0 <= DPSGD(0.9, 10, "replace").epsilon(s, delta) < math.inf
 
 
 def test_every_estimator_is_registered_and_exported():

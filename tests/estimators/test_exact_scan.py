@@ -97,7 +97,7 @@ def responses(n, true, seed):
 def test_mean_bounds_are_the_known_ones(true, known, deviation):
     """Randomized response, 250 trials a world, 12 audits; 4.5 deviations of the mean."""
     found = [
-        ExactScan(draws=999, seed=seed).bound(responses(250, true, seed), DELTA).epsilon
+        ExactScan(draws=499, seed=seed).bound(responses(250, true, seed), DELTA).epsilon
         for seed in range(12)
     ]
     assert np.mean(found) == pytest.approx(known, abs=4.5 * deviation / math.sqrt(12))

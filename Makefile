@@ -22,6 +22,7 @@ bench: .venv/installed-dev  ## speed, as ratios measured in one run; some twenty
 	$(BIN)/python benchmarks/training.py --figure build/training.png
 	$(BIN)/python benchmarks/scaling.py --figure build/scaling.png
 	$(BIN)/python benchmarks/end_to_end.py
+	$(BIN)/python benchmarks/estimators.py
 
 clean:  ## everything that make has made
 	rm -rf .venv build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -30,7 +30,7 @@ def sides(q: float, steps: int, s: float, adjacency: Adjacency) -> tuple[Side, S
     The curve itself is the lower of both. Each comes from the distribution that is accurate
     there: of in-trials where in is likelier, of out-trials elsewhere.
     """
-    interval = min(_largest_loss(q, s) / 4000, 0.5 * q / s)
+    interval = _interval(q, steps, s, fine=0.5 * q / s, points=(4_000, 20_000))
     composed = _rounded_up(q, s, adjacency, interval).self_compose(steps)
     x, y = _above_zero(composed._pmf_remove)
     steep = np.append(x, x[-1] + (1 - y[-1])), np.append(y, 1.0)
@@ -45,14 +45,26 @@ def epsilon(q: float, steps: int, s: float, adjacency: Adjacency, delta: float) 
     """The epsilon at `delta`, rounded down: no accountant that is right finds a smaller one."""
     from dp_accounting.pld.pld_pmf import DensePLDPmf
 
-    largest = _largest_loss(q, s)
-    interval = min(max(0.02 * q / s, largest / 50_000), largest / 10_000)
+    if delta + FOURIER >= 1:
+        return 0.0
+    interval = _interval(q, steps, s, fine=0.02 * q / s, points=(10_000, 50_000))
     if q < 1:
         # Most steps do not sample the record and lose ln(1-q): that is to be on the grid.
         interval = -math.log1p(-q) / math.ceil(-math.log1p(-q) / interval)
     lowest, probabilities = rounded_down(*_cells(q, s, adjacency, interval), interval)
     once = DensePLDPmf(interval, lowest, probabilities, 0.0, pessimistic_estimate=False)
-    return float(once.self_compose(steps).get_epsilon_for_delta(delta + FOURIER))
+    return max(0.0, float(once.self_compose(steps).get_epsilon_for_delta(delta + FOURIER)))
+
+
+def _interval(q: float, steps: int, s: float, fine: float, points: tuple[int, int]) -> float:
+    """Of the grid of losses: `fine` if that takes so many points, at least and at most.
+
+    Both roundings are bounds on any grid. A finer one makes them closer, and slower.
+    """
+    # Of one step, but for a probability of e^-50; and all steps' by the central limit theorem.
+    largest = float(_density(np.array(1 + 10 * s), q, s, 1.0))
+    spread = math.sqrt(steps) * q / s
+    return max(min(fine, largest / points[0]), max(largest, spread) / points[1])
 
 
 # ---------------------------------------------------------------- more leak
@@ -62,14 +74,13 @@ def _rounded_up(q: float, s: float, adjacency: Adjacency, interval: float) -> An
     from dp_accounting.pld import privacy_loss_distribution as pld
 
     replace = adjacency == "replace"
+    relation = {"neighboring_relation": pld.NeighborRel.REPLACE_ONE} if replace else {}
     return pld.from_gaussian_mechanism(
         s,
         sensitivity=1.0,
         value_discretization_interval=interval,
         sampling_prob=q,
-        neighboring_relation=(
-            pld.NeighborRel.REPLACE_ONE if replace else pld.NeighborRel.ADD_OR_REMOVE_ONE
-        ),
+        **relation,
     )
 
 
@@ -84,11 +95,6 @@ def _above_zero(pmf: Any) -> Side:
     x = np.concatenate([[0.0], np.cumsum(lower)])
     y = dense._infinity_mass + np.concatenate([[0.0], np.cumsum(upper)])
     return x, np.minimum(y, 1.0)
-
-
-def _largest_loss(q: float, s: float) -> float:
-    """Of one step, but for a probability of e^-50."""
-    return float(_density(np.array(1 + 10 * s), q, s, 1.0))
 
 
 # ---------------------------------------------------------------- less leak

@@ -4,10 +4,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.integrate import trapezoid
 
 from dpaudit.accounting import gaussian_epsilon
 from dpaudit.curves import DPSGD, Gaussian, Pure, family, last_refuted, refuted
 from dpaudit.errors import BadInput
+from dpaudit.estimators import PLD, PairedAUC, RankTest
 from dpaudit.types import DPSGDCurve, GaussianCurve
 
 DELTA = 1e-5
@@ -41,7 +43,7 @@ def test_area_is_the_integral(curves):
     x = np.linspace(0, 1, 100_001) ** 2  # finer where curves are steep
     for parameter in parameters(curves):
         f = curves.trade_off(parameter, x)
-        assert curves.area(parameter) == pytest.approx(1 - np.trapezoid(f, x), abs=2e-6)
+        assert curves.area(parameter) == pytest.approx(1 - trapezoid(f, x), abs=2e-6)
 
 
 def test_area_of_dpsgd_is_that_of_its_loss_distribution():
@@ -112,9 +114,11 @@ def test_families_by_name_and_by_curve():
     ]
 
 
-def test_an_unknown_curve_is_refused():
-    with pytest.raises(BadInput, match="curve must be one of gaussian, pure, not 'gausian'"):
-        family("gausian", DELTA)
+@pytest.mark.parametrize(("curve", "shown"), [("gausian", "'gausian'"), (None, "None"), (8, "8")])
+@pytest.mark.parametrize("make", [RankTest, PairedAUC, PLD, lambda curve: family(curve, DELTA)])
+def test_an_unknown_curve_is_refused_at_once(make, curve, shown):
+    with pytest.raises(BadInput, match=f"curve must be one of gaussian, pure, not {shown}"):
+        make(curve)
 
 
 @pytest.mark.parametrize("settings", [(0.0, 10), (1.5, 10), (0.1, 0), (0.1, 10, "both")])
@@ -129,9 +133,10 @@ def test_gaussian_noise_at_delta_zero_is_refused(curves):
         curves.epsilon(1.0, 0.0)
 
 
-@pytest.mark.parametrize("delta", [1e-300, 1e-13, 0.999999])
-def test_no_delta_gives_an_infinite_epsilon(delta):
-    assert 0 <= DPSGD(0.1, 20).epsilon(1.0, delta) < math.inf
+@pytest.mark.parametrize("delta", [1e-300, 1e-13, 0.999999, 1 - 2**-53])
+@pytest.mark.parametrize("s", [0.1, 1.0, 1638.4])
+def test_no_delta_gives_a_negative_or_an_infinite_epsilon(s, delta):
+    assert 0 <= DPSGD(0.9, 10, "replace").epsilon(s, delta) < math.inf
 
 
 def test_every_estimator_is_registered_and_exported():

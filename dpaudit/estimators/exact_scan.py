@@ -9,7 +9,7 @@ import numpy as np
 
 from dpaudit import checks
 from dpaudit.curves import Pure
-from dpaudit.estimators.ranking import ranks
+from dpaudit.estimators.ranking import ranks, refuse_empty
 from dpaudit.estimators.simulation import Draws, enough, last_rejected
 from dpaudit.rates import log_ratio, upper_rate
 from dpaudit.types import Array, Bound, Outcome
@@ -70,6 +70,7 @@ class ExactScan:
         Randomized response of that epsilon has no error in any trial with probability a.
         """
         checks.refuse([checks.in_range("delta", delta, 0, 1, ends="[)")])
+        refuse_empty(out, inn)
         log_t = math.log(self._a) / (out + inn)
         t, wrong = math.exp(log_t), -math.expm1(log_t)
         return max(0.0, math.log((t - delta) / wrong)) if t > delta else 0.0

@@ -8,7 +8,7 @@ import numpy as np
 
 from dpaudit import checks
 from dpaudit.curves import Family, family, last_refuted
-from dpaudit.estimators.ranking import ranks
+from dpaudit.estimators.ranking import ranks, refuse_empty
 from dpaudit.rates import upper_rate
 from dpaudit.types import Adjacency, Bound, Curve, Outcome
 
@@ -35,6 +35,7 @@ class PairedAUC:
 
     def __post_init__(self) -> None:
         checks.refuse([checks.in_range("confidence", self.confidence, 0, 1, ends="()")])
+        family(self.curve, 0.0, self.adjacency)  # refused here, if at all
 
     def bound(self, outcome: Outcome, delta: float) -> Bound:
         out, inn = ranks(outcome, "paired AUC", self.seed)
@@ -53,6 +54,7 @@ class PairedAUC:
 
     def ceiling(self, out: int, inn: int, delta: float) -> float:
         """The largest bound that so many trials could give: that of no pair lost."""
+        refuse_empty(out, inn)
         return self._epsilon(0, min(out, inn), delta)
 
     def _epsilon(self, lost: int, pairs: int, delta: float) -> float:

@@ -30,6 +30,7 @@ class PLD:
 
     def __post_init__(self) -> None:
         checks.refuse([checks.in_range("confidence", self.confidence, 0, 1, ends="()")])
+        family(self.curve, 0.0, self.adjacency)  # refused here, if at all
 
     def bound(self, outcome: Outcome, delta: float) -> Bound:
         if not isinstance(outcome, Counts):

@@ -8,7 +8,7 @@ import numpy as np
 
 from dpaudit import checks
 from dpaudit.curves import Family, family, last_refuted
-from dpaudit.estimators.ranking import ranks
+from dpaudit.estimators.ranking import ranks, refuse_empty
 from dpaudit.estimators.simulation import Draws, enough, last_rejected
 from dpaudit.types import Adjacency, Array, Bound, Curve, Outcome
 
@@ -45,6 +45,7 @@ class RankTest:
                 checks.at_least("draws", self.draws, 1),
             ]
         )
+        family(self.curve, 0.0, self.adjacency)  # refused here, if at all
 
     @property
     def _a(self) -> float:
@@ -73,6 +74,7 @@ class RankTest:
 
     def ceiling(self, out: int, inn: int, delta: float) -> float:
         """The largest bound that so many trials could give: that of worlds wholly apart."""
+        refuse_empty(out, inn)
         curves = self._family(delta)
         return curves.epsilon(curves.parameter(self._most(curves, out, inn)), delta)
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
+
 import numpy as np
 
+from dpaudit import checks
 from dpaudit.errors import BadInput
 from dpaudit.rates import rounded
 from dpaudit.seeds import generator
@@ -13,17 +16,26 @@ from dpaudit.types import Array, Outcome, Scores
 def ranks(outcome: Outcome, who: str, seed: int) -> tuple[Array, Array]:
     """The rank of every out- and of every in-trial among all, 0 for the lowest score.
 
-    Ties are broken by fair coins, which a trial has whatever its score: a score that rises
-    never lowers its own rank. Scores are rounded first (see `rates.rounded`).
+    Ties are broken by fair coins. They come from the seed and the order of the trials, not from
+    the seed alone: coins that happen to favour one world would do so in every audit with that
+    seed. Scores are rounded first (see `rates.rounded`).
     """
     if not isinstance(outcome, Scores):
         raise BadInput(f"{who} needs a score for each trial, not counts or guesses")
     out, inn = _usable(outcome.out, "out"), _usable(outcome.inn, "in")
-    coins = generator(seed, "ties").random(len(out) + len(inn))
-    order = np.lexsort([coins, rounded(np.concatenate([out, inn]))])
-    rank = np.empty(len(order), dtype=np.int64)
-    rank[order] = np.arange(len(order))
+    scores = rounded(np.concatenate([out, inn]))
+    levels = np.unique(scores, return_inverse=True)[1].astype("<i8")
+    order = hashlib.sha256(levels.tobytes()).hexdigest()
+    coins = generator(seed, "ties", len(out), order).random(len(scores))
+    sequence = np.lexsort([coins, levels])
+    rank = np.empty(len(scores), dtype=np.int64)
+    rank[sequence] = np.arange(len(scores))
     return rank[: len(out)], rank[len(out) :]
+
+
+def refuse_empty(out: int, inn: int) -> None:
+    """Refuse to say what no trials at all could give."""
+    checks.refuse([checks.at_least("out-trials", out, 1), checks.at_least("in-trials", inn, 1)])
 
 
 def _usable(scores: Array, world: str) -> Array:

@@ -1,0 +1,214 @@
+"""What every estimator on scores promises, whatever its statistic."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dpaudit.errors import BadInput
+from dpaudit.estimators import ExactScan, PairedAUC, RankTest
+from dpaudit.estimators.ranking import ranks
+from dpaudit.types import Counts, Guesses, Scores
+
+DELTA = 1e-5
+FEW = 199
+"""Draws: a test by simulation keeps its promises with any number of them."""
+
+KINDS = {
+    "rank test": lambda confidence=0.95, seed=0: RankTest(
+        confidence=confidence, seed=seed, draws=FEW
+    ),
+    "rank test, pure": lambda confidence=0.95, seed=0: RankTest(
+        "pure", confidence, seed, draws=FEW
+    ),
+    "exact scan": lambda confidence=0.95, seed=0: ExactScan(confidence, seed, draws=FEW),
+    "paired AUC": lambda confidence=0.95, seed=0: PairedAUC("gaussian", confidence, seed),
+    "paired AUC, pure": lambda confidence=0.95, seed=0: PairedAUC("pure", confidence, seed),
+}
+kinds = pytest.mark.parametrize("make", KINDS.values(), ids=KINDS)
+
+value = st.one_of(st.integers(-3, 3).map(float), st.sampled_from([-math.inf, math.inf, 1e-300]))
+few_scores = st.lists(value, min_size=1, max_size=12)
+deltas = st.sampled_from([1e-300, 1e-5, 0.2, 0.999, 1 - 2**-53])
+confidences = st.floats(0.5, 0.9)
+derandomized = settings(deadline=None, max_examples=12, derandomize=True)
+
+
+def shifted(n, by, seed=0):
+    draw = np.random.default_rng(seed)
+    return Scores(draw.normal(size=n), draw.normal(size=n) + by)
+
+
+# ---------------------------------------------------------------- ranks
+
+
+def test_ranks_are_the_order_of_the_scores():
+    out, inn = ranks(Scores(np.array([3.0, -math.inf, 0.5]), np.array([math.inf, 1.0])), "", 0)
+    assert out.tolist() == [3, 0, 1]
+    assert inn.tolist() == [4, 2]
+
+
+def test_ties_are_broken_by_a_fair_coin():
+    """1,000 coins: beyond 4.2 deviations with a probability of 3e-5."""
+    even = Scores(np.zeros(1), np.zeros(1))
+    won = sum(int(inn[0] > out[0]) for out, inn in (ranks(even, "", seed) for seed in range(1000)))
+    assert abs(won - 500) < 4.2 * math.sqrt(250)
+
+
+def test_coins_are_others_in_another_audit_with_the_same_seed():
+    """100 audits of one pair of equal scores among others, one seed: neither world has luck.
+
+    Below 29 or above 71 wins with a probability of 2e-5.
+    """
+    won = 0
+    for k in range(100):
+        others = np.arange(1.0, 102)
+        others[k] = -1.0
+        out, inn = ranks(Scores(np.append(0.0, others), np.zeros(1)), "", 0)
+        won += int(inn[0] > out[0])
+    assert 29 <= won <= 71
+
+
+def test_the_low_bits_of_a_score_decide_nothing():
+    """Above its true value by 1e-12 in every in-trial, and as many wins as by a coin."""
+    n = 400
+    out, inn = ranks(Scores(np.full(n, 0.1), np.full(n, 0.1 + 1e-12)), "", 0)
+    assert abs(np.mean(inn > out) - 0.5) < 4.2 * 0.5 / math.sqrt(n)
+
+
+# ---------------------------------------------------------------- bad input
+
+
+@kinds
+@pytest.mark.parametrize("outcome", [Counts(0, 5, 0, 5), Guesses(10, 5, 4)])
+def test_counts_and_guesses_are_refused(make, outcome):
+    with pytest.raises(BadInput, match="needs a score for each trial, not counts or guesses"):
+        make().bound(outcome, DELTA)
+
+
+@kinds
+@pytest.mark.parametrize(
+    ("out", "inn", "said"),
+    [
+        ([0.0, math.nan], [1.0], "1 of 2 scores of the out-trials are NaN"),
+        ([0.0], [math.nan] * 3, "3 of 3 scores of the in-trials are NaN"),
+        ([], [1.0], r"the out-trials need one score each, at least one, not .* shape \(0,\)"),
+        ([1.0], [], r"the in-trials need one score each"),
+        ([[1.0]], [1.0], r"not an array of shape \(1, 1\)"),
+        (["much"], [1.0], "the scores of the out-trials are no numbers"),
+    ],
+)
+def test_unusable_scores_are_refused(make, out, inn, said):
+    with pytest.raises(BadInput, match=said):
+        make().bound(Scores(np.array(out), np.array(inn)), DELTA)
+
+
+@kinds
+@pytest.mark.parametrize("confidence", [95, 1.0, 0.0, math.nan])
+def test_impossible_confidence_is_refused(make, confidence):
+    with pytest.raises(BadInput, match="confidence must be above 0"):
+        make(confidence)
+
+
+@kinds
+@pytest.mark.parametrize("delta", [1.0, -1e-9, math.nan])
+def test_impossible_delta_is_refused(make, delta):
+    with pytest.raises(BadInput, match="delta must be at least 0 and below 1"):
+        make().bound(shifted(5, 1), delta)
+
+
+@kinds
+def test_a_ceiling_without_trials_is_refused(make):
+    with pytest.raises(BadInput, match="in-trials must be a whole number of at least 1, not 0"):
+        make().ceiling(5, 0, DELTA)
+
+
+@pytest.mark.parametrize("kind", [RankTest, ExactScan])
+def test_impossible_draws_are_refused(kind):
+    with pytest.raises(BadInput, match="draws must be a whole number of at least 1, not 0"):
+        kind(draws=0)
+
+
+# ---------------------------------------------------------------- properties
+
+
+@kinds
+@derandomized
+@given(out=few_scores, inn=few_scores, delta=deltas)
+def test_bound_is_a_number_between_zero_and_its_ceiling(make, out, inn, delta):
+    bound = make().bound(Scores(np.array(out), np.array(inn)), delta)
+    assert 0 <= bound.epsilon <= bound.ceiling < math.inf
+    assert bound.ceiling == make().ceiling(len(out), len(inn), delta)
+
+
+@kinds
+@derandomized
+@given(
+    out=st.lists(st.integers(-8, 8), min_size=1, max_size=12),
+    inn=st.lists(st.integers(-8, 8), min_size=1, max_size=12),
+    which=st.integers(0, 11),
+    by=st.integers(0, 8),
+    confidence=confidences,
+)
+def test_an_in_score_that_overtakes_never_lowers_the_bound(make, out, inn, which, by, confidence):
+    """Even against odd numbers: no ties between worlds, whose coins would be others."""
+    risen = np.array(inn)
+    risen[which % len(inn)] += by
+    before, after = (
+        make(confidence).bound(Scores(2.0 * np.array(out), 2.0 * world + 1), DELTA).epsilon
+        for world in (np.array(inn), risen)
+    )
+    assert after >= before
+
+
+@kinds
+@derandomized
+@given(by=st.floats(0, 3), one=st.floats(0.5, 0.9), other=st.floats(0.5, 0.9))
+def test_more_confidence_never_raises_the_bound(make, by, one, other):
+    low, high = sorted((one, other))
+    scores = shifted(12, by)
+    assert make(high).bound(scores, DELTA).epsilon <= make(low).bound(scores, DELTA).epsilon + 1e-9
+
+
+@kinds
+def test_the_same_seed_gives_the_same_bound_whatever_the_scale_of_the_scores(make):
+    scores = shifted(60, 2.5)
+    stretched = Scores(np.exp(scores.out), np.exp(scores.inn))
+    first = make(seed=4).bound(scores, DELTA)
+    assert first.epsilon > 0
+    assert first == make(seed=4).bound(scores, DELTA) == make(seed=4).bound(stretched, DELTA)
+
+
+@kinds
+def test_scores_without_any_order_prove_nothing(make):
+    """All equal, all infinite, or in the wrong order."""
+    n = 30
+    for out, inn in [(0.0, 0.0), (math.inf, math.inf), (1.0, 0.0), (math.inf, -math.inf)]:
+        assert make().bound(Scores(np.full(n, out), np.full(n, inn)), DELTA).epsilon == 0
+
+
+@kinds
+def test_one_trial_a_world_proves_nothing_at_95_percent(make):
+    bound = make().bound(Scores(np.zeros(1), np.ones(1)), DELTA)
+    assert bound.epsilon == 0
+
+
+@pytest.mark.parametrize("make", [KINDS["exact scan"], KINDS["paired AUC, pure"]])
+def test_delta_zero_is_a_delta(make):
+    bound = make().bound(shifted(40, 5), 0.0)
+    assert 1 < bound.epsilon <= bound.ceiling
+
+
+@pytest.mark.parametrize("make", [KINDS["rank test"], KINDS["paired AUC"]])
+def test_a_gaussian_curve_at_delta_zero_is_refused(make):
+    with pytest.raises(BadInput, match="no finite epsilon at delta 0; give a delta"):
+        make().bound(shifted(40, 5), 0.0)
+
+
+@kinds
+def test_worlds_may_have_different_sizes(make):
+    scores = Scores(shifted(80, 0, seed=1).out, shifted(50, 3, seed=2).inn)
+    bound = make().bound(scores, DELTA)
+    assert 0 < bound.epsilon <= bound.ceiling

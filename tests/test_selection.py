@@ -109,6 +109,7 @@ def misses(strategy, attack, estimator, play, delta, truth, games=GAMES, per_wor
     missed = 0
     for game in range(games):
         trials = play(per_world, np.random.default_rng([11, game]))
+        trials = replace(trials, features=trials.features[:, : len(attack.statistics)])
         bound = strategy.bound(attack, trials, estimator, delta, 0.95, seed=game)
         assert bound.confidence == 0.95
         assert 0 <= bound.epsilon <= bound.ceiling
@@ -502,6 +503,20 @@ def test_the_estimator_is_made_at_the_confidence_that_is_paid(strategy):
     strategy.bound(ONE, shifted(20, np.random.default_rng(0)), maker, DELTA, 0.9, seed=0)
     share = {HoldOut: 1, ReversedKFold: 5, Bonferroni: 7, DKW: 1, MultiSplit: 2}[type(strategy)]
     assert asked == pytest.approx([0.1 / share] * len(asked))
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES, ids=kind)
+def test_more_confidence_never_raises_a_bound(strategy):
+    trials = shifted(40, np.random.default_rng(2), mu=4.0)
+    bounds = [
+        strategy.bound(ONE, trials, ClopperPearson, DELTA, confidence, seed=0)
+        for confidence in (0.6, 0.9, 0.95, 0.99)
+    ]
+    epsilons = [bound.epsilon for bound in bounds]
+    assert epsilons == sorted(epsilons, reverse=True)
+    assert epsilons[0] > epsilons[-1]
+    for bound, told in zip(bounds, ("60", "90", "95", "99"), strict=True):
+        assert bound.sentence.startswith(f"At {told} % confidence, ")
 
 
 def test_scores_are_judged_where_an_estimator_takes_them():

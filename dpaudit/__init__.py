@@ -15,7 +15,16 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-_MODULES = ("attacks", "canaries", "data", "defences", "estimators", "mechanisms", "types")
+_MODULES = (
+    "attacks",
+    "canaries",
+    "data",
+    "defences",
+    "estimators",
+    "mechanisms",
+    "selections",
+    "types",
+)
 _AUDIT = ("Run", "play")
 
 __all__ = [*_AUDIT, *_MODULES]

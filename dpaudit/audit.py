@@ -30,6 +30,7 @@ from dpaudit.mechanisms.function import Function
 from dpaudit.protocols import CanaryBuilder, Defence, Mechanism
 from dpaudit.report import comparison
 from dpaudit.seeds import trials
+from dpaudit.selections import refuse_other_curve
 from dpaudit.types import Canary, Claim, Data, Pair, Records, Report, neighbours
 
 OWN = "own-function"
@@ -148,7 +149,7 @@ def prepare(
             config = replace(config, backend=journal.settings.get("backend", "auto"))
     choice = Choice.configured(vars(config))
     choice.make_attacks()
-    choice.make_estimator(config.confidence)
+    estimator = choice.make_estimator(config.confidence)
     defences.make(config.defence)
     if not _is_own(config):
         registry.load("mechanisms", config.mechanism)
@@ -183,7 +184,9 @@ def prepare(
         # Chosen by now, and part of the run: config.toml plays it again by the same one.
         config = replace(config, backend=recipe.backend)
     _builder(config, mechanism, pool=None)
-    return Prepared(config, loaded, mechanism, _claim(config, mechanism))
+    claim = _claim(config, mechanism)
+    refuse_other_curve(estimator, claim)
+    return Prepared(config, loaded, mechanism, claim)
 
 
 def run(

@@ -15,7 +15,7 @@ from dpaudit.errors import BadInput, blamed
 from dpaudit.played import refuse_lacking
 from dpaudit.protocols import Attack, Estimator
 from dpaudit.summaries import summarised
-from dpaudit.types import Assumption, Bound, Counts, Observation, Observations
+from dpaudit.types import Assumption, Bound, Counts, Observation, Observations, Outcome
 
 
 @dataclass(frozen=True)
@@ -80,17 +80,28 @@ class Choice:
             )
         return made
 
-    def bound(self, counts: Counts, confidence: float, delta: float) -> Bound:
-        """What the estimator makes of errors, at some confidence."""
-        estimator = self.make_estimator(confidence)
-        with blamed(f"the estimator {self.estimator}"):
-            bound = estimator.bound(counts, delta)
+    def checked_estimator(self, confidence: float) -> Checked:
+        """The estimator at some confidence, held to what it was asked."""
+        return Checked(self.estimator, self.make_estimator(confidence), confidence)
+
+
+@dataclass(frozen=True)
+class Checked:
+    """An estimator, whoever wrote it, whose bounds are what they were asked to be."""
+
+    name: str
+    estimator: Estimator
+    confidence: float
+
+    def bound(self, outcome: Outcome, delta: float) -> Bound:
+        with blamed(f"the estimator {self.name}"):
+            bound = self.estimator.bound(outcome, delta)
             if not isinstance(bound, Bound):
                 raise TypeError(f"it gave back {type(bound).__name__}, not a Bound")
-            if bound.delta != delta or not bound.confidence >= confidence:
+            if bound.delta != delta or not bound.confidence >= self.confidence:
                 raise ValueError(
                     f"its bound is for delta {bound.delta:g} at {bound.confidence:g} confidence, "
-                    f"not for {delta:g} at {confidence:g}"
+                    f"not for {delta:g} at {self.confidence:g}"
                 )
             if bound.assumption not in get_args(Assumption):
                 raise ValueError(

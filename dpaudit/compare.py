@@ -8,7 +8,7 @@ other half. Each bound holds at its own confidence; none of them decides, so no 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,10 +19,11 @@ from dpaudit.defences import Named, Nothing, named
 from dpaudit.errors import BadInput
 from dpaudit.estimators.published import published
 from dpaudit.journal import Journal
-from dpaudit.judge import pick, selection
+from dpaudit.judge import pick
 from dpaudit.played import Played, read
 from dpaudit.protocols import Attack, Defence
 from dpaudit.rates import BoundCriterion
+from dpaudit.selections import HoldOut, refuse_other_curve
 from dpaudit.summaries import summarised
 from dpaudit.types import Array, Bound, Claim, Known, Observations, Published
 
@@ -83,8 +84,9 @@ def compare(journal: Journal, defences: Sequence[str | Defence], choice: Choice)
     """
     chosen = [named("none"), *_distinct(defences)]
     attacks = choice.make_attacks()
-    choice.make_estimator(choice.confidence)
+    estimator = choice.make_estimator(choice.confidence)
     played = read(journal)
+    refuse_other_curve(estimator, played.claim)
     views = [played.after(defence) for defence in chosen]
     shown = _fitting_somewhere(attacks, views, choice)
     return Comparison(
@@ -148,20 +150,16 @@ def _defended(
     """Every attack that fits, from scratch on what a defence lets out."""
     fitting = {name: attack for name, attack in attacks.items() if _fits(attack, view)}
     trials = {name: view.trials(name, attack) for name, attack in fitting.items()}
-    choosing = {name: t[view.chooses] for name, t in trials.items()}
+    choosing = {name: t.halves()[0] for name, t in trials.items()}
     criterion, delta = BoundCriterion(view.claim.delta), view.claim.delta
-    bounds = []
-    for name, attack in fitting.items():
-        rule = choosing[name].fit(attack, criterion)
-        # On the other half even where nothing was fitted: which attack is strongest was picked.
-        counts = trials[name][~view.chooses].count(rule)
-        bound = choice.bound(counts, choice.confidence, delta)
-        bounds.append(
-            replace(bound, attack=name, rule=repr(rule), selection=selection(rule, held_out=True))
-        )
+    # On the other half even where nothing was fitted: which attack is strongest was picked.
+    held_out, estimator = HoldOut(always=True), choice.checked_estimator
     return Defended(
         defence=defence,
-        bounds=bounds,
+        bounds=[
+            held_out.bound(attack, trials[name], estimator, delta, choice.confidence)
+            for name, attack in fitting.items()
+        ],
         published=[published(n, a, trials[n], delta, view.seed) for n, a in fitting.items()],
         strongest=pick(fitting, choosing, criterion) if fitting else None,
         utility=measured,

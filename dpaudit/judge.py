@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import astuple, replace
+from dataclasses import astuple
 
 import numpy as np
 
@@ -19,8 +19,9 @@ from dpaudit.choice import Choice
 from dpaudit.estimators.published import published
 from dpaudit.journal import Journal
 from dpaudit.played import Played, read
-from dpaudit.protocols import Attack, Criterion, Rule
+from dpaudit.protocols import Attack, Criterion
 from dpaudit.rates import BoundCriterion
+from dpaudit.selections import HoldOut, promises, refuse_other_curve
 from dpaudit.trials import Trials
 from dpaudit.types import (
     IN,
@@ -29,7 +30,6 @@ from dpaudit.types import (
     Bound,
     Claim,
     Evidence,
-    GaussianCurve,
     Observations,
     Report,
     Verdict,
@@ -43,18 +43,21 @@ def judge(journal: Journal, choice: Choice) -> Report:
     undefended = read(journal)
     played = undefended.after(defence)
     facts, worlds, claim = played.facts, played.worlds, played.claim
-    choice.make_estimator(choice.confidence)  # refused, if at all, before a look is numbered
+    # Refused, if at all, before a look is numbered.
+    refuse_other_curve(choice.make_estimator(choice.confidence), claim)
     attacks = choice.fitting(played.seen)
     trials = {name: played.trials(name, attack) for name, attack in attacks.items()}
-    choosing = {name: t[played.chooses] for name, t in trials.items()}
-    judging = {name: t[~played.chooses] for name, t in trials.items()}
+    choosing = {name: t.halves()[0] for name, t in trials.items()}
 
-    # Not at the confidence asked for: a primary has one rule, whatever the look's confidence.
     criterion = BoundCriterion(claim.delta)
     primary = choice.primary
     if primary == "auto":
         primary = pick(attacks, choosing, criterion)
-    rules = {name: choosing[name].fit(attack, criterion) for name, attack in attacks.items()}
+    picked = choice.primary == "auto" and len(attacks) > 1
+    fixed = {
+        name: HoldOut(always=picked and name == primary).fix(attack, trials[name], claim.delta)
+        for name, attack in attacks.items()
+    }
     own = Choice.configured(played.settings)
     look = (primary, choice.estimator, choice.defence)
     looks = 1
@@ -65,20 +68,9 @@ def judge(journal: Journal, choice: Choice) -> Report:
     ):
         looks = journal.look(_through(primary, choice.defence), choice.estimator)
     bounds = []
-    judged = {n: judging[n] if attack.fitted else trials[n] for n, attack in attacks.items()}
-    if choice.primary == "auto" and len(attacks) > 1:
-        judged[primary] = judging[primary]  # it was picked on the other trials
-    for name, rule in rules.items():
+    for name, rule in fixed.items():
         confidence = deciding(choice.confidence, looks) if name == primary else choice.confidence
-        bound = choice.bound(judged[name].count(rule), confidence, claim.delta)
-        bounds.append(
-            replace(
-                bound,
-                attack=name,
-                rule=repr(rule),
-                selection=selection(rule, held_out=judged[name] is judging[name]),
-            )
-        )
+        bounds.append(rule.bound(choice.checked_estimator, claim.delta, confidence))
     decisive = list(attacks).index(primary)
     return Report(
         claim=claim,
@@ -103,8 +95,8 @@ def judge(journal: Journal, choice: Choice) -> Report:
         warnings=[*facts["warnings"], *_diverged(undefended.seen), *_repeated(undefended.seen)],
         defence=choice.defence,
         evidence=Evidence(
-            scores=[judged[name].scores(rule) for name, rule in rules.items()],
-            cuts=[getattr(rule, "cut", None) for rule in rules.values()],
+            scores=[f.trials.scores(f.rule) for f in fixed.values()],
+            cuts=[getattr(f.rule, "cut", None) for f in fixed.values()],
             canary=played.known.get("canary"),
             original=played.known.get("original"),
         ),
@@ -121,9 +113,7 @@ def pick(
     """
 
     def worth(name: str) -> float:
-        # Trials come in turn from both worlds, two to an index.
-        quarter = (np.arange(len(choosing[name])) // 2) % 2 == 0
-        halves = choosing[name][quarter], choosing[name][~quarter]
+        halves = choosing[name].halves()
         if not all(map(len, halves)):
             return 0.0
         counts = [b.count(a.fit(attacks[name], criterion)) for a, b in (halves, halves[::-1])]
@@ -147,14 +137,8 @@ def verdict(claim: Claim, bound: Bound) -> Verdict:
     A bound that assumes a curve refutes only a claim that has that curve; a bare
     (epsilon, delta) never promised it.
     """
-    promised = {
-        "none": True,
-        "gaussian": isinstance(claim.curve, GaussianCurve),
-        "accountant": claim.curve is not None,
-        "prior": False,
-    }
     if bound.epsilon > claim.epsilon:
-        return "VIOLATION" if promised[bound.assumption] else "INCONCLUSIVE"
+        return "VIOLATION" if promises(claim, bound.assumption) else "INCONCLUSIVE"
     return "INCONCLUSIVE" if bound.ceiling < claim.epsilon else "NO_VIOLATION_FOUND"
 
 
@@ -169,21 +153,13 @@ def _own_primary(
         return primary
     played = undefended.after(defences.make(own.defence))
     attacks = {n: a for n, a in own.make_attacks().items() if a.needs <= played.seen.keys()}
-    choosing = {name: played.trials(name, a)[played.chooses] for name, a in attacks.items()}
+    choosing = {name: played.trials(name, a).halves()[0] for name, a in attacks.items()}
     return pick(attacks, choosing, criterion) if attacks else "none fits"
 
 
 def _through(attack: str, defence: str) -> str:
     """A look's name: an attack on defended outputs is another one."""
     return attack if defence == "none" else f"{attack} after {defence}"
-
-
-def selection(rule: Rule, held_out: bool) -> str:
-    """How the rule was fixed without the trials that judge it."""
-    if not held_out:
-        return "nothing to choose"
-    how = getattr(rule, "how", "")
-    return f"hold-out ({how})" if how else "hold-out"
 
 
 def _diverged(seen: Observations) -> list[str]:

@@ -96,7 +96,8 @@ class Attack(Protocol):
 class Estimator(Protocol):
     """Turns an outcome into a bound.
 
-    Optional attribute: `takes`, the kind of outcome that it needs, where that is not `Counts`.
+    Optional attributes: `takes`, the kind of outcome that it needs, where that is not `Counts`;
+    `assumption`, as its bounds have it, so that it can be refused before anything is judged.
     """
 
     def bound(self, outcome: Outcome, delta: float) -> Bound: ...

@@ -26,6 +26,25 @@ class Trials:
     def __getitem__(self, rows: Array) -> Trials:
         return replace(self, features=self.features[rows], worlds=self.worlds[rows])
 
+    @property
+    def indices(self) -> Array:
+        """The how-manieth of its world each trial is, from 0: two trials to an index."""
+        indices = np.empty(len(self), dtype=np.intp)
+        for world in (OUT, IN):
+            here = self.worlds == world
+            indices[here] = np.arange(here.sum())
+        return indices
+
+    @property
+    def per_world(self) -> int:
+        """How many trials either world has at least."""
+        return int(min((self.worlds == OUT).sum(), (self.worlds == IN).sum()))
+
+    def halves(self) -> tuple[Trials, Trials]:
+        """Trials of even and of odd index: settled before anything is seen, both balanced."""
+        even = self.indices % 2 == 0
+        return self[even], self[~even]
+
     def shuffled(self, draw: np.random.Generator) -> Trials:
         """The same trials with the worlds at random: nothing is left to find."""
         return replace(self, worlds=draw.permutation(self.worlds))
@@ -48,4 +67,8 @@ class Trials:
         """The scores of these trials, larger = more like D'."""
         with blamed(f"the attack {self.attack}"):
             scores = rule.score(self.features)
+        return self.split(scores)
+
+    def split(self, scores: Array) -> Scores:
+        """One number a trial, by world."""
         return Scores(out=scores[self.worlds == OUT], inn=scores[self.worlds == IN])

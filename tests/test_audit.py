@@ -1,5 +1,6 @@
 from dataclasses import replace
 from pathlib import Path
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -7,8 +8,10 @@ from playground import Leaky, Shifted, Unpicklable, finished, observe, tiny_pair
 
 import dpaudit as dp
 from dpaudit import audit
+from dpaudit.choice import Choice
 from dpaudit.config import Config
 from dpaudit.errors import BadInput, OtherConfiguration
+from dpaudit.estimators import GDP
 from dpaudit.journal import Journal
 from dpaudit.judge import deciding
 
@@ -154,6 +157,12 @@ def test_prepare_finds_what_is_wrong_before_anything_is_written(
     assert said in str(caught.value)
     assert "\n" not in str(caught.value)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_prepare_refuses_an_estimator_of_a_curve_that_the_claim_does_not_have(config):
+    gaussian = patch.object(Choice, "make_estimator", lambda self, confidence: GDP(confidence))
+    with gaussian, pytest.raises(BadInput, match="and the claim has no curve"):
+        audit.prepare(config)
 
 
 def test_default_folder_is_the_configurations_own(config):

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
 
+import numpy as np
 from scipy.special import ndtri
 
 from dpaudit.estimators import inputs
 from dpaudit.estimators.sentences import RULE, confident, sentence
 from dpaudit.estimators.tradeoff import GaussianTradeOff
 from dpaudit.rates import lower_rate, upper_rate
-from dpaudit.types import Bound, Counts, Outcome
+from dpaudit.types import Array, Assumption, Bound, Counts, Outcome
 
 
 @dataclass(frozen=True)
@@ -30,6 +32,8 @@ class GDP:
 
     confidence: float = 0.95
 
+    assumption: ClassVar[Assumption] = "gaussian"
+
     def __post_init__(self) -> None:
         inputs.sure(self.confidence)
 
@@ -41,7 +45,7 @@ class GDP:
             delta=delta,
             confidence=self.confidence,
             estimator="gdp",
-            assumption="gaussian",
+            assumption=self.assumption,
             selection="as given",
             ceiling=self.ceiling(c.out, c.inn, delta),
             counts=c,
@@ -62,6 +66,13 @@ class GDP:
         """mu_L, signed; minus infinity where a rule was never right in one world."""
         a = (1 - self.confidence) / 2
         return _mu(float(upper_rate(c.fp, c.out, a)), float(upper_rate(c.fn, c.inn, a)))
+
+    def best_of(self, u0: Array, u1: Array, delta: float) -> tuple[int, float]:
+        """Of upper bounds on many rules' rates: which shows most, and how much."""
+        inputs.positive_delta("GDP", delta)
+        mu = -ndtri(u0) - ndtri(u1)
+        place = int(np.where(np.isnan(mu), -np.inf, mu).argmax())
+        return place, _epsilon(_mu(float(u0[place]), float(u1[place])), delta)
 
     def _interval(self, c: Counts, delta: float) -> tuple[float, float]:
         a = (1 - self.confidence) / 4

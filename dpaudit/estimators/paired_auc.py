@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -10,7 +11,7 @@ from dpaudit import checks
 from dpaudit.curves import Family, family, last_refuted
 from dpaudit.estimators.ranking import ranks, refuse_empty
 from dpaudit.rates import upper_rate
-from dpaudit.types import Adjacency, Bound, Curve, Outcome
+from dpaudit.types import Adjacency, Assumption, Bound, Curve, Outcome, Scores
 
 
 @dataclass(frozen=True)
@@ -33,9 +34,16 @@ class PairedAUC:
     seed: int = 0
     adjacency: Adjacency = "add-remove"
 
+    takes: ClassVar[type] = Scores
+
     def __post_init__(self) -> None:
         checks.refuse([checks.in_range("confidence", self.confidence, 0, 1, ends="()")])
         family(self.curve, 0.0, self.adjacency)  # refused here, if at all
+
+    @property
+    def assumption(self) -> Assumption:
+        """That of the kind of curve, whatever the delta."""
+        return family(self.curve, 0.0, self.adjacency).assumption
 
     def bound(self, outcome: Outcome, delta: float) -> Bound:
         out, inn = ranks(outcome, "paired AUC", self.seed)
@@ -47,7 +55,7 @@ class PairedAUC:
             delta=delta,
             confidence=self.confidence,
             estimator="paired-auc",
-            assumption=family(self.curve, delta, self.adjacency).assumption,
+            assumption=self.assumption,
             selection="nothing to choose",
             ceiling=ceiling,
         )

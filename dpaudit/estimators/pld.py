@@ -8,7 +8,7 @@ from dpaudit import checks
 from dpaudit.curves import Family, family, last_refuted, refuted
 from dpaudit.errors import BadInput
 from dpaudit.rates import upper_rate
-from dpaudit.types import Adjacency, Bound, Counts, Curve, Outcome
+from dpaudit.types import Adjacency, Assumption, Bound, Counts, Curve, Outcome
 
 
 @dataclass(frozen=True)
@@ -32,6 +32,11 @@ class PLD:
         checks.refuse([checks.in_range("confidence", self.confidence, 0, 1, ends="()")])
         family(self.curve, 0.0, self.adjacency)  # refused here, if at all
 
+    @property
+    def assumption(self) -> Assumption:
+        """That of the kind of curve, whatever the delta."""
+        return family(self.curve, 0.0, self.adjacency).assumption
+
     def bound(self, outcome: Outcome, delta: float) -> Bound:
         if not isinstance(outcome, Counts):
             raise BadInput("PLD needs counts of decisions, not scores or guesses")
@@ -41,7 +46,7 @@ class PLD:
             delta=delta,
             confidence=self.confidence,
             estimator="pld",
-            assumption=self._family(delta).assumption,
+            assumption=self.assumption,
             selection="as given",
             ceiling=ceiling,
             counts=outcome,

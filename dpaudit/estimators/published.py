@@ -15,7 +15,7 @@ from dpaudit.protocols import Attack
 from dpaudit.rates import PointCriterion
 from dpaudit.seeds import generator
 from dpaudit.trials import Trials
-from dpaudit.types import IN, OUT, Published
+from dpaudit.types import IN, OUT, Counts, Published
 
 CHUNK = 100
 """Models per estimate, as in the paper: half of them in each world."""
@@ -57,7 +57,11 @@ def _q95(null: list[float]) -> float:
 
 def in_sample(attack: Attack, trials: Trials, delta: float) -> float:
     """The point estimate of the rule that makes it largest on these same trials."""
-    counts = trials.count(trials.fit(attack, PointCriterion(delta)))
+    return estimate(trials.count(trials.fit(attack, PointCriterion(delta))), delta)
+
+
+def estimate(counts: Counts, delta: float) -> float:
+    """The point estimate as published: infinite where there is no error at all."""
     # Without any error both directions are skipped, but nothing was ever told apart better.
     return math.inf if counts.fp == counts.fn == 0 else Point().epsilon(counts, delta)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -10,7 +11,7 @@ from dpaudit import checks
 from dpaudit.curves import Family, family, last_refuted
 from dpaudit.estimators.ranking import ranks, refuse_empty
 from dpaudit.estimators.simulation import Draws, enough, last_rejected
-from dpaudit.types import Adjacency, Array, Bound, Curve, Outcome
+from dpaudit.types import Adjacency, Array, Assumption, Bound, Curve, Outcome, Scores
 
 NODES = 2**13
 """Of the quadrature over the lowest out-trial, for the ceiling."""
@@ -38,6 +39,8 @@ class RankTest:
     draws: int = 2000
     adjacency: Adjacency = "add-remove"
 
+    takes: ClassVar[type] = Scores
+
     def __post_init__(self) -> None:
         checks.refuse(
             [
@@ -46,6 +49,11 @@ class RankTest:
             ]
         )
         family(self.curve, 0.0, self.adjacency)  # refused here, if at all
+
+    @property
+    def assumption(self) -> Assumption:
+        """That of the kind of curve, whatever the delta."""
+        return family(self.curve, 0.0, self.adjacency).assumption
 
     @property
     def _a(self) -> float:
@@ -67,7 +75,7 @@ class RankTest:
             delta=delta,
             confidence=self.confidence,
             estimator="rank-test",
-            assumption=curves.assumption,
+            assumption=self.assumption,
             selection="nothing to choose",
             ceiling=ceiling,
         )

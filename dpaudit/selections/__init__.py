@@ -1,0 +1,25 @@
+"""Selection strategies: how a rule is fixed so that what is printed of it stays a bound."""
+
+from dpaudit.selections.bonferroni import Bonferroni
+from dpaudit.selections.dkw import DKW
+from dpaudit.selections.fixed import Fixed, Maker, Selection
+from dpaudit.selections.hold_out import HoldOut
+from dpaudit.selections.in_sample import Description, InSample
+from dpaudit.selections.multi_split import MultiSplit
+from dpaudit.selections.promised import promises, refuse_other_curve
+from dpaudit.selections.reversed_k_fold import ReversedKFold
+
+__all__ = [
+    "DKW",
+    "Bonferroni",
+    "Description",
+    "Fixed",
+    "HoldOut",
+    "InSample",
+    "Maker",
+    "MultiSplit",
+    "ReversedKFold",
+    "Selection",
+    "promises",
+    "refuse_other_curve",
+]

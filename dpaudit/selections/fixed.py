@@ -1,0 +1,91 @@
+"""A rule that is fixed, with the trials that may judge it: what every strategy is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol, TypeAlias
+
+from dpaudit.errors import BadInput
+from dpaudit.estimators.sentences import confident
+from dpaudit.protocols import Attack, Estimator, Rule
+from dpaudit.trials import Trials
+from dpaudit.types import Bound, Counts, Outcome, Scores
+
+Maker: TypeAlias = Callable[[float], Estimator]
+"""Makes an estimator at some confidence, which a strategy may have to raise."""
+
+
+class Selection(Protocol):
+    """A strategy: the bound of an attack on all its trials, the choice of its rule paid for.
+
+    The bound's `confidence` is the one asked for, whatever the estimator was made with; its
+    `selection` says in words how the rule was fixed. Equal seeds give equal bounds.
+    """
+
+    def bound(
+        self,
+        attack: Attack,
+        trials: Trials,
+        estimator: Maker,
+        delta: float,
+        confidence: float,
+        seed: int,
+    ) -> Bound: ...
+
+
+@dataclass(frozen=True)
+class Fixed:
+    """A rule, trials that had no part in fixing it, and in words how it was fixed."""
+
+    rule: Rule
+    trials: Trials
+    selection: str
+
+    def bound(self, estimator: Maker, delta: float, confidence: float) -> Bound:
+        """What an estimator makes of the rule's errors, or of its scores, on these trials."""
+        outcome = self._outcome(made := estimator(confidence))
+        return replace(
+            made.bound(outcome, delta),
+            attack=self.trials.attack,
+            rule=repr(self.rule) if isinstance(outcome, Counts) else "",
+            selection=self.selection,
+        )
+
+    def _outcome(self, estimator: Estimator) -> Outcome:
+        takes = getattr(estimator, "takes", Counts)
+        if takes is Scores:
+            return self.trials.scores(self.rule)
+        if takes is not Counts:
+            raise BadInput(
+                f"{type(estimator).__name__} needs {takes.__name__.lower()}, and trials of two "
+                "worlds give counts of decisions or scores; choose another estimator"
+            )
+        return self.trials.count(self.rule)
+
+
+def best(bounds: Sequence[Bound], confidence: float, selection: str) -> Bound:
+    """The best of bounds that all hold at once with this confidence; so does the best of them.
+
+    Its ceiling is the highest of theirs: that is how far the best could have gone.
+    """
+    refuse_credible(bounds)
+    top = max(bounds, key=lambda bound: bound.epsilon)
+    ceiling = max(bound.ceiling for bound in bounds)
+    return replace(restated(top, confidence), ceiling=ceiling, selection=selection)
+
+
+def restated(bound: Bound, confidence: float) -> Bound:
+    """The same bound at the confidence that is left once its selection is paid for."""
+    told = bound.sentence.replace(confident(bound.confidence), confident(confidence))
+    return replace(bound, confidence=confidence, sentence=told)
+
+
+def refuse_credible(bounds: Sequence[Bound]) -> None:
+    """Refuse to correct what states no error rate."""
+    for bound in bounds:
+        if bound.assumption == "prior":
+            raise BadInput(
+                f"{bound.estimator} is credible under a prior and states no error rate, so it "
+                "cannot be corrected for a choice; use hold-out, or another estimator"
+            )

@@ -1,0 +1,59 @@
+"""Hold-out: one half of the trials chooses the rule, the other half judges it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dpaudit.protocols import Attack, Rule
+from dpaudit.rates import BoundCriterion
+from dpaudit.selections.fixed import Fixed, Maker
+from dpaudit.trials import Trials
+from dpaudit.types import Bound
+
+
+@dataclass(frozen=True)
+class HoldOut:
+    """The rule is fixed on trials of even index and judged on the others, at full confidence.
+
+    The judging trials are independent of the rule, so that given the rule they are trials of a
+    rule that was fixed beforehand; nothing is to be paid. Which half a trial is in is settled
+    before anything is seen. An attack with nothing to choose is judged on all trials, unless
+    `always` says that the attack itself was picked on the choosing half.
+    """
+
+    always: bool = False
+
+    def bound(
+        self,
+        attack: Attack,
+        trials: Trials,
+        estimator: Maker,
+        delta: float,
+        confidence: float,
+        seed: int = 0,
+    ) -> Bound:
+        """The bound of the rule on the judging half; nothing here is random."""
+        return self.fix(attack, trials, delta).bound(estimator, delta, confidence)
+
+    def fix(self, attack: Attack, trials: Trials, delta: float) -> Fixed:
+        """The rule, and the trials that may judge it."""
+        choosing, judging = trials.halves()
+        rule = chosen(attack, choosing, delta)
+        if attack.fitted or self.always:
+            return Fixed(rule, judging, f"hold-out{searched(rule)}")
+        return Fixed(rule, trials, "nothing to choose")
+
+
+def chosen(attack: Attack, choosing: Trials, delta: float) -> Rule:
+    """The rule that would certify most if its counts here were those of the judging trials.
+
+    Not at the confidence asked for: an attack has one rule, whatever the confidence, else one
+    could ask for one confidence after the other until a rule fits the judging trials.
+    """
+    return choosing.fit(attack, BoundCriterion(delta))
+
+
+def searched(rule: Rule) -> str:
+    """How the rule was searched, in brackets, where it says so."""
+    how = getattr(rule, "how", "")
+    return f" ({how})" if how else ""

@@ -1,0 +1,639 @@
+import math
+from dataclasses import astuple, fields, replace
+from unittest.mock import patch
+
+import numpy as np
+import pytest
+from playground import KNOWN, finished, observe, worlds_and_indices
+from scipy.optimize import brentq
+from scipy.stats import binom, norm
+
+from dpaudit.accounting import gaussian_epsilon
+from dpaudit.attacks import Learned, Loss, MeanStd, Statistic, ThresholdAttack, ThresholdRule
+from dpaudit.choice import Choice
+from dpaudit.errors import BadInput
+from dpaudit.estimators import (
+    GDP,
+    PLD,
+    ClopperPearson,
+    ExactScan,
+    Jeffreys,
+    OneRun,
+    PairedAUC,
+    RankTest,
+)
+from dpaudit.estimators.published import in_sample
+from dpaudit.journal import Journal
+from dpaudit.judge import judge
+from dpaudit.rates import BoundCriterion, PointCriterion
+from dpaudit.seeds import generator
+from dpaudit.selections import (
+    DKW,
+    Bonferroni,
+    HoldOut,
+    InSample,
+    MultiSplit,
+    ReversedKFold,
+    promises,
+    refuse_other_curve,
+)
+from dpaudit.summaries import summarised
+from dpaudit.trials import Trials
+from dpaudit.types import IN, OUT, Bound, Claim, Counts, DPSGDCurve, GaussianCurve, Scores
+
+DELTA = 1e-5
+
+
+def statistic(name, column=0):
+    return Statistic(name, frozenset({"values"}), lambda seen, known: seen["values"][:, column])
+
+
+ONE = ThresholdAttack(statistic("one"))
+TWO = ThresholdAttack((statistic("one"), statistic("two", 1)))
+"""A single statistic, and two of them joined by AND or OR."""
+
+GRID = [ThresholdRule("&", ("one",), (t,), (1.0,)) for t in np.linspace(-0.5, 2.5, 7)]
+"""Rules that are written down before anything is played."""
+
+STRATEGIES = [HoldOut(), ReversedKFold(5), Bonferroni(GRID), DKW(), MultiSplit(3)]
+
+
+def kind(value):
+    return type(value).__name__
+
+
+# ---------------------------------------------------------------- mechanisms of known epsilon
+
+
+def in_turn(per_world):
+    return np.tile([OUT, IN], per_world)
+
+
+def nothing(per_world, draw):
+    """Both worlds are the same; two statistics to be misled by."""
+    return Trials(draw.normal(1.0, 1.0, (2 * per_world, 2)), in_turn(per_world), "nothing")
+
+
+def randomized_response(per_world, draw, epsilon=1.0):
+    """The true world with probability e^eps/(1+e^eps), and a uniform number added to it.
+
+    Adding what does not depend on the world leaves (epsilon, 0); every number is then another
+    threshold, and so is every number of the second statistic, which says nothing.
+    """
+    worlds = in_turn(per_world)
+    honest = draw.random(len(worlds)) < 1 / (1 + math.exp(-epsilon))
+    report = np.where(honest, worlds, 1 - worlds) + draw.uniform(0, 0.99, len(worlds))
+    return Trials(np.stack([report, draw.normal(size=len(worlds))], axis=1), worlds, "response")
+
+
+def shifted(per_world, draw, mu=2.0):
+    """A Gaussian mechanism: the worlds are mu deviations apart."""
+    worlds = in_turn(per_world)
+    return Trials((draw.normal(size=len(worlds)) + mu * worlds)[:, None], worlds, "shifted")
+
+
+def plain_response(per_world, draw, epsilon=1.0):
+    """The report alone: the sharpest case, where the best AUC is that of the curve itself."""
+    trials = randomized_response(per_world, draw, epsilon)
+    return replace(trials, features=np.floor(trials.features[:, :1]))
+
+
+# ---------------------------------------------------------------- a bound is a bound
+
+
+GAMES, PER_WORLD = 200, 30
+
+
+def misses(strategy, attack, estimator, play, delta, truth, games=GAMES, per_world=PER_WORLD):
+    """In how many games of mechanisms of known epsilon the bound exceeds the truth."""
+    missed = 0
+    for game in range(games):
+        trials = play(per_world, np.random.default_rng([11, game]))
+        trials = replace(trials, features=trials.features[:, : len(attack.statistics)])
+        bound = strategy.bound(attack, trials, estimator, delta, 0.95, seed=game)
+        assert bound.confidence == 0.95
+        assert 0 <= bound.epsilon <= bound.ceiling
+        missed += bound.epsilon > truth
+    return missed
+
+
+def tolerated(games=GAMES, rate=0.05):
+    """More misses have a probability of 1e-6 at most, if no game has more than its rate.
+
+    Some twenty such tests stand here: together they raise a false alarm with less than 1e-4.
+    """
+    return int(binom.isf(1e-6, games, rate))
+
+
+def worst_alarm_rate(n, confidence):
+    """P[bound > 0] of a fixed rule on n trials a world, for whichever equal rates they have."""
+    k = np.arange(n + 1)
+    alarm = BoundCriterion(0.0, confidence)(k[:, None], n, k[None, :], n) > 0
+    return max(binom.pmf(k, n, p) @ alarm @ binom.pmf(k, n, 1 - p) for p in np.linspace(0, 1, 101))
+
+
+def chosen_in_sample(trials):
+    """Clopper-Pearson's bound of a rule on the very trials that it was chosen on: no bound."""
+    rule = trials.fit(TWO, BoundCriterion(0.0))
+    return ClopperPearson().bound(trials.count(rule), 0.0).epsilon
+
+
+@pytest.mark.parametrize(
+    ("strategy", "attack", "times", "judging", "confidence"),
+    [
+        (HoldOut(), TWO, 1, 15, 0.95),
+        (ReversedKFold(5), TWO, 5, 24, 0.99),
+        (Bonferroni(GRID), ONE, 7, 30, 1 - 0.05 / 7),
+        (MultiSplit(3), TWO, 2, 15, 0.975),
+    ],
+    ids=["HoldOut", "ReversedKFold", "Bonferroni", "MultiSplit"],
+)
+def test_no_leak_alarms_no_more_often_than_the_proof_says(
+    strategy, attack, times, judging, confidence
+):
+    """The union bound, or Markov's, times the alarms of a fixed rule, known by enumeration.
+
+    That is far below 5 %, so that a choice that is not paid for shows in the same games.
+    """
+    rate = times * worst_alarm_rate(judging, confidence)
+    assert rate < 0.05
+    allowed = tolerated(rate=rate)
+    assert misses(strategy, attack, ClopperPearson, nothing, 0.0, 0.0) <= allowed
+    games = (nothing(PER_WORLD, np.random.default_rng([11, game])) for game in range(GAMES))
+    assert sum(chosen_in_sample(trials) > 0 for trials in games) > allowed
+
+
+def test_no_leak_leaves_the_band_with_the_stated_confidence():
+    assert misses(DKW(), ONE, ClopperPearson, nothing, 0.0, 0.0) <= tolerated()
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES, ids=kind)
+def test_randomized_response_is_never_called_worse_than_it_is(strategy):
+    attack = ONE if isinstance(strategy, (DKW, Bonferroni)) else TWO
+    got = misses(strategy, attack, ClopperPearson, randomized_response, 0.0, 1.0)
+    assert got <= tolerated()
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES, ids=kind)
+def test_a_gaussian_shift_is_never_called_larger_than_it_is(strategy):
+    truth = gaussian_epsilon(2.0, DELTA)
+    assert misses(strategy, ONE, GDP, shifted, DELTA, truth) <= tolerated()
+
+
+def auc(confidence):
+    return PairedAUC(curve="pure", confidence=confidence)
+
+
+@pytest.mark.parametrize("strategy", [HoldOut(), ReversedKFold(5), MultiSplit(3)], ids=kind)
+def test_strategies_hold_with_an_estimator_that_wastes_nothing(strategy):
+    """Paired AUC on randomized response misses in nearly 5 % of games: there is no slack."""
+    assert misses(strategy, ONE, auc, plain_response, 0.0, 1.0, per_world=100) <= tolerated()
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES, ids=kind)
+def test_a_strong_leak_is_certified(strategy):
+    trials = shifted(200, np.random.default_rng(0), mu=6.0)
+    bound = strategy.bound(ONE, trials, ClopperPearson, DELTA, 0.95, seed=0)
+    assert 1.0 < bound.epsilon <= bound.ceiling
+
+
+# ---------------------------------------------------------------- hold-out
+
+
+def test_hold_out_is_what_a_judgement_does(tmp_path):
+    """And both are the rule of the even indices on the odd ones."""
+    worlds, indices = worlds_and_indices(84)
+    seen = observe(worlds, np.random.default_rng(2), shift=2.0)
+    path = finished(tmp_path / "run" / "journal.sqlite", seen, attacks=["loss"])
+    attacks = {"loss": Loss(), "mean+std": MeanStd(), "learned": Learned()}
+    few = patch("dpaudit.estimators.published.PERMUTATIONS", 2)
+    with few, Journal.read(path) as journal:
+        report = judge(journal, Choice(tuple(attacks), primary="loss"))
+    for judged, (name, attack) in zip(report.bounds, attacks.items(), strict=True):
+        trials = Trials(attack.features(summarised(seen), KNOWN), worlds, name)
+        got = HoldOut().bound(attack, trials, ClopperPearson, DELTA, 0.95, seed=0)
+        assert got == judged
+
+        even = indices % 2 == 0
+        rule = attack.fit(trials.features[even], worlds[even], BoundCriterion(DELTA))
+        says_in = rule.decide(trials.features)
+        counts = Counts(
+            fp=int(says_in[~even & (worlds == OUT)].sum()),
+            out=21,
+            fn=int((~says_in)[~even & (worlds == IN)].sum()),
+            inn=21,
+        )
+        assert got.epsilon == ClopperPearson().bound(counts, DELTA).epsilon
+        assert (got.counts, got.rule, got.attack) == (counts, repr(rule), name)
+        assert got.selection.startswith("hold-out")
+
+
+class Settled:
+    """An attack with nothing to choose."""
+
+    needs = frozenset({"values"})
+    fitted = False
+
+    def features(self, seen, known):
+        return seen["values"]
+
+    def fit(self, features, worlds, criterion):
+        return GRID[3]
+
+
+@pytest.mark.parametrize("strategy", [HoldOut(), ReversedKFold(3), MultiSplit(3)], ids=kind)
+def test_where_nothing_is_chosen_nothing_is_paid(strategy):
+    trials = shifted(20, np.random.default_rng(0))
+    got = strategy.bound(Settled(), trials, ClopperPearson, DELTA, 0.95, seed=0)
+    assert got.epsilon == ClopperPearson().bound(trials.count(GRID[3]), DELTA).epsilon
+    assert (got.counts.out, got.selection) == (20, "nothing to choose")
+
+
+def test_an_attack_that_was_itself_picked_is_judged_on_the_other_half():
+    trials = shifted(20, np.random.default_rng(0))
+    got = HoldOut(always=True).bound(Settled(), trials, ClopperPearson, DELTA, 0.95)
+    assert (got.counts.out, got.selection) == (10, "hold-out (given)")
+
+
+def test_halves_go_by_index_in_any_order_of_the_worlds():
+    features = np.arange(12.0)[:, None]
+    for worlds in (in_turn(6), np.repeat([OUT, IN], 6)):
+        even, odd = Trials(features, worlds).halves()
+        for world in (OUT, IN):
+            mine = features[worlds == world]
+            assert (even.features[even.worlds == world] == mine[::2]).all()
+            assert (odd.features[odd.worlds == world] == mine[1::2]).all()
+
+
+# ---------------------------------------------------------------- reversed K-fold
+
+
+@pytest.mark.parametrize("folds", [2, 5])
+def test_reversed_k_fold_by_hand(folds):
+    trials = shifted(33, np.random.default_rng(4))
+    got = ReversedKFold(folds).bound(ONE, trials, ClopperPearson, DELTA, 0.9, seed=0)
+    found = []
+    for fold in range(folds):
+        rows = [row for row in range(66) if (row // 2) % folds == fold]
+        others = [row for row in range(66) if (row // 2) % folds != fold]
+        rule = trials[rows].fit(ONE, BoundCriterion(DELTA))
+        bound = ClopperPearson(1 - 0.1 / folds).bound(trials[others].count(rule), DELTA)
+        found.append((bound.epsilon, bound.ceiling, repr(rule), bound.counts))
+    epsilon, _, rule, counts = max(found, key=lambda f: f[0])
+    assert got.epsilon == pytest.approx(epsilon, rel=1e-12)
+    assert (got.rule, got.counts, got.attack) == (rule, counts, "shifted")
+    assert got.ceiling == pytest.approx(max(f[1] for f in found))
+    assert got.selection.startswith(f"reversed {folds}-fold")
+    assert got.sentence.startswith("At 90 % confidence")
+
+
+def test_too_few_trials_for_so_many_folds_are_refused():
+    with pytest.raises(BadInput, match="at least 5, not 4"):
+        ReversedKFold(5).bound(
+            ONE, shifted(4, np.random.default_rng(0)), ClopperPearson, DELTA, 0.95
+        )
+
+
+# ---------------------------------------------------------------- Bonferroni
+
+
+def test_bonferroni_is_the_best_rule_at_its_share_of_the_error():
+    trials = shifted(40, np.random.default_rng(5))
+    got = Bonferroni(GRID).bound(ONE, trials, ClopperPearson, DELTA, 0.95)
+    each = [ClopperPearson(1 - 0.05 / 7).bound(trials.count(rule), DELTA) for rule in GRID]
+    top = int(np.argmax([bound.epsilon for bound in each]))
+    assert got.epsilon == pytest.approx(each[top].epsilon, rel=1e-12)
+    assert (got.rule, got.counts) == (repr(GRID[top]), each[top].counts)
+    assert got.ceiling == pytest.approx(ClopperPearson(1 - 0.05 / 7).ceiling(40, 40, DELTA))
+    assert got.selection == "Bonferroni (the best of 7 fixed beforehand, each at 99.2857 %)"
+
+
+def test_one_rule_alone_pays_nothing():
+    trials = shifted(40, np.random.default_rng(5))
+    got = Bonferroni(GRID[3:4]).bound(ONE, trials, ClopperPearson, DELTA, 0.95)
+    assert got.epsilon == ClopperPearson().bound(trials.count(GRID[3]), DELTA).epsilon
+    assert got.selection == "fixed beforehand"
+
+
+# ---------------------------------------------------------------- DKW
+
+
+def dkw_by_loop(out, inn, a, delta):
+    """Every threshold, both directions, and nothing clever; GDP's mu beside it."""
+    best, mu = 0.0, -math.inf
+    for t in [-math.inf, *out, *inn]:
+        u0 = sum(s > t for s in out) / len(out) + math.sqrt(math.log(2 / a) / (2 * len(out)))
+        u1 = sum(s <= t for s in inn) / len(inn) + math.sqrt(math.log(2 / a) / (2 * len(inn)))
+        for x, y in ((u0, u1), (u1, u0)):
+            if 1 - delta - x > 0:
+                best = max(best, math.log((1 - delta - x) / y))
+        if u0 < 1 and u1 < 1:
+            mu = max(mu, norm.ppf(1 - u0) - norm.ppf(u1))
+    return best, mu
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("confidence", [0.6, 0.95])
+def test_dkw_is_the_loop_over_all_thresholds(seed, confidence):
+    """Ties included, and worlds of different size."""
+    draw = np.random.default_rng(seed)
+    out, inn = np.round(draw.normal(0, 1, 60), 1), np.round(draw.normal(3, 1, 45), 1)
+    worlds = np.repeat([OUT, IN], [60, 45])
+    trials = Trials(np.concatenate([out, inn])[:, None], worlds, "tied")
+    best, mu = dkw_by_loop(out, inn, 1 - confidence, DELTA)
+    plain = DKW().bound(ONE, trials, ClopperPearson, DELTA, confidence)
+    gaussian = DKW().bound(ONE, trials, GDP, DELTA, confidence)
+    assert best > 0
+    assert plain.epsilon == pytest.approx(best, rel=1e-12)
+    assert gaussian.epsilon == pytest.approx(gaussian_epsilon(mu, DELTA), rel=1e-9)
+    for bound in (plain, gaussian):
+        threshold = float(bound.rule.removeprefix("one > "))
+        assert bound.counts == Counts(
+            fp=int((out > threshold).sum()), out=60, fn=int((inn <= threshold).sum()), inn=45
+        )
+        assert bound.selection == ("DKW band over all thresholds of one score (fixed beforehand)")
+        assert (bound.interval, bound.attack) == (None, "tied")
+        assert bound.sentence.endswith("a score that was fixed without them.")
+
+
+def test_dkw_ceiling_is_that_of_worlds_wholly_apart():
+    worlds = in_turn(50)
+    apart = Trials((10.0 * worlds)[:, None], worlds, "apart")
+    for estimator in (ClopperPearson, GDP):
+        bound = DKW().bound(ONE, apart, estimator, DELTA, 0.95)
+        assert bound.epsilon == bound.ceiling > 0
+
+
+@pytest.mark.parametrize(("epsilon", "mean"), [(4.0, 3.05), (10.0, 8.28)])
+def test_dkw_gives_what_is_known_of_it_on_the_gaussian_mechanism(epsilon, mean):
+    """1,000 trials a world and the ideal score, means known to .05; a game deviates by some .25,
+    so that the mean of 50 is farther off than .25 with probability far below 1e-4."""
+    mu = brentq(lambda m: gaussian_epsilon(m, DELTA) - epsilon, 0.1, 5)
+    games = [shifted(1000, np.random.default_rng([6, seed]), mu) for seed in range(50)]
+    found = [DKW().bound(ONE, trials, GDP, DELTA, 0.95).epsilon for trials in games]
+    assert np.std(found) < 0.4
+    assert np.mean(found) == pytest.approx(mean, abs=0.25)
+
+
+def test_dkw_refuses_rules_on_several_statistics():
+    trials = nothing(10, np.random.default_rng(0))
+    with pytest.raises(BadInput, match="one score, and a rule on one, two has 2, joined by AND"):
+        DKW().bound(TWO, trials, ClopperPearson, DELTA, 0.95)
+
+    class Disguised(Settled):
+        def fit(self, features, worlds, criterion):
+            return TWO.fit(features, worlds, criterion)
+
+    with pytest.raises(BadInput, match="covers the thresholds of one score"):
+        DKW().bound(Disguised(), trials, ClopperPearson, DELTA, 0.95)
+
+
+def test_dkw_takes_a_learned_score_to_other_trials():
+    worlds, _ = worlds_and_indices(80)
+    seen = summarised(observe(worlds, np.random.default_rng(3), shift=6.0))
+    trials = Trials(Learned().features(seen, KNOWN), worlds, "learned")
+    bound = DKW().bound(Learned(), trials, ClopperPearson, DELTA, 0.95)
+    judging = HoldOut().fix(Learned(), trials, DELTA)
+    scores = judging.trials.scores(judging.rule)
+    assert bound.epsilon == pytest.approx(dkw_by_loop(scores.out, scores.inn, 0.05, DELTA)[0])
+    assert (bound.counts.out, bound.counts.inn) == (20, 20)
+    assert bound.selection.endswith("(learned on other trials)")
+
+
+@pytest.mark.parametrize("estimator", [Jeffreys, PairedAUC, ExactScan], ids=lambda e: e.__name__)
+def test_dkw_refuses_an_estimator_without_a_formula_for_rates(estimator):
+    with pytest.raises(BadInput, match="clopper-pearson or gdp, not"):
+        DKW().bound(
+            ONE,
+            shifted(10, np.random.default_rng(0)),
+            lambda c: estimator(confidence=c),
+            DELTA,
+            0.95,
+        )
+
+
+def test_dkw_refuses_what_is_no_number():
+    trials = shifted(10, np.random.default_rng(0))
+    trials.features[3] = np.nan
+    with pytest.raises(BadInput, match="some are NaN"):
+        DKW().bound(ONE, trials, ClopperPearson, DELTA, 0.95)
+
+
+def test_dkw_does_not_see_the_low_bits():
+    """The worlds differ in the last bits only; nothing is to be learned from those."""
+    worlds = in_turn(100)
+    trials = Trials((0.3 + 1e-13 * worlds)[:, None], worlds, "low bits")
+    assert DKW().bound(ONE, trials, ClopperPearson, DELTA, 0.95).epsilon == 0
+
+
+# ---------------------------------------------------------------- many splits
+
+
+@pytest.mark.parametrize("splits", [1, 4, 7])
+def test_multi_split_is_the_upper_median_at_half_of_the_error(splits):
+    trials = shifted(31, np.random.default_rng(8))
+    got = MultiSplit(splits).bound(ONE, trials, ClopperPearson, DELTA, 0.95, seed=3)
+    draw = generator(3, "splits", "shifted")
+    found = []
+    for _ in range(splits):
+        half = set(draw.permutation(31)[:16].tolist())
+        chooses = np.array([row // 2 in half for row in range(62)])
+        rule = trials[chooses].fit(ONE, BoundCriterion(DELTA))
+        judged = trials[~chooses].count(rule)
+        assert (judged.out, judged.inn) == (15, 15)
+        found.append((ClopperPearson(0.975).bound(judged, DELTA).epsilon, repr(rule), judged))
+    epsilons = sorted(f[0] for f in found)
+    assert got.epsilon == pytest.approx(epsilons[splits // 2], rel=1e-12)
+    assert sum(e >= got.epsilon - 1e-12 for e in epsilons) >= splits / 2
+    assert any((e, rule, c) == (got.epsilon, got.rule, got.counts) for e, rule, c in found)
+    assert got.ceiling == pytest.approx(ClopperPearson(0.975).ceiling(15, 15, DELTA))
+    assert got.selection == f"median over {splits} random hold-outs, each at 97.5 %"
+    assert (got.interval, got.confidence) == (None, 0.95)
+
+
+def test_a_seed_reproduces_and_another_splits_otherwise():
+    trials = shifted(30, np.random.default_rng(9))
+    seeds = [1, 1, *range(2, 10)]
+    once, again, *others = (
+        MultiSplit(3).bound(ONE, trials, ClopperPearson, DELTA, 0.95, seed=s) for s in seeds
+    )
+    assert once == again
+    assert any((once.rule, once.counts) != (other.rule, other.counts) for other in others)
+
+
+# ---------------------------------------------------------------- in-sample
+
+
+def test_in_sample_does_not_hold_and_is_no_bound():
+    """Where nothing leaks it says more than 0 in nearly every game, where 5 % are allowed."""
+    truth, games = 0.0, 60
+    found = [
+        InSample().describe(TWO, nothing(30, np.random.default_rng([11, game])), DELTA)
+        for game in range(games)
+    ]
+    missed = sum(description.epsilon_in_sample > truth for description in found)
+    assert missed > 0.9 * games > tolerated(games)
+    assert np.median([description.epsilon_in_sample for description in found]) > 0.5
+
+
+def test_a_description_cannot_be_printed_as_a_bound():
+    trials = nothing(30, np.random.default_rng(0))
+    description = InSample().describe(TWO, trials, DELTA)
+    assert not isinstance(description, Bound)
+    assert not hasattr(InSample(), "bound")
+    promised = {"epsilon", "confidence", "ceiling", "assumption", "selection", "sentence"}
+    assert not promised & {field.name for field in fields(description)}
+    assert str(description).endswith("(a description, not a bound)")
+    rule = trials.fit(TWO, PointCriterion(DELTA))
+    assert (description.rule, description.counts) == (repr(rule), trials.count(rule))
+    assert description.epsilon_in_sample == in_sample(TWO, trials, DELTA)
+
+
+# ---------------------------------------------------------------- estimators
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES, ids=kind)
+def test_the_estimator_is_made_at_the_confidence_that_is_paid(strategy):
+    asked = []
+
+    def maker(confidence):
+        asked.append(1 - confidence)
+        return ClopperPearson(confidence)
+
+    strategy.bound(ONE, shifted(20, np.random.default_rng(0)), maker, DELTA, 0.9, seed=0)
+    share = {HoldOut: 1, ReversedKFold: 5, Bonferroni: 7, DKW: 1, MultiSplit: 2}[type(strategy)]
+    assert asked == pytest.approx([0.1 / share] * len(asked))
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES, ids=kind)
+def test_more_confidence_never_raises_a_bound(strategy):
+    trials = shifted(40, np.random.default_rng(2), mu=4.0)
+    bounds = [
+        strategy.bound(ONE, trials, ClopperPearson, DELTA, confidence, seed=0)
+        for confidence in (0.6, 0.9, 0.95, 0.99)
+    ]
+    epsilons = [bound.epsilon for bound in bounds]
+    assert epsilons == sorted(epsilons, reverse=True)
+    assert epsilons[0] > epsilons[-1]
+    for bound, told in zip(bounds, ("60", "90", "95", "99"), strict=True):
+        assert bound.sentence.startswith(f"At {told} % confidence, ")
+
+
+def test_scores_are_judged_where_an_estimator_takes_them():
+    trials = shifted(30, np.random.default_rng(1))
+    got = HoldOut().bound(ONE, trials, lambda c: PairedAUC(confidence=c), DELTA, 0.95)
+    scores = Scores(out=trials.features[2::4, 0], inn=trials.features[3::4, 0])
+    assert got.epsilon == PairedAUC().bound(scores, DELTA).epsilon
+    assert (got.rule, got.attack, got.counts) == ("", "shifted", None)
+
+
+def test_one_runs_guesses_are_no_two_worlds():
+    with pytest.raises(BadInput, match="OneRun needs guesses, and trials of two worlds give"):
+        HoldOut().bound(ONE, shifted(10, np.random.default_rng(0)), OneRun, DELTA, 0.95)
+
+
+@pytest.mark.parametrize("strategy", [ReversedKFold(2), Bonferroni(GRID), MultiSplit(2)], ids=kind)
+def test_a_credible_bound_is_not_corrected_for_a_choice(strategy):
+    with pytest.raises(BadInput, match="jeffreys is credible under a prior"):
+        strategy.bound(ONE, shifted(10, np.random.default_rng(0)), Jeffreys, DELTA, 0.95, seed=0)
+
+
+@pytest.mark.parametrize(
+    "make", [lambda: ReversedKFold(1), lambda: MultiSplit(0), lambda: Bonferroni([])]
+)
+def test_a_strategy_that_is_none_is_refused(make):
+    with pytest.raises(BadInput, match="at least"):
+        make()
+
+
+# ---------------------------------------------------------------- the claim's curve
+
+SUBSAMPLED = DPSGDCurve(0.1, 10, 1.0)
+FULL = DPSGDCurve(1.0, 10, 1.0)
+
+
+def claimed(curve, adjacency="add-remove"):
+    return Claim(1.0, DELTA, curve=curve, adjacency=adjacency)
+
+
+@pytest.mark.parametrize(
+    ("given", "curve"),
+    [
+        (GDP(), GaussianCurve(1.0)),
+        (GDP(), FULL),
+        (RankTest(), GaussianCurve(2.0)),
+        (RankTest(curve="pure"), None),
+        (PLD(SUBSAMPLED), replace(SUBSAMPLED, noise_multiplier=5.0)),
+        (PLD(FULL), FULL),
+        (ClopperPearson(), None),
+        (ExactScan(), SUBSAMPLED),
+    ],
+    ids=str,
+)
+def test_what_the_claim_has_may_be_held_against_it(given, curve):
+    claim = claimed(curve)
+    refuse_other_curve(given, claim)
+    assumption = getattr(given, "assumption", "none")
+    refuse_other_curve(Bound(5.0, DELTA, 0.95, "any", assumption, "hold-out", 9.0), claim)
+    assert promises(claim, assumption)
+
+
+@pytest.mark.parametrize(
+    ("given", "claim", "why"),
+    [
+        (GDP(), claimed(None), "GDP assumes a Gaussian trade-off curve, and the claim has no"),
+        (GDP(), claimed(SUBSAMPLED), "DP-SGD at sample rate 0.1 over 10 steps"),
+        (RankTest(), claimed(None), "RankTest assumes a Gaussian"),
+        (PairedAUC(), claimed(SUBSAMPLED), "PairedAUC assumes a Gaussian"),
+        (PLD(SUBSAMPLED), claimed(None), "PLD assumes an accountant's curve"),
+        (PLD(SUBSAMPLED), claimed(GaussianCurve(1.0)), "the claim has a Gaussian curve"),
+        (PLD(SUBSAMPLED), claimed(DPSGDCurve(0.1, 20, 1.0)), "over 20 steps"),
+        (PLD(SUBSAMPLED), claimed(DPSGDCurve(0.2, 10, 1.0)), "sample rate 0.2"),
+        (PLD(SUBSAMPLED), claimed(SUBSAMPLED, "replace"), r"10 steps \(replace\)"),
+        (
+            Bound(5.0, DELTA, 0.95, "gdp", "gaussian", "hold-out", 9.0),
+            claimed(None),
+            "gdp assumes a Gaussian trade-off curve",
+        ),
+    ],
+    ids=str,
+)
+def test_another_curve_is_refused_with_the_reason(given, claim, why):
+    with pytest.raises(BadInput, match=why) as caught:
+        refuse_other_curve(given, claim)
+    assert "\n" not in str(caught.value)
+
+
+def test_an_estimator_says_beforehand_what_its_bounds_will_assume():
+    scores, counts = Scores(np.array([0.0]), np.array([1.0])), Counts(0, 9, 0, 9)
+    for made in (GDP(), RankTest(), RankTest(curve="pure"), PairedAUC(), PLD(FULL)):
+        outcome = scores if getattr(made, "takes", Counts) is Scores else counts
+        assert made.assumption == made.bound(outcome, DELTA).assumption
+
+
+def test_a_prior_is_promised_by_nobody_and_is_about_no_curve():
+    refuse_other_curve(Jeffreys().bound(Counts(0, 9, 0, 9), DELTA), claimed(None))
+    assert not any(promises(claimed(curve), "prior") for curve in (None, FULL, SUBSAMPLED))
+
+
+def test_another_curve_is_refused_before_a_look_is_numbered(tmp_path):
+    worlds, _ = worlds_and_indices(8)
+    path = finished(tmp_path / "run" / "j", observe(worlds, np.random.default_rng(0)))
+    before = path.read_bytes()
+    with (
+        patch.object(Choice, "make_estimator", lambda self, confidence: GDP(confidence)),
+        pytest.raises(BadInput, match="GDP assumes a Gaussian trade-off curve"),
+        Journal.read(path) as journal,
+    ):
+        judge(journal, Choice(("loss",), estimator="gdp"))
+    assert path.read_bytes() == before
+
+
+def test_counts_are_those_that_the_bound_was_made_of():
+    for strategy in STRATEGIES[:3]:
+        trials = shifted(20, np.random.default_rng(1))
+        bound = strategy.bound(ONE, trials, ClopperPearson, DELTA, 0.95, seed=0)
+        fp, out, fn, inn = astuple(bound.counts)
+        share = {HoldOut: 1, ReversedKFold: 5, Bonferroni: 7}[type(strategy)]
+        value = BoundCriterion(DELTA, 1 - 0.05 / share)(np.array(fp), out, np.array(fn), inn)
+        assert bound.epsilon == pytest.approx(max(0.0, float(value)), rel=1e-12)

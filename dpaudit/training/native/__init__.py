@@ -2,8 +2,7 @@
 
 It takes an `nn.Sequential` of Conv2d, ReLU, Dropout, MaxPool2d, Flatten and Linear layers with
 cross-entropy. A record's gradient is computed, measured, scaled and added to the sum while it is
-still in the processor's cache. Refused are what no other layer could stand in for: a Dropout that
-keeps nothing, and a Conv2d of even size padded to the 'same'.
+still in the processor's cache.
 
 All randomness is a function of the seed: a record's coins and dropout of (seed, step, the
 record's number), the noise of (seed, step). So a record at the end of the data shifts nothing.

@@ -179,7 +179,7 @@ struct Block {
         int place[Window::SIZE];
         constexpr Taps() : place() {
             for (int i = 0; i < Window::SIZE; i++)
-                place[i] = Conv::place(i / Window::WIDTH, i % Window::WIDTH);
+                place[i] = Conv::away(i / Window::WIDTH, i % Window::WIDTH);
         }
     };
 

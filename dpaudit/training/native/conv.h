@@ -12,11 +12,12 @@ struct Events {
     float value[ROOM + 1];
 };
 
-// O filters of KH x KW on a map `In`, SY and SX apart.
-template <class In, int O, int KH, int KW, int SY, int SX>
+// O filters of KH x KW on a map `In`, SY and SX apart, the first FY and FX inside its border: even
+// filters have less of it before the record than behind.
+template <class In, int O, int KH, int KW, int SY, int SX, int FY, int FX>
 struct Convolution {
-    static constexpr int H = (In::H + 2 * In::PY - KH) / SY + 1,
-                         W = (In::W + 2 * In::PX - KW) / SX + 1;
+    static constexpr int H = (In::H + 2 * In::PY - FY - KH) / SY + 1,
+                         W = (In::W + 2 * In::PX - FX - KW) / SX + 1;
     static constexpr int OS = round_up(O, V), OV = OS / V;
     static constexpr Tile T = best_tile(H, W, OV);
     static constexpr int PACKED = KH * KW * In::C * OS;
@@ -24,8 +25,9 @@ struct Convolution {
     static constexpr int R = KW * In::CS, RV = ceil_div(R, V), RS = RV * V;
     static constexpr int FILTER = KH * RS;
 
-    // Where the patch of an output begins.
-    static constexpr int place(int y, int x) { return y * SY * In::ROW + x * SX * In::CS; }
+    // How far the patch of an output is from that of the first, and where it begins.
+    static constexpr int away(int y, int x) { return y * SY * In::ROW + x * SX * In::CS; }
+    static constexpr int place(int y, int x) { return away(y, x) + FY * In::ROW + FX * In::CS; }
 
     // z (H x W x OS) from weights in the order (tiles of outputs, KH, KW, C, outputs of a tile).
     static HOT void forward(const float* in, const float* packed, const float* bias, float* z) {
@@ -52,7 +54,7 @@ struct Convolution {
                     EACH (v, T.NV) k[v] = load(w + v * V);
                     EACH (y, T.TY)
                         EACH (x, T.TX) {
-                            Floats q = splat(p[place(y, x)]);
+                            Floats q = splat(p[away(y, x)]);
                             EACH (v, T.NV) sum[y][x][v] += q * k[v];
                         }
                 }

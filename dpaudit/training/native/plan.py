@@ -155,16 +155,17 @@ def _conv(layer: nn.Conv2d, form: Form) -> Conv:
     if layer.padding_mode != "zeros":
         raise Refused(f"it has a Conv2d with {layer.padding_mode} padding")
     kernel = (layer.kernel_size[0], layer.kernel_size[1])
-    if layer.padding == "same" and not (kernel[0] % 2 and kernel[1] % 2):
-        raise Refused("it has a Conv2d of an even size with padding 'same'")
+    padding, shift = (0, 0), (0, 0)
     if layer.padding == "same":
+        # Of an even kernel it is smaller by one before the image than behind it.
         padding = (kernel[0] // 2, kernel[1] // 2)
-    else:
-        padding = (0, 0) if isinstance(layer.padding, str) else _pair(layer.padding)
+        shift = (1 - kernel[0] % 2, 1 - kernel[1] % 2)
+    elif not isinstance(layer.padding, str):
+        padding = _pair(layer.padding)
     _same(layer.in_channels, form.channels)
     stride, bias = _pair(layer.stride), layer.bias is not None
-    out = slid(form, layer.out_channels, kernel, stride, padding)
-    return Conv(form, out, layer.out_channels, kernel, stride, padding, bias)
+    out = slid(form, layer.out_channels, kernel, stride, padding, shift)
+    return Conv(form, out, layer.out_channels, kernel, stride, padding, shift, bias)
 
 
 def _pool(layer: nn.MaxPool2d, form: Form) -> Pool:

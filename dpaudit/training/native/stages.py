@@ -36,6 +36,8 @@ class Conv:
     kernel: tuple[int, int]
     stride: tuple[int, int]
     padding: tuple[int, int]
+    shift: tuple[int, int]
+    """How much of the padding before the image is not used: that of even kernels is uneven."""
     bias: bool
     relu: bool = False
     dropout: int = NONE
@@ -44,7 +46,7 @@ class Conv:
 
     def convolved(self) -> Form:
         """What the convolution itself gives."""
-        return slid(self.form, self.filters, self.kernel, self.stride, self.padding)
+        return slid(self.form, self.filters, self.kernel, self.stride, self.padding, self.shift)
 
 
 @dataclass(frozen=True)
@@ -94,10 +96,11 @@ def slid(
     kernel: tuple[int, int],
     stride: tuple[int, int],
     padding: tuple[int, int],
+    shift: tuple[int, int] = (0, 0),
 ) -> Form:
     """What a sliding window makes of a form."""
-    sides = zip((form.height, form.width), kernel, stride, padding, strict=True)
-    height, width = ((side + 2 * p - k) // s + 1 for side, k, s, p in sides)
+    sides = zip((form.height, form.width), kernel, stride, padding, shift, strict=True)
+    height, width = ((side + 2 * p - f - k) // s + 1 for side, k, s, p, f in sides)
     if min(height, width) < 1:
         raise Refused("its windows are larger than what they slide over")
     return Form(channels, height, width)
@@ -115,7 +118,7 @@ def written(stage: Stage, came: str, out: str, below: bool) -> str:
     if isinstance(stage, Pool):
         return f"Pool<{came}, {out}, {window}, {end}"
     sizes = ", ".join(map(str, (stage.filters, *stage.kernel)))
-    conv = f"Convolution<{came}, {sizes}, {', '.join(map(str, stage.stride))}>"
+    conv = f"Convolution<{came}, {sizes}, {', '.join(map(str, (*stage.stride, *stage.shift)))}>"
     flags = f"{_flag(stage.bias)}, {_flag(stage.relu)}, {stage.dropout}"
     return f"Block<{came}, {out}, {conv}, {sizes}, {window}, {flags}, {end}"
 

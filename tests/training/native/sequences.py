@@ -62,7 +62,10 @@ ODD = {
         lambda: [
             nn.MaxPool2d(2, 1),
             nn.ReLU(),
-            nn.Conv2d(1, 3, 5, 3),
+            nn.Conv2d(1, 4, (2, 4), padding="same"),
+            nn.ReLU(),
+            nn.MaxPool2d(2, 1),
+            nn.Conv2d(4, 3, 4, 3),
             nn.Flatten(),
         ],
     ),

@@ -164,7 +164,6 @@ REFUSED = {
     "it has a Conv2d in groups": [nn.Conv2d(1, 2, 3), nn.Conv2d(2, 2, 3, groups=2)],
     "it has a Conv2d with a dilation": [nn.Conv2d(1, 2, 3, dilation=2)],
     "it has a Conv2d with circular padding": [nn.Conv2d(1, 2, 3, 1, 1, padding_mode="circular")],
-    "it has a Conv2d of an even size with padding 'same'": [nn.Conv2d(1, 2, 2, padding="same")],
     "it has a Conv2d after a Flatten": [nn.Flatten(), nn.Conv2d(1, 2, 3)],
     "it has a MaxPool2d in ceil mode": [nn.MaxPool2d(2, ceil_mode=True)],
     "it has a MaxPool2d with a dilation": [nn.MaxPool2d(2, dilation=2)],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -12,7 +13,7 @@ from dpaudit.curves import Pure
 from dpaudit.estimators.ranking import ranks
 from dpaudit.estimators.simulation import Draws, enough, last_rejected
 from dpaudit.rates import log_ratio, upper_rate
-from dpaudit.types import Array, Bound, Outcome
+from dpaudit.types import Array, Bound, Outcome, Scores
 
 LEVEL = 0.05
 """Of the naive bounds whose maximum is taken; the statistic is the same at any confidence."""
@@ -37,6 +38,8 @@ class ExactScan:
     confidence: float = 0.95
     seed: int = 0
     draws: int = 2000
+
+    takes: ClassVar[type] = Scores
 
     def __post_init__(self) -> None:
         checks.refuse(

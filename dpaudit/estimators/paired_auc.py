@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -10,7 +11,7 @@ from dpaudit import checks
 from dpaudit.curves import Family, family, last_refuted
 from dpaudit.estimators.ranking import ranks
 from dpaudit.rates import upper_rate
-from dpaudit.types import Adjacency, Bound, Curve, Outcome
+from dpaudit.types import Adjacency, Bound, Curve, Outcome, Scores
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,8 @@ class PairedAUC:
     confidence: float = 0.95
     seed: int = 0
     adjacency: Adjacency = "add-remove"
+
+    takes: ClassVar[type] = Scores
 
     def __post_init__(self) -> None:
         checks.refuse([checks.in_range("confidence", self.confidence, 0, 1, ends="()")])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -10,7 +11,7 @@ from dpaudit import checks
 from dpaudit.curves import Family, family, last_refuted
 from dpaudit.estimators.ranking import ranks
 from dpaudit.estimators.simulation import Draws, enough, last_rejected
-from dpaudit.types import Adjacency, Array, Bound, Curve, Outcome
+from dpaudit.types import Adjacency, Array, Bound, Curve, Outcome, Scores
 
 NODES = 2**13
 """Of the quadrature over the lowest out-trial, for the ceiling."""
@@ -37,6 +38,8 @@ class RankTest:
     seed: int = 0
     draws: int = 2000
     adjacency: Adjacency = "add-remove"
+
+    takes: ClassVar[type] = Scores
 
     def __post_init__(self) -> None:
         checks.refuse(

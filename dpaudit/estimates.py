@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 
@@ -17,7 +18,7 @@ from dpaudit.estimators.sentences import RULE, confident, credible, sentence
 from dpaudit.types import Array, Assumption, Bound, Counts, Guesses, Scores
 
 Given: TypeAlias = Counts | Scores | Guesses
-Standing: TypeAlias = Literal["refutes", "above", "out_of_reach", "not_above"]
+Standing: TypeAlias = Literal["above", "not_above", "out_of_reach"]
 
 ORDER = ("none", "gaussian", "accountant", "prior")
 KINDS: dict[type, str] = {
@@ -83,13 +84,19 @@ class Estimates:
     point: float | None = None
 
     def standing(self, bound: Bound) -> Standing:
-        """Of a bound against the claim; only what the claim itself promises can refute it."""
+        """Of a bound against the claim; whether it may refute it is another question."""
         claim = self.question.claim
         if claim is None:
             raise BadInput("there is no claim to stand against")
         if bound.epsilon > claim:
-            return "refutes" if self.may_refute(bound) else "above"
+            return "above"
         return "out_of_reach" if bound.ceiling < claim else "not_above"
+
+    @property
+    def deciding(self) -> Bound | None:
+        """The bound that decides about the claim: the only one that may, if there is only one."""
+        able = [bound for bound in self.bounds if self.may_refute(bound)]
+        return able[0] if len(able) == 1 else None
 
     def may_refute(self, bound: Bound) -> bool:
         """Whether the bound assumes nothing, or only the curve that is claimed."""
@@ -121,28 +128,37 @@ def family(curve: str) -> Family | None:
 def estimate(question: Question, say: Callable[[str], None] = lambda text: None) -> Estimates:
     """The bounds; a named estimator that cannot give one is refused, any other left out."""
     named = list(dict.fromkeys(question.estimators))
-    bounds: list[Bound] = []
-    left_out: list[LeftOut] = []
-    for name in named or registry.names("estimators"):
-        try:
-            bounds += _bounds(name, question, say, alone=bool(named))
-        except _OtherKind as error:
-            if named:
-                raise BadInput(str(error)) from error
-        except BadInput as error:
-            if named:
-                raise
-            left_out.append(LeftOut(name, str(error)))
+    if named:
+        bounds = [_bound(name, curve, question, say) for name, curve in _ways(question, named)]
+        left_out: list[LeftOut] = []
+    else:
+        tried = [_tried(name, curve, question, say) for name, curve in _ways(question, ())]
+        bounds = [found for found in tried if isinstance(found, Bound)]
+        # An estimator may be tried with several curves, and lack the same for all of them.
+        left_out = list(dict.fromkeys(found for found in tried if isinstance(found, LeftOut)))
     if not bounds:
-        why = "; ".join(f"{left.estimator}: {left.reason}" for left in left_out)
-        raise BadInput(f"no estimator gives a bound here ({why or 'none is installed'})")
+        why = "; ".join(left.reason for left in left_out) or "none is installed for it"
+        raise BadInput(f"no estimator gives a bound here ({why})")
     bounds.sort(key=lambda bound: ORDER.index(bound.assumption))
     return Estimates(question, bounds, left_out, _point(question))
+
+
+def _ways(question: Question, named: Sequence[str]) -> Iterator[tuple[str, Family | None]]:
+    """Estimators, each with the curve that it is offered; None: that of (epsilon, delta) itself.
+
+    Of those that pair trials also the bound that assumes nothing, which is to stand beside.
+    """
+    for name in named or registry.names("estimators"):
+        yield name, question.family
+        if name == "paired-auc" and not named and question.family is not None:
+            yield name, None
 
 
 def _point(question: Question) -> float | None:
     if not isinstance(question.outcome, Counts):
         return None
+    if question.outcome.fp == question.outcome.fn == 0:
+        return math.inf  # both directions are skipped, but nothing was ever told apart better
     return Point().epsilon(question.outcome, question.delta)
 
 
@@ -153,21 +169,16 @@ class _OtherKind(BadInput):
     """The estimator is for another kind of outcome."""
 
 
-def _bounds(
-    name: str, question: Question, say: Callable[[str], None], alone: bool
-) -> list[Bound]:
-    """What one estimator says: with the curve and, where it is not alone, also without any."""
-    curves = question.family
-    asked = registry.asked(registry.load("estimators", name))
-    _refuse_other_kind(name, question.outcome)
-    if "curve" not in asked:
-        return [_bound(name, question, say)]
-    if asked["curve"].default is asked["curve"].empty and not isinstance(curves, DPSGD):
-        raise BadInput(f"{name} needs DP-SGD's sample rate and steps: --curve dpsgd:Q,T")
-    found = [_bound(name, question, say, curve=curves or "pure")]
-    if not alone and curves is not None and name == "paired-auc":
-        found.append(_bound(name, question, say, curve="pure"))
-    return found
+def _tried(
+    name: str, curve: Family | None, question: Question, say: Callable[[str], None]
+) -> Bound | LeftOut | None:
+    """The bound, why there is none, or nothing of an estimator for other kinds of outcome."""
+    try:
+        return _bound(name, curve, question, say)
+    except _OtherKind:
+        return None
+    except BadInput as error:
+        return LeftOut(name, str(error))
 
 
 def _refuse_other_kind(name: str, outcome: Given) -> None:
@@ -181,11 +192,15 @@ def _refuse_other_kind(name: str, outcome: Given) -> None:
 
 
 def _bound(
-    name: str, question: Question, say: Callable[[str], None], **offered: Any
+    name: str, curve: Family | None, question: Question, say: Callable[[str], None]
 ) -> Bound:
     q = question
+    wanted = registry.asked(registry.load("estimators", name)).get("curve")
+    _refuse_other_kind(name, q.outcome)
+    if wanted and wanted.default is wanted.empty and not isinstance(curve, DPSGD):
+        raise BadInput(f"{name} needs DP-SGD's sample rate and steps; state --curve dpsgd:Q,T")
     made = registry.make(
-        "estimators", name, confidence=q.confidence, seed=q.seed, **offered
+        "estimators", name, confidence=q.confidence, seed=q.seed, curve=curve or "pure"
     )
     if isinstance(made, PairedAUC) and isinstance(q.outcome, Scores):
         _refuse_unpaired(q.outcome)
@@ -213,7 +228,7 @@ def _refuse_other_curve(name: str, bound: Bound, question: Question) -> None:
     if curves is None or bound.assumption != curves.assumption:
         raise BadInput(
             f"{name} assumes {ASSUMED[bound.assumption]}, and the curve is stated to be "
-            f"{question.curve}"
+            f"{question.curve}; state another one, or take another estimator"
         )
 
 

@@ -1,4 +1,4 @@
-"""Another tool's scores, read from a file: as they stand there, or one sentence that says why not."""
+"""Another tool's scores from a file, or one sentence that says why they cannot be used."""
 
 from __future__ import annotations
 
@@ -125,4 +125,3 @@ def _scores(file: Path, name: str, array: Array) -> Array:
             f"{array.shape}; {ARRAYS}"
         )
     return array.astype(float)
-

@@ -56,7 +56,9 @@ SLOW = 2000
     help="A name from dpaudit list; may be repeated.  [default: all that fit]",
 )
 @click.option("--claim", type=float, metavar="EPS", help="Hold the bounds against this epsilon.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Of ties and simulations.")
+@click.option(
+    "--seed", type=int, default=0, show_default=True, help="Of ties and draws; fix it first."
+)
 @click.option("--json", type=click.Path(path_type=Path), help="Also write it here, for a machine.")
 def command(
     scores: Path | None,

@@ -120,14 +120,18 @@ def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
 
 def _beside(found: Estimates) -> list[str]:
     lines = []
-    if found.point is not None:
-        shown = nearest(found.point, DIGITS)
+    o = found.question.outcome
+    if found.point is not None and isinstance(o, Counts):
+        skipped = " A direction without an error is skipped." if min(o.fp, o.fn) == 0 else ""
         lines += _indented(
-            f"Point estimate {shown}: the formula on the observed rates themselves. It describes "
-            "them, and bounds nothing."
+            f"Point estimate {nearest(found.point, DIGITS)}: the formula on the observed rates "
+            f"themselves. It describes them, and bounds nothing.{skipped}"
         )
     for left in found.left_out:
-        lines += _indented(f"Left out: {left.reason}.")
+        named = left.estimator in left.reason.lower()
+        lines += _indented(
+            f"Left out: {left.reason if named else f'{left.estimator}: {left.reason}'}."
+        )
     return lines
 
 
@@ -140,8 +144,8 @@ def reading(found: Estimates) -> str:
     free = list(dict.fromkeys(b.estimator for b in found.bounds if b.assumption == "none"))
     curved = [b for b in found.bounds if b.assumption in ("gaussian", "accountant")]
     parts = [
-        "How to read it. Each bound holds by itself: with "
-        f"{percent(question.confidence)} confidence the leak is at least so large."
+        "How to read it. Each row says by itself that the leak is at least so large, with "
+        f"{percent(question.confidence)} confidence."
     ]
     if free:
         parts.append(f"Without any assumption about the mechanism: {_and(free)}.")
@@ -152,7 +156,7 @@ def reading(found: Estimates) -> str:
         )
     if any(b.assumption == "prior" for b in found.bounds):
         parts.append(
-            "A bound that assumes a prior exceeds the truth more often than its percentage says."
+            "One that assumes a prior may exceed the truth more often than its percentage says."
         )
     parts.append(_fixed(question))
     if any(b.interval for b in found.bounds):
@@ -210,7 +214,9 @@ def _against_claim(found: Estimates) -> list[str]:
         lines += _indented(f"{bound.estimator}, assuming {_briefly(bound)}: {_said(found, bound)}")
     if sum(found.may_refute(bound) for bound in found.bounds) > 1:
         lines += wrap(
-            "Only one of them decides: that which was named before the outcome was seen.", WIDTH
+            "Only one of them decides, that which was named before the outcome was seen: "
+            "--estimator NAME.",
+            WIDTH,
         )
     return lines
 
@@ -228,13 +234,15 @@ def _said(found: Estimates, bound: Bound) -> str:
     claim = found.question.claim or 0.0
     shown, value = f"{claim:.12g}", _beyond(bound.epsilon, claim)
     match found.standing(bound):
-        case "refutes":
+        case "above" if bound is found.deciding:
             return f"{value} is above {shown}, which refutes the claim."
+        case "above" if found.may_refute(bound):
+            return f"{value} is above {shown}, which would refute the claim."
         case "above":
             return f"{value} is above {shown}, but {_powerless(bound)}."
         case "out_of_reach":
-            most = at_least(bound.ceiling, DIGITS)
-            return f"{value} is below {shown}, as so many could show {most} at most: undecided."
+            most = nearest(bound.ceiling, DIGITS)
+            return f"{value} is below {shown}; so many could show at most {most}: undecided."
         case "not_above":
             return f"{value} is not above {shown}, which does not refute the claim."
 

@@ -17,7 +17,7 @@ VERSION = 1
 
 def to_dict(found: Estimates) -> dict[str, Any]:
     """All of it as plain values that JSON can hold; what is infinite or missing is None."""
-    question = found.question
+    question, deciding = found.question, found.deciding
     for bound in found.bounds:
         check_bound(bound)
     values: dict[str, Any] = machine.plain(
@@ -33,6 +33,7 @@ def to_dict(found: Estimates) -> dict[str, Any]:
             "left_out": [
                 {"estimator": left.estimator, "reason": left.reason} for left in found.left_out
             ],
+            "deciding": None if deciding is None else found.bounds.index(deciding),
             "point": found.point,
             "versions": versions(),
         }
@@ -64,5 +65,6 @@ def _bound(found: Estimates, bound: Bound) -> dict[str, Any]:
         "interval": bound.interval,
         "ceiling": bound.ceiling,
         "sentence": bound.sentence,
+        "may_refute": found.may_refute(bound),
         "against_claim": None if found.question.claim is None else found.standing(bound),
     }

@@ -182,9 +182,10 @@ def test_corners_are_met_exactly_where_the_maximum_is_reached():
             found.append(float(log_ratio(u0, u1, delta)))
         return max(found)
 
-    orders = []
-    for inn in combinations(range(7), 3):
-        orders.append((np.array([k for k in range(7) if k not in inn]), np.array(inn)))
+    orders = [
+        (np.array([k for k in range(7) if k not in inn]), np.array(inn))
+        for inn in combinations(range(7), 3)
+    ]
     for delta in (0.0, 0.2, 0.9):
         values = [reached(out, inn, delta) for out, inn in orders]
         for (out, inn), value in zip(orders, values, strict=True):

@@ -28,6 +28,9 @@ KINDS: dict[type, str] = {
 }
 CURVES = "gaussian, none or dpsgd:Q,T, such as dpsgd:0.01,1000"
 
+LEAST_RATE, MOST_STEPS, MOST_USES = 1e-4, 10**6, 10**5
+"""Beyond these the accountant's grid takes minutes and gigabytes."""
+
 
 @dataclass(frozen=True)
 class Question:
@@ -121,8 +124,15 @@ def family(curve: str) -> Family | None:
     if kind != "dpsgd":
         raise BadInput(f"the curve must be {CURVES}, not '{curve}'")
     made = DPSGD(q, rounds)
-    # Steps that all see every record make one Gaussian mechanism.
-    return made if q < 1 else Gaussian()
+    if q == 1:
+        return Gaussian()  # steps that all see every record make one Gaussian mechanism
+    if q < LEAST_RATE or rounds > MOST_STEPS or q * rounds > MOST_USES:
+        raise BadInput(
+            f"the curve of DP-SGD is computed for a sample rate of at least {LEAST_RATE:g}, at "
+            f"most {MOST_STEPS:,} steps and {MOST_USES:,} expected uses of a record, not "
+            f"'{curve}'; without it, --curve none"
+        )
+    return made
 
 
 def estimate(question: Question, say: Callable[[str], None] = lambda text: None) -> Estimates:

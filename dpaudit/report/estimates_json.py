@@ -62,6 +62,7 @@ def _bound(found: Estimates, bound: Bound) -> dict[str, Any]:
         "assumption": bound.assumption,
         "selection": bound.selection,
         "epsilon": bound.epsilon,
+        "confidence": bound.confidence,
         "interval": bound.interval,
         "ceiling": bound.ceiling,
         "sentence": bound.sentence,

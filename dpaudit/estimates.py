@@ -26,6 +26,9 @@ KINDS: dict[type, str] = {
     Scores: "scores (--scores)",
     Guesses: "guesses of one run (--canaries, --guesses, --correct)",
 }
+BESIDE = {Counts: "clopper-pearson", Scores: "exact-scan", Guesses: "one-run"}
+"""What stands beside named estimators that all assume something."""
+
 CURVES = "gaussian, none or dpsgd:Q,T, such as dpsgd:0.01,1000"
 
 LEAST_RATE, MOST_STEPS, MOST_USES = 1e-4, 10**6, 10**5
@@ -97,9 +100,13 @@ class Estimates:
 
     @property
     def deciding(self) -> Bound | None:
-        """The bound that decides about the claim: the only one that may, if there is only one."""
-        able = [bound for bound in self.bounds if self.may_refute(bound)]
+        """The bound that decides about the claim: the only one, of those named, that may."""
+        able = [b for b in self.bounds if self.may_refute(b) and self.named(b)]
         return able[0] if len(able) == 1 else None
+
+    def named(self, bound: Bound) -> bool:
+        """Whether it was asked for, and does not only stand beside."""
+        return not self.question.estimators or bound.estimator in self.question.estimators
 
     def may_refute(self, bound: Bound) -> bool:
         """Whether the bound assumes nothing, or only the curve that is claimed."""
@@ -136,11 +143,17 @@ def family(curve: str) -> Family | None:
 
 
 def estimate(question: Question, say: Callable[[str], None] = lambda text: None) -> Estimates:
-    """The bounds; a named estimator that cannot give one is refused, any other left out."""
+    """The bounds; a named estimator that cannot give one is refused, any other left out.
+
+    One that assumes nothing is always among them, named or not.
+    """
     named = list(dict.fromkeys(question.estimators))
     if named:
         bounds = [_bound(name, curve, question, say) for name, curve in _ways(question, named)]
         left_out: list[LeftOut] = []
+        if all(bound.assumption != "none" for bound in bounds):
+            beside = _tried(BESIDE[type(question.outcome)], question.family, question, say)
+            bounds += [beside] if isinstance(beside, Bound) else []
     else:
         tried = [_tried(name, curve, question, say) for name, curve in _ways(question, ())]
         bounds = [found for found in tried if isinstance(found, Bound)]

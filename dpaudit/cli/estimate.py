@@ -39,7 +39,7 @@ SLOW = 2000
 @click.option("--canaries", type=int, metavar="M", help="One run: canaries put in by a coin each.")
 @click.option("--guesses", type=int, metavar="R", help="One run: how many of them were guessed.")
 @click.option("--correct", type=int, metavar="V", help="One run: how many of these rightly.")
-@click.option("--delta", type=float, default=1e-5, show_default="1e-5", help="Of the bound.")
+@click.option("--delta", type=float, default=1e-5, help="Of each bound.  [default: 1e-5]")
 @click.option("--confidence", type=float, default=0.95, show_default=True, help="Of each bound.")
 @click.option(
     "--curve",

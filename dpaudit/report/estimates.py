@@ -148,7 +148,7 @@ def reading(found: Estimates) -> str:
         f"{percent(question.confidence)} confidence."
     ]
     if free:
-        parts.append(f"Without any assumption about the mechanism: {_and(free)}.")
+        parts.append(f"What assumes nothing holds for any mechanism ({_and(free)}).")
     if curved:
         parts.append(
             "A bound that assumes a curve is one only for a mechanism that has it; for another it "
@@ -168,7 +168,10 @@ def reading(found: Estimates) -> str:
         "The ceiling is the most that so many could show without any error; an epsilon of 0 "
         "means that nothing was shown, not that nothing leaks."
     )
-    if len(found.bounds) > 1:
+    beside = [b.estimator for b in found.bounds if not found.named(b)]
+    if beside:
+        parts.append(f"{_and(beside)} was not asked for, and stands beside as it assumes nothing.")
+    if len(found.bounds) - len(beside) > 1:
         parts.append(
             "To take the largest of these after seeing them is itself a selection, which no row "
             "allows for: name one beforehand (--estimator NAME)."
@@ -212,9 +215,9 @@ def _against_claim(found: Estimates) -> list[str]:
     lines = [f"Claim: epsilon {shown} at delta {power(found.question.delta)}"]
     for bound in found.bounds:
         lines += _indented(f"{bound.estimator}, assuming {_briefly(bound)}: {_said(found, bound)}")
-    if sum(found.may_refute(bound) for bound in found.bounds) > 1:
+    if found.deciding is None and any(found.may_refute(bound) for bound in found.bounds):
         lines += wrap(
-            "Only one of them decides, that which was named before the outcome was seen: "
+            "Only one bound decides, that which was named before the outcome was seen: "
             "--estimator NAME.",
             WIDTH,
         )
@@ -237,7 +240,7 @@ def _said(found: Estimates, bound: Bound) -> str:
         case "above" if bound is found.deciding:
             return f"{value} is above {shown}, which refutes the claim."
         case "above" if found.may_refute(bound):
-            return f"{value} is above {shown}, which would refute the claim."
+            return f"{value} is above {shown}, which would refute it, had it alone been named."
         case "above":
             return f"{value} is above {shown}, but {_powerless(bound)}."
         case "out_of_reach":

@@ -225,13 +225,26 @@ def test_a_claim_of_a_curve_is_refuted_by_its_bounds_and_one_decides(estimate):
     assert against(written)["gdp", "gaussian"] == (True, "above")
     assert against(written)["clopper-pearson", "none"] == (True, "out_of_reach")
     assert written["deciding"] is None
-    assert "16.826 is above 10, which would refute the claim." in " ".join(printed.split())
-    assert "Only one of them decides" in printed
+    assert "16.826 is above 10, which would refute it, had it alone been named." in " ".join(
+        printed.split()
+    )
+    assert "Only one bound decides" in printed
     printed, written = estimate(*COUNTS, "--claim", 10, "--curve", "gaussian", "--estimator", "gdp")
-    assert written["deciding"] == 0
-    assert "16.826 is above 10, which refutes the claim." in printed
-    assert "Only one of them decides" not in printed
+    assert written["bounds"][written["deciding"]]["estimator"] == "gdp"
+    assert "16.826 is above 10, which refutes the claim." in " ".join(printed.split())
+    assert "Only one bound decides" not in printed
     assert "selection" not in printed
+
+
+@pytest.mark.parametrize(
+    ("named", "beside"), [("gdp", "clopper-pearson"), ("jeffreys", "clopper-pearson")]
+)
+def test_a_bound_that_assumes_nothing_always_stands_beside(estimate, named, beside):
+    printed, written = estimate(*COUNTS, "--estimator", named, "--claim", 1)
+    assert list(epsilons(written)) == [beside, named]
+    assert f"{beside} was not asked for, and stands beside" in " ".join(printed.split())
+    assert written["deciding"] is None, "what was not named cannot decide"
+    assert "which refutes the claim" not in printed
 
 
 def test_a_claim_between_bound_and_ceiling_is_not_refuted_and_beyond_it_undecided(estimate):

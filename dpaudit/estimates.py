@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias, get_args
 import numpy as np
 
 from dpaudit import checks, registry
-from dpaudit.curves import DPSGD, Family, Gaussian
+from dpaudit.curves import DPSGD, Family, stated
 from dpaudit.errors import BadInput, blamed
 from dpaudit.estimators import PairedAUC, Point
 from dpaudit.estimators.one_run import COINS
@@ -28,11 +28,6 @@ KINDS: dict[type, str] = {
 }
 BESIDE = {Counts: "clopper-pearson", Scores: "exact-scan", Guesses: "one-run"}
 """What stands beside named estimators that all assume something."""
-
-CURVES = "gaussian, none or dpsgd:Q,T, such as dpsgd:0.01,1000"
-
-LEAST_RATE, MOST_STEPS, MOST_USES = 1e-4, 10**6, 10**5
-"""Beyond these the accountant's grid takes minutes and gigabytes."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +61,7 @@ class Question:
     @property
     def family(self) -> Family | None:
         """The kind of curve that estimators with a choice of it are given; None: none."""
-        return family(self.curve)
+        return stated(self.curve)
 
 
 @dataclass(frozen=True)
@@ -114,32 +109,6 @@ class Estimates:
         return bound.assumption == "none" or (
             promised is not None and bound.assumption == promised.assumption
         )
-
-
-def family(curve: str) -> Family | None:
-    """The kind of curve that a text names, Gaussian where it is empty."""
-    if curve in ("", "gaussian"):
-        return Gaussian()
-    if curve == "none":
-        return None
-    kind, _, numbers = curve.partition(":")
-    try:
-        rate, steps = numbers.split(",")
-        q, rounds = float(rate), int(steps)
-    except ValueError:
-        kind = ""
-    if kind != "dpsgd":
-        raise BadInput(f"the curve must be {CURVES}, not '{curve}'")
-    made = DPSGD(q, rounds)
-    if q == 1:
-        return Gaussian()  # steps that all see every record make one Gaussian mechanism
-    if q < LEAST_RATE or rounds > MOST_STEPS or q * rounds > MOST_USES:
-        raise BadInput(
-            f"the curve of DP-SGD is computed for a sample rate of at least {LEAST_RATE:g}, at "
-            f"most {MOST_STEPS:,} steps and {MOST_USES:,} expected uses of a record, not "
-            f"'{curve}'; without it, --curve none"
-        )
-    return made
 
 
 def estimate(question: Question, say: Callable[[str], None] = lambda text: None) -> Estimates:

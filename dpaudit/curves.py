@@ -247,6 +247,38 @@ def family(
     return Gaussian() if curve == "gaussian" else Pure(delta)
 
 
+STATED = "gaussian, none or dpsgd:Q,T, such as dpsgd:0.01,1000"
+
+LEAST_RATE, MOST_STEPS, MOST_USES = 1e-4, 10**6, 10**5
+"""Beyond these the accountant's grid takes minutes and gigabytes."""
+
+
+def stated(curve: str) -> Family | None:
+    """The family that a text names, Gaussian where it is empty; None of 'none'."""
+    if curve in ("", "gaussian"):
+        return Gaussian()
+    if curve == "none":
+        return None
+    kind, _, numbers = curve.partition(":")
+    try:
+        rate, steps = numbers.split(",")
+        q, rounds = float(rate), int(steps)
+    except ValueError:
+        kind = ""
+    if kind != "dpsgd":
+        raise BadInput(f"the curve must be {STATED}, not '{curve}'")
+    made = DPSGD(q, rounds)
+    if q == 1:
+        return Gaussian()  # steps that all see every record make one Gaussian mechanism
+    if q < LEAST_RATE or rounds > MOST_STEPS or q * rounds > MOST_USES:
+        raise BadInput(
+            f"the curve of DP-SGD is computed for a sample rate of at least {LEAST_RATE:g}, at "
+            f"most {MOST_STEPS:,} steps and {MOST_USES:,} expected uses of a record, not "
+            f"'{curve}'; without it, --curve none"
+        )
+    return made
+
+
 def _refuse_zero(delta: float) -> None:
     if delta == 0:
         raise BadInput("a curve with Gaussian noise has no finite epsilon at delta 0; give a delta")

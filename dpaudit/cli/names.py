@@ -74,6 +74,12 @@ def networks(ctx: click.Context, param: click.Parameter, typed: str) -> list[Com
 
 
 @_silent
+def curves(ctx: click.Context, param: click.Parameter, typed: str) -> list[CompletionItem]:
+    """Completes to a kind of curve, with a colon where its numbers follow."""
+    return _starting(typed, ["gaussian", "none", "dpsgd:"])
+
+
+@_silent
 def explained(ctx: click.Context, param: click.Parameter, typed: str) -> list[CompletionItem]:
     """Completes to anything that can be explained."""
     known = {name for kind in registry.KINDS for name in registry.names(kind)}

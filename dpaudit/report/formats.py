@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from decimal import ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
 from typing import Any
 
 
@@ -16,6 +16,11 @@ def nearest(x: float, digits: int = 2) -> str:
 def at_least(x: float, digits: int = 2) -> str:
     """The number, rounded down, so that a lower bound stays one when it is printed."""
     return _fixed(x, digits, ROUND_FLOOR)
+
+
+def at_most(x: float, digits: int = 2) -> str:
+    """The number, rounded up: the upper end of an interval."""
+    return _fixed(x, digits, ROUND_CEILING)
 
 
 def _fixed(x: float, digits: int, rounding: str) -> str:

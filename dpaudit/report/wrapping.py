@@ -21,5 +21,11 @@ def wrap(text: str, width: int, indent: str = "") -> list[str]:
     """A text, indented and hanging below its first line where it is told to."""
     hanging = f"{indent}  " if indent else ""
     glued = formats.printable(text).replace(" %", "\N{NO-BREAK SPACE}%")
-    lines = textwrap.wrap(glued, width, initial_indent=indent, subsequent_indent=hanging)
+    lines = textwrap.wrap(
+        glued,
+        width,
+        initial_indent=indent,
+        subsequent_indent=hanging,
+        break_on_hyphens=False,  # names have them
+    )
     return [line.replace("\N{NO-BREAK SPACE}", " ") for line in lines]

@@ -147,6 +147,12 @@ def test_names_are_offered_that_dpaudit_list_shows(option, kind):
     assert offered("run", option, "no such") == []
 
 
+def test_estimates_are_offered_estimators_and_curves():
+    assert offered("estimate", "--estimator", "") == registry.names("estimators")
+    assert offered("estimate", "--curve", "") == ["gaussian", "none", "dpsgd:"]
+    assert offered("estimate", "--scores", "") == ["file"]
+
+
 @pytest.mark.parametrize(("option", "kind"), [("--data", "data"), ("--mechanism", "mechanisms")])
 def test_files_are_offered_beside_names_but_no_name_that_only_a_list_shows(option, kind):
     usable = [name for name in registry.names(kind) if name not in names.LISTED_ONLY]

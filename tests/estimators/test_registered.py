@@ -32,7 +32,15 @@ def test_every_estimator_with_a_bound_is_an_entry_point_and_no_other():
 
 
 @pytest.mark.parametrize(
-    "made", [estimators.OneRun(), estimators.OneRunFDP(), estimators.EProcess()]
+    "made",
+    [
+        estimators.OneRun(),
+        estimators.OneRunFDP(),
+        estimators.EProcess(),
+        estimators.RankTest(),
+        estimators.ExactScan(),
+        estimators.PairedAUC(),
+    ],
 )
 def test_an_estimator_that_takes_no_counts_is_refused_before_anything_is_trained(made):
     """`prepare` makes the estimator first, and a judgement before it numbers a look."""

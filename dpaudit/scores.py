@@ -1,0 +1,127 @@
+"""Another tool's scores from a file, or one sentence that says why they cannot be used."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.lib.npyio import NpzFile
+
+from dpaudit.checks import listed
+from dpaudit.data import csv_text
+from dpaudit.data.csv_text import Cells
+from dpaudit.data.opened import opened
+from dpaudit.errors import BadInput
+from dpaudit.types import IN, OUT, Array, Scores
+
+LONG, WIDE = ("world", "score"), ("out", "in")
+WORLDS = {"0": OUT, "out": OUT, "1": IN, "in": IN}
+COLUMNS = "name the columns world,score (world 0 or 1, out or in), or out,in"
+ARRAYS = "save it with np.savez(path, out=..., inn=...)"
+
+
+def read(path: str | os.PathLike[str]) -> Scores:
+    """The scores of a .npz with arrays out and inn, or of a CSV file, each world in its order.
+
+    A CSV file has either the columns world and score, a trial a row, or the columns out and in,
+    a trial a cell; below the end of the shorter one of these cells are empty.
+    """
+    file = Path(os.path.expanduser(path))
+    found = _arrays(file) if file.name.lower().endswith(".npz") else _table(file)
+    for name, scores in (("out", found.out), ("in", found.inn)):
+        if not len(scores):
+            raise BadInput(f"{file}: it has no score of an {name}-trial; both worlds need one")
+        if wrong := int(np.isnan(scores).sum()):
+            raise BadInput(
+                f"{file}: {wrong} of {len(scores)} scores of the {name}-trials are NaN; see what "
+                "became of those trials, since leaving them out would choose among trials"
+            )
+    return found
+
+
+# ---------------------------------------------------------------- CSV
+
+
+def _table(file: Path) -> Scores:
+    cells = csv_text.read(file)
+    header = [name.lower() for name in cells.header]
+    if sorted(header) not in (sorted(LONG), sorted(WIDE)):
+        there = listed([repr(name) for name in cells.header], most=8)
+        raise BadInput(f"{file}: it has the columns {there}; {COLUMNS}, and no others")
+    if cells.ragged:
+        raise BadInput(
+            f"{file}: a line needs {len(header)} cells, but {listed(cells.ragged, most=3)}"
+        )
+    columns = {name: [row[at] for row in cells.rows] for at, name in enumerate(header)}
+    if "world" in columns:
+        return _long(file, cells, columns["world"], columns["score"])
+    out, inn = (_column(file, cells, name, columns[name]) for name in WIDE)
+    return Scores(out=out, inn=inn)
+
+
+def _long(file: Path, cells: Cells, worlds: Sequence[str], scores: Sequence[str]) -> Scores:
+    found: dict[int, list[float]] = {OUT: [], IN: []}
+    for line, world, score in zip(cells.lines, worlds, scores, strict=True):
+        if world.lower() not in WORLDS:
+            raise BadInput(f"{file}: line {line} has the world '{world}'; write 0 or 1, out or in")
+        found[WORLDS[world.lower()]].append(_number(file, line, score))
+    return Scores(out=np.array(found[OUT]), inn=np.array(found[IN]))
+
+
+def _column(file: Path, cells: Cells, name: str, column: Sequence[str]) -> Array:
+    # An empty cell before the end would shift all pairs below it.
+    filled = max((i + 1 for i, cell in enumerate(column) if cell), default=0)
+    lines = cells.lines[:filled]
+    return np.array(
+        [_number(file, line, cell, name) for line, cell in zip(lines, column, strict=False)]
+    )
+
+
+def _number(file: Path, line: int, cell: str, column: str = "score") -> float:
+    try:
+        return float(cell)
+    except ValueError:
+        shown = f"'{cell[:40]}'" if cell else "an empty cell"
+        raise BadInput(
+            f"{file}: line {line} has {shown} under {column}; write a number, such as 0.5"
+        ) from None
+
+
+# ---------------------------------------------------------------- npz
+
+
+def _arrays(file: Path) -> Scores:
+    try:
+        with opened(file, "a .npz or .csv file") as content:
+            archive = np.load(content, allow_pickle=False)
+            if not isinstance(archive, NpzFile):
+                raise BadInput(f"{file}: it is a single array without a name; {ARRAYS}")
+            inn = "inn" if "inn" in archive.files or "in" not in archive.files else "in"
+            missing = [name for name in ("out", inn) if name not in archive.files]
+            if missing:
+                there = listed([repr(name) for name in archive.files], most=8) or "nothing"
+                raise BadInput(
+                    f"{file}: it has no {', no '.join(missing)} (it has {there}); {ARRAYS}"
+                )
+            out, inside = (_scores(file, name, archive[name]) for name in ("out", inn))
+            return Scores(out=out, inn=inside)
+    except BadInput:
+        raise
+    except MemoryError as error:
+        raise BadInput(f"{file}: it does not fit into memory; save fewer scores") from error
+    except Exception as error:
+        # Damaged archives make zipfile, zlib and numpy raise many things; a pickle is refused.
+        raise BadInput(
+            f"{file}: it is not a .npz file of numbers, or it is damaged; {ARRAYS}"
+        ) from error
+
+
+def _scores(file: Path, name: str, array: Array) -> Array:
+    if array.ndim != 1 or array.dtype.kind not in "biuf":
+        raise BadInput(
+            f"{file}: {name} must be a list of numbers, one a trial, not {array.dtype} of shape "
+            f"{array.shape}; {ARRAYS}"
+        )
+    return array.astype(float)

@@ -1,0 +1,497 @@
+"""`dpaudit estimate`: known answers in table and file, and what is refused in one sentence."""
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from jsonschema import Draft202012Validator
+
+from dpaudit import registry
+from dpaudit.cli import estimate as module
+from dpaudit.cli import main
+from dpaudit.estimators import ExactScan, PairedAUC, RankTest
+from dpaudit.report.machine import load_schema
+from dpaudit.types import Bound, Scores
+
+COUNTS = ("--fp", "5", "--out", "500", "--fn", "60", "--in", "500")
+GUESSES = ("--canaries", "1000", "--guesses", "200", "--correct", "180")
+
+
+@pytest.fixture
+def estimate(cli):
+    """The estimates as they were printed, and as they were written."""
+
+    def check(*words):
+        done = cli("estimate", *words, "--json", "e.json")
+        assert done.exit_code == 0, done.output
+        assert max(map(len, done.stdout.splitlines())) < 80
+        written = json.loads(Path("e.json").read_text())
+        assert list(Draft202012Validator(load_schema("estimates")).iter_errors(written)) == []
+        return done.stdout, written
+
+    return check
+
+
+def rows(printed) -> list[list[str]]:
+    """Of the table: name, bound, and what is between it and what it assumes, and that."""
+    lines = printed.partition("\n---")[2].partition("\n\n")[0].splitlines()[1:]
+    return [re.split(r"\s{2,}", line.strip()) for line in lines if line[2:3].strip()]
+
+
+def epsilons(written) -> dict[str, float]:
+    return {b["estimator"]: b["epsilon"] for b in written["bounds"]}
+
+
+def draw(n=200, shift=2.0, seed=0, n1=None):
+    g = np.random.default_rng(seed)
+    return g.normal(size=n), g.normal(shift, size=n1 or n)
+
+
+# ---------------------------------------------------------------- known answers
+
+
+def test_counts_give_the_known_answers(estimate):
+    printed, written = estimate(*COUNTS)
+    found = epsilons(written)
+    assert list(found) == ["clopper-pearson", "gdp", "jeffreys", "joint-beta"]
+    assert found["clopper-pearson"] == pytest.approx(3.599811, abs=1e-6)
+    assert found["gdp"] == pytest.approx(16.826971, abs=1e-5)
+    assert found["jeffreys"] == pytest.approx(3.663516, abs=1e-6)
+    assert found["joint-beta"] == pytest.approx(3.804297, abs=1e-4)
+    assert written["point"] == pytest.approx(4.477325, abs=1e-6)
+    assert written["bounds"][0]["interval"] == pytest.approx([3.505522, 5.815558], abs=1e-6)
+    assert rows(printed) == [
+        ["clopper-pearson", "3.599", "3.505 … 5.816", "4.906", "nothing"],
+        ["gdp", "16.826", "16.413 … 25.418", "31.997", "a Gaussian trade-off"],
+        ["jeffreys", "3.663", "3.566 … 5.642", "5.292", "a prior: credible, not"],
+        ["joint-beta", "3.804", "3.697 … 5.438", "6.514", "a prior: credible, not"],
+    ]
+    assert "Point estimate 4.477" in printed
+    assert "Left out: pld needs DP-SGD's sample rate and steps" in printed
+
+
+@pytest.mark.parametrize(
+    ("guesses", "correct", "steinke", "gaussian"),
+    [(1000, 700, 0.731741, 1.37198), (200, 180, 1.796285, 2.901243)],
+)
+def test_one_run_gives_the_known_answers(estimate, guesses, correct, steinke, gaussian):
+    words = ("--canaries", 1000, "--guesses", guesses, "--correct", correct)
+    printed, written = estimate(*words)
+    assert epsilons(written) == pytest.approx(
+        {"one-run": steinke, "one-run-fdp": gaussian}, abs=1e-5
+    )
+    assert [row[-1] for row in rows(printed)] == ["nothing", "a Gaussian trade-off curve"]
+    assert "two-sided" not in printed
+
+
+def test_scores_are_judged_by_what_allows_for_thresholds(estimate):
+    out, inn = draw()
+    np.savez("s.npz", out=out, inn=inn)
+    printed, written = estimate("--scores", "s.npz", "--seed", 7)
+    given = Scores(out, inn)
+    wanted = [
+        ExactScan(seed=7).bound(given, 1e-5),
+        PairedAUC("pure", seed=7).bound(given, 1e-5),
+        PairedAUC("gaussian", seed=7).bound(given, 1e-5),
+        RankTest("gaussian", seed=7).bound(given, 1e-5),
+    ]
+    for found, bound in zip(written["bounds"], wanted, strict=True):
+        assert (found["estimator"], found["assumption"]) == (bound.estimator, bound.assumption)
+        assert found["epsilon"] == bound.epsilon > 0
+        assert found["ceiling"] == bound.ceiling
+        assert found["sentence"] in " ".join(printed.split())
+    assert "a threshold chosen on these same scores" in " ".join(printed.split()).lower()
+
+
+def test_confidence_and_delta_are_those_that_were_asked_for(estimate):
+    _, at_95 = estimate(*COUNTS)
+    printed, at_99 = estimate(*COUNTS, "--confidence", 0.99, "--delta", 0.001)
+    assert {b["confidence"] for b in at_99["bounds"]} == {0.99}
+    assert at_99["delta"] == 0.001
+    assert epsilons(at_99)["clopper-pearson"] < epsilons(at_95)["clopper-pearson"]
+    assert "delta 0.001, 99 % confidence" in printed
+
+
+@pytest.mark.parametrize("words", [COUNTS, GUESSES], ids=["counts", "guesses"])
+def test_nothing_is_printed_above_its_value(estimate, words):
+    for confidence in (0.8, 0.9, 0.95, 0.97, 0.99):
+        printed, written = estimate(*words, "--confidence", confidence)
+        for row, bound in zip(rows(printed), written["bounds"], strict=True):
+            assert 0 <= bound["epsilon"] - float(row[1]) < 0.001
+
+
+def test_without_any_error_no_upper_end_is_made_up(estimate):
+    printed, written = estimate("--fp", 0, "--out", 50, "--fn", 0, "--in", 50)
+    assert written["bounds"][0]["interval"][1] is None
+    assert "… infinity" in printed
+    assert written["point"] is None
+    assert "Point estimate infinity" in printed
+    assert epsilons(written)["clopper-pearson"] == pytest.approx(2.570, abs=1e-3)
+
+
+def test_no_leak_is_said_to_be_no_finding(estimate):
+    printed, written = estimate("--fp", 50, "--out", 100, "--fn", 50, "--in", 100)
+    assert set(epsilons(written).values()) == {0.0}
+    assert "no leak was shown at delta 1e-5" in printed
+
+
+# ---------------------------------------------------------------- reading scores
+
+
+def test_every_form_of_a_file_gives_the_same_scores(estimate):
+    out, inn = draw(20)
+    pairs = list(zip(out.tolist(), inn.tolist(), strict=True))
+    Path("long.csv").write_text("world,score\n" + "".join(f"0,{o}\n1,{i}\n" for o, i in pairs))
+    Path("words.csv").write_text("Score;World\n" + "".join(f"{o};out\n{i};IN\n" for o, i in pairs))
+    Path("wide.csv").write_text("in,out\n" + "".join(f"{i},{o}\n" for o, i in pairs))
+    np.savez("s.npz", out=out, inn=inn, other=out)
+    np.savez("named.npz", **{"out": out, "in": inn})
+    forms = ("long.csv", "words.csv", "wide.csv", "s.npz", "named.npz")
+    written = [estimate("--scores", form, "--estimator", "paired-auc")[1] for form in forms]
+    assert all(w == written[0] for w in written)
+    assert written[0]["outcome"] == {"kind": "scores", "out": 20, "in": 20}
+
+
+def test_worlds_of_different_size_are_not_paired(estimate):
+    out, inn = draw(30, n1=25)
+    cells = [f"{o:.4f},{inn[k] if k < 25 else ''}\n" for k, o in enumerate(out)]
+    Path("wide.csv").write_text("out,in\n" + "".join(cells))
+    printed, written = estimate("--scores", "wide.csv")
+    assert written["outcome"] == {"kind": "scores", "out": 30, "in": 25}
+    assert list(epsilons(written)) == ["exact-scan", "rank-test"]
+    assert [left["estimator"] for left in written["left_out"]] == ["paired-auc"]
+    assert "not 30 out and 25 in" in printed
+
+
+@pytest.mark.parametrize("down", [False, True])
+def test_sorted_scores_are_not_paired(estimate, down):
+    """Like with like: here, where nothing leaks, nearly every pair would be won."""
+    out, inn = (np.sort(x)[:: -1 if down else 1] for x in draw(40, shift=0, seed=7))
+    np.savez("s.npz", out=out, inn=inn)
+    assert PairedAUC("pure").bound(Scores(out, inn), 1e-5).epsilon > 2.5
+    printed, written = estimate("--scores", "s.npz")
+    assert "paired-auc" not in epsilons(written)
+    assert "these are sorted by their score" in " ".join(printed.split())
+
+
+def test_infinite_scores_have_their_rank(estimate):
+    np.savez("s.npz", out=[-np.inf] * 60, inn=[np.inf] * 60)
+    _, written = estimate("--scores", "s.npz", "--estimator", "exact-scan")
+    assert written["bounds"][0]["epsilon"] == pytest.approx(ExactScan().ceiling(60, 60, 1e-5), 0.01)
+
+
+def test_many_scores_show_that_something_goes_on(cli, monkeypatch):
+    out, inn = draw(30)
+    np.savez("s.npz", out=out, inn=inn)
+    assert cli("estimate", "--scores", "s.npz").stderr == ""
+    monkeypatch.setattr(module, "SLOW", 60)
+    done = cli("estimate", "--scores", "s.npz", "--estimator", "exact-scan")
+    assert done.stderr == "exact-scan ...\n"
+
+
+# ---------------------------------------------------------------- curve and claim
+
+
+def against(written) -> dict[tuple[str, str], tuple[bool, str]]:
+    return {
+        (b["estimator"], b["assumption"]): (b["may_refute"], b["against_claim"])
+        for b in written["bounds"]
+    }
+
+
+def test_a_bare_claim_is_refuted_only_without_assumptions(estimate):
+    printed, written = estimate(*COUNTS, "--claim", 3)
+    assert against(written) == {
+        ("clopper-pearson", "none"): (True, "above"),
+        ("gdp", "gaussian"): (False, "above"),
+        ("jeffreys", "prior"): (False, "above"),
+        ("joint-beta", "prior"): (False, "above"),
+    }
+    assert written["deciding"] == 0
+    said = " ".join(printed.partition("Claim: epsilon 3 at delta 1e-5\n")[2].split())
+    assert "clopper-pearson, assuming nothing: 3.599 is above 3, which refutes the claim." in said
+    assert said.count("refutes the claim.") == 1
+    assert "16.826 is above 3, but the claim states no such curve (--curve)" in said
+    assert said.count("a credible bound refutes nothing") == 2
+
+
+def test_a_claim_of_a_curve_is_refuted_by_its_bounds_and_one_decides(estimate):
+    printed, written = estimate(*COUNTS, "--claim", 10, "--curve", "gaussian")
+    assert against(written)["gdp", "gaussian"] == (True, "above")
+    assert against(written)["clopper-pearson", "none"] == (True, "out_of_reach")
+    assert written["deciding"] is None
+    assert "16.826 is above 10, which would refute it, had it alone been named." in " ".join(
+        printed.split()
+    )
+    assert "Only one bound decides" in printed
+    printed, written = estimate(*COUNTS, "--claim", 10, "--curve", "gaussian", "--estimator", "gdp")
+    assert written["bounds"][written["deciding"]]["estimator"] == "gdp"
+    assert "16.826 is above 10, which refutes the claim." in " ".join(printed.split())
+    assert "Only one bound decides" not in printed
+    assert "selection" not in printed
+
+
+@pytest.mark.parametrize(
+    ("named", "beside"), [("gdp", "clopper-pearson"), ("jeffreys", "clopper-pearson")]
+)
+def test_a_bound_that_assumes_nothing_always_stands_beside(estimate, named, beside):
+    printed, written = estimate(*COUNTS, "--estimator", named, "--claim", 1)
+    assert list(epsilons(written)) == [beside, named]
+    assert f"{beside} was not asked for, and stands beside" in " ".join(printed.split())
+    assert written["deciding"] is None, "what was not named cannot decide"
+    assert "which refutes the claim" not in printed
+
+
+def test_a_claim_between_bound_and_ceiling_is_not_refuted_and_beyond_it_undecided(estimate):
+    name = ("--estimator", "clopper-pearson")
+    printed, _ = estimate(*COUNTS, *name, "--claim", 4)
+    assert "3.599 is not above 4, which does not refute the claim." in " ".join(printed.split())
+    printed, _ = estimate(*COUNTS, *name, "--claim", 8)
+    assert "so many could show at most 4.906: undecided." in " ".join(printed.split())
+
+
+@pytest.mark.parametrize(("claim", "shown"), [("3.5998", "3.59981"), ("3.59982", "3.599")])
+def test_a_bound_is_shown_on_its_own_side_of_the_claim(estimate, claim, shown):
+    printed, _ = estimate(*COUNTS, "--estimator", "clopper-pearson", "--claim", claim)
+    side = "above" if claim == "3.5998" else "not above"
+    assert f"{shown} is {side} {claim}," in printed
+
+
+def test_no_curve_leaves_only_what_assumes_none(estimate):
+    printed, written = estimate(*COUNTS, "--curve", "none")
+    assert list(epsilons(written)) == ["clopper-pearson", "jeffreys", "joint-beta"]
+    assert "the curve is stated to be none" in " ".join(printed.split())
+    _, written = estimate(*GUESSES, "--curve", "none")
+    assert list(epsilons(written)) == ["one-run"]
+    out, inn = draw(50)
+    np.savez("s.npz", out=out, inn=inn)
+    _, written = estimate("--scores", "s.npz", "--curve", "none", "--claim", 1)
+    assert {b["assumption"] for b in written["bounds"]} == {"none"}
+    assert list(epsilons(written)) == ["exact-scan", "paired-auc", "rank-test"]
+
+
+def test_the_curve_of_dpsgd_is_judged_by_its_accountant_and_no_gaussian(estimate):
+    printed, written = estimate(*COUNTS, "--curve", "dpsgd:0.1,100", "--claim", 5)
+    assert against(written)["pld", "accountant"] == (True, "above")
+    assert "gdp" not in epsilons(written)
+    assert "gdp assumes a Gaussian trade-off curve" in printed
+    words = " ".join(printed.split())
+    assert "samples each record at a rate of 0.1 in 100 steps, which is taken on trust" in words
+    assert "one record added or removed" in words
+
+
+def test_full_batches_are_a_gaussian_mechanism(estimate):
+    _, written = estimate(*COUNTS, "--curve", "dpsgd:1,100", "--claim", 10)
+    assert against(written)["gdp", "gaussian"] == (True, "above")
+
+
+def test_without_a_delta_the_bounds_that_need_none_remain(estimate):
+    out, inn = draw(50)
+    np.savez("s.npz", out=out, inn=inn)
+    printed, written = estimate("--scores", "s.npz", "--delta", 0)
+    assert list(epsilons(written)) == ["exact-scan", "paired-auc"]
+    assert "rank-test: a curve with Gaussian noise has no finite epsilon at delta 0" in " ".join(
+        printed.split()
+    )
+
+
+def test_estimators_may_be_named_and_are_asked_once(estimate):
+    named = ("--estimator", "jeffreys", "--estimator", "clopper-pearson", "--estimator", "jeffreys")
+    _, written = estimate(*COUNTS, *named)
+    assert list(epsilons(written)) == ["clopper-pearson", "jeffreys"]
+
+
+# ---------------------------------------------------------------- what is refused
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("", "there is nothing to estimate from; give counts (--fp --out --fn --in)"),
+        ("--fp 5 --scores s.csv", "--fp and --scores are of different kinds; give either counts"),
+        ("--fp 5 --correct 3", "--fp and --correct are of different kinds"),
+        ("--scores s.csv --guesses 3", "--scores and --guesses are of different kinds"),
+        ("--fp 5 --out 500", "--fn, --in must be given beside --fp, --out"),
+        ("--canaries 5", "--guesses, --correct must be given beside --canaries"),
+        ("--fp x --out 5 --fn 1 --in 5", "'x' is not a valid integer"),
+        ("--fp 6 --out 5 --fn 1 --in 5", "--fp must be at most --out, not 6 of 5"),
+        ("--fp -1 --out 5 --fn 9 --in 5", "2 problems: (1) --fp must be a whole number of at"),
+        ("--fp 0 --out 0 --fn 1 --in 5", "--out must be a whole number of at least 1, not 0"),
+        (f"--fp 0 --out {10**30} --fn 1 --in 5", "--out must be at most 1,000,000,000, not 1000"),
+        ("--canaries 5 --guesses 6 --correct 3", "--guesses must be at most --canaries, not 6 of"),
+        ("--canaries 5 --guesses 3 --correct 4", "--correct must be at most --guesses, not 4 of 3"),
+        ("--canaries 5 --guesses 0 --correct 0", "--guesses must be a whole number of at least 1"),
+        ("--scores nowhere.csv", "nowhere.csv: there is no such file; check the path"),
+        ("--scores nowhere.npz", "nowhere.npz: there is no such file; check the path"),
+        ("--scores .", "it is a folder; give the path of a .csv"),
+    ],
+)
+def test_what_is_no_outcome_is_refused(refused, words, said):
+    assert said in refused("estimate", *words.split())
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("--delta 1", "delta must be at least 0 and below 1, not 1.0"),
+        ("--delta nan", "delta must be at least 0 and below 1, not nan"),
+        ("--confidence 95", "confidence must be above 0.5 and below 1, not 95.0"),
+        ("--claim -1", "the claim must be a number above 0, not -1.0"),
+        ("--claim inf", "the claim must be a number above 0, not inf"),
+        ("--seed -1", "seed must be a whole number of at least 0, not -1"),
+        ("--curve laplace", "the curve must be gaussian, none or dpsgd:Q,T, such as dpsgd:0.01,"),
+        ("--curve dpsgd:0.1", "not 'dpsgd:0.1'"),
+        ("--curve dpsgd:a,b", "not 'dpsgd:a,b'"),
+        ("--curve rdp:0.1,100", "not 'rdp:0.1,100'"),
+        ("--curve dpsgd:2,100", "sample rate must be above 0 and at most 1, not 2.0"),
+        ("--curve dpsgd:0.1,0", "steps must be a whole number of at least 1, not 0"),
+        ("--curve dpsgd:1e-9,5", "a sample rate of at least 0.0001, at most 1,000,000 steps"),
+        ("--curve dpsgd:0.1,99999999", "at most 1,000,000 steps and 100,000 expected uses"),
+        ("--estimator clopper", "no 'clopper' among the estimators; did you mean"),
+        ("--estimator rank-test", "rank-test needs scores (--scores), not counts of decisions"),
+        ("--estimator one-run", "one-run needs guesses of one run (--canaries, --guesses,"),
+        ("--estimator e-process", "e-process needs decisions, which can be given in Python only"),
+        ("--estimator pld", "pld needs DP-SGD's sample rate and steps; state --curve dpsgd:Q,T"),
+        ("--estimator gdp --delta 0", "GDP needs a delta above 0"),
+        ("--estimator gdp --curve none", "gdp assumes a Gaussian trade-off curve, and the curve"),
+    ],
+)
+def test_a_bad_choice_is_refused(refused, words, said):
+    assert said in refused("estimate", *COUNTS, *words.split())
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "it is empty; the first line names the columns"),
+        ("a,b\n1,2\n", "it has the columns 'a', 'b'; name the columns world,score"),
+        ("world,score,attack\n0,1,x\n", "'attack'; name the columns world,score"),
+        ("score\n1\n", "it has the columns 'score'; name the columns"),
+        ("out,out\n1,2\n", "it has the columns 'out', 'out'; name the columns"),
+        ("world,score\n", "it has no score of an out-trial; both worlds need one"),
+        ("world,score\n0,1\n0,2\n", "it has no score of an in-trial; both worlds need one"),
+        ("world,score\n0,1\n2,2\n", "line 3 has the world '2'; write 0 or 1, out or in"),
+        ("world,score\n0,1\n1,high\n", "line 3 has 'high' under score; write a number"),
+        ("world,score\n0,1\n1,\n", "line 3 has an empty cell under score"),
+        ("world,score\n0,1\n1,nan\n", "1 of 1 scores of the in-trials are NaN"),
+        ("world,score\n0,1\n1\n", "a line needs 2 cells, but line 3 has 1"),
+        ("out,in\n1,2\n,3\n4,5\n", "line 3 has an empty cell under out"),
+        ("out,in\n1,\n2,\n", "it has no score of an in-trial"),
+        ("world,score\n0,'1\n\"1,2\n", "it is not a CSV file"),
+    ],
+)
+def test_a_table_that_holds_no_scores_is_refused(refused, text, said):
+    Path("s.csv").write_text(text)
+    line = refused("estimate", "--scores", "s.csv")
+    assert line.startswith("Error: s.csv: ")
+    assert said in line
+
+
+@pytest.mark.parametrize(
+    ("arrays", "said"),
+    [
+        ({"x": [1.0]}, "it has no out, no inn (it has 'x'); save it with np.savez(path, out="),
+        ({"out": [1.0]}, "it has no inn (it has 'out')"),
+        ({"out": [1.0, np.nan], "inn": [1.0]}, "1 of 2 scores of the out-trials are NaN"),
+        ({"out": [], "inn": [1.0]}, "it has no score of an out-trial"),
+        ({"out": [[1.0]], "inn": [1.0]}, "out must be a list of numbers, one a trial, not float64"),
+        ({"out": ["a"], "inn": [1.0]}, "out must be a list of numbers"),
+        ({"out": np.array([None]), "inn": [1.0]}, "it is not a .npz file of numbers"),
+    ],
+)
+def test_arrays_that_are_no_scores_are_refused(refused, arrays, said):
+    np.savez("s.npz", **arrays)
+    assert said in refused("estimate", "--scores", "s.npz")
+
+
+def test_a_damaged_file_is_refused(refused):
+    Path("s.npz").write_bytes(b"PK\x03\x04 and no more")
+    assert "it is not a .npz file of numbers, or it is damaged" in refused(
+        "estimate", "--scores", "s.npz"
+    )
+    with Path("one.npz").open("wb") as file:
+        np.save(file, np.zeros(3))
+    assert "it is a single array without a name" in refused("estimate", "--scores", "one.npz")
+    Path("s.csv").write_bytes(b"\0\1\2")
+    assert "it is not text" in refused("estimate", "--scores", "s.csv")
+
+
+def test_named_pairs_that_cannot_be_are_refused(refused):
+    out, inn = draw(30, n1=25)
+    np.savez("s.npz", out=out, inn=inn)
+    said = refused("estimate", "--scores", "s.npz", "--estimator", "paired-auc")
+    assert "needs as many of one world as of the other, not 30 out and 25 in" in said
+
+
+def test_a_file_that_cannot_be_written_costs_only_the_file(cli):
+    done = cli("estimate", *COUNTS, "--json", "nowhere/e.json")
+    assert done.exit_code == 2
+    assert "clopper-pearson" in done.stdout
+    assert done.stderr == "Error: cannot write nowhere/e.json: No such file or directory\n"
+
+
+# ---------------------------------------------------------------- somebody's estimator
+
+
+class Plain:
+    """A third party's estimator, without words of its own."""
+
+    def bound(self, outcome, delta):
+        return Bound(0.1, delta, 0.95, "plain", "none", "as given", 9.0, counts=outcome)
+
+
+class Unlucky:
+    """A third party's estimator that fails."""
+
+    def bound(self, outcome, delta):
+        raise OSError("no luck\ntoday")
+
+
+@pytest.fixture
+def third_parties(plugins, tmp_path_factory, monkeypatch):
+    installed = tmp_path_factory.mktemp("site") / "theirs-1.0.dist-info"
+    installed.mkdir()
+    (installed / "METADATA").write_text("Metadata-Version: 2.1\nName: theirs\nVersion: 1.0\n")
+    names = f"plain = {__name__}:Plain\nunlucky = {__name__}:Unlucky\n"
+    (installed / "entry_points.txt").write_text(f"[dpaudit.estimators]\n{names}")
+    monkeypatch.syspath_prepend(installed.parent)
+    registry._entries.cache_clear()
+
+
+def test_an_installed_estimator_stands_beside_the_others(third_parties, estimate, refused):
+    printed, written = estimate(*COUNTS)
+    assert epsilons(written)["plain"] == 0.1
+    sentence = next(b["sentence"] for b in written["bounds"] if b["estimator"] == "plain")
+    assert sentence.startswith("At 95 % confidence, epsilon is at least 0.100 at delta 1e-5, ")
+    assert "Left out: the estimator unlucky failed: OSError: no luck today." in printed
+    assert "unlucky failed: OSError" in refused("estimate", *COUNTS, "--estimator", "unlucky")
+    said = refused("estimate", *COUNTS, "--estimator", "plain", "--confidence", "0.99")
+    assert "its bound is for delta 1e-05 at 0.95 confidence" in said
+
+
+# ---------------------------------------------------------------- light
+
+
+def test_neither_help_nor_counts_import_what_trains():
+    script = """
+import sys
+from click.testing import CliRunner
+from dpaudit.cli import main
+for words in ("estimate --help", "estimate --fp 1 --out 9 --fn 1 --in 9"):
+    assert CliRunner().invoke(main, words.split()).exit_code == 0, words
+print(sorted({"torch", "opacus", "sklearn", "matplotlib", "dp_accounting"} & sys.modules.keys()))
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "[]\n"
+
+
+def test_help_shows_the_three_kinds_of_outcome():
+    told = CliRunner().invoke(main, ["estimate", "--help"]).stdout
+    for line in ("--fp 5 --out 500", "--scores scores.csv", "--canaries 1000"):
+        assert f"dpaudit estimate {line}" in told

@@ -89,7 +89,7 @@ def choose(recipe: Recipe, loss: Loss = cross_entropy) -> Chosen:
 def _hindrance(name: str, recipe: Recipe, loss: Loss) -> str | None:
     if loss is not cross_entropy and not BACKENDS[name].any_loss:
         return "it knows no loss but cross-entropy"
-    return _first_use(name, recipe.network, recipe.shape, recipe.classes, recipe.dropout)
+    return _first_use(name, recipe.network, tuple(recipe.shape), recipe.classes, recipe.dropout)
 
 
 @cache

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 
 from dpaudit import checks, defences, registry
 from dpaudit.attacks.expressions import parse
 from dpaudit.config import Config
-from dpaudit.errors import BadInput, blamed
+from dpaudit.errors import BadInput
+from dpaudit.estimators.checked import Checked
 from dpaudit.played import refuse_lacking
 from dpaudit.protocols import Attack, Estimator
 from dpaudit.summaries import summarised
-from dpaudit.types import Assumption, Bound, Counts, Observation, Observations, Outcome
+from dpaudit.types import Counts, Observation, Observations
 
 
 @dataclass(frozen=True)
@@ -83,28 +84,3 @@ class Choice:
     def checked_estimator(self, confidence: float) -> Checked:
         """The estimator at some confidence, held to what it was asked."""
         return Checked(self.estimator, self.make_estimator(confidence), confidence)
-
-
-@dataclass(frozen=True)
-class Checked:
-    """An estimator, whoever wrote it, whose bounds are what they were asked to be."""
-
-    name: str
-    estimator: Estimator
-    confidence: float
-
-    def bound(self, outcome: Outcome, delta: float) -> Bound:
-        with blamed(f"the estimator {self.name}"):
-            bound = self.estimator.bound(outcome, delta)
-            if not isinstance(bound, Bound):
-                raise TypeError(f"it gave back {type(bound).__name__}, not a Bound")
-            if bound.delta != delta or not bound.confidence >= self.confidence:
-                raise ValueError(
-                    f"its bound is for delta {bound.delta:g} at {bound.confidence:g} confidence, "
-                    f"not for {delta:g} at {self.confidence:g}"
-                )
-            if bound.assumption not in get_args(Assumption):
-                raise ValueError(
-                    f"its assumption is {bound.assumption!r}, of which nothing is known"
-                )
-            return bound

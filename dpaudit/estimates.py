@@ -5,17 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, TypeAlias, get_args
+from typing import Literal, TypeAlias
 
 import numpy as np
 
 from dpaudit import checks, registry
 from dpaudit.curves import DPSGD, Family, stated
-from dpaudit.errors import BadInput, blamed
+from dpaudit.errors import BadInput
 from dpaudit.estimators import PairedAUC, Point
+from dpaudit.estimators.checked import Checked
 from dpaudit.estimators.one_run import COINS
 from dpaudit.estimators.sentences import RULE, confident, credible, sentence
-from dpaudit.types import Array, Assumption, Bound, Counts, Guesses, Scores
+from dpaudit.types import Array, Bound, Counts, Guesses, Scores
 
 Given: TypeAlias = Counts | Scores | Guesses
 Standing: TypeAlias = Literal["above", "not_above", "out_of_reach"]
@@ -197,17 +198,7 @@ def _bound(
     if isinstance(made, PairedAUC) and isinstance(q.outcome, Scores):
         _refuse_unpaired(q.outcome)
     say(name)
-    with blamed(f"the estimator {name}"):
-        bound = made.bound(q.outcome, q.delta)
-        if not isinstance(bound, Bound):
-            raise TypeError(f"it gave back {type(bound).__name__}, not a Bound")
-        if bound.assumption not in get_args(Assumption):
-            raise ValueError(f"its assumption is {bound.assumption!r}, of which nothing is known")
-        if bound.delta != q.delta or not bound.confidence >= q.confidence:
-            raise ValueError(
-                f"its bound is for delta {bound.delta:g} at {bound.confidence:g} confidence, "
-                f"not for {q.delta:g} at {q.confidence:g}"
-            )
+    bound = Checked(name, made, q.confidence).bound(q.outcome, q.delta)
     _refuse_other_curve(name, bound, q)
     return bound if bound.sentence else replace(bound, sentence=_sentence(bound, q))
 

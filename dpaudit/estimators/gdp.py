@@ -9,9 +9,9 @@ from typing import ClassVar
 import numpy as np
 from scipy.special import ndtri
 
+from dpaudit.curves import Gaussian
 from dpaudit.estimators import inputs
 from dpaudit.estimators.sentences import RULE, confident, sentence
-from dpaudit.estimators.tradeoff import GaussianTradeOff
 from dpaudit.rates import lower_rate, upper_rate
 from dpaudit.types import Array, Assumption, Bound, Counts, Outcome
 
@@ -94,4 +94,4 @@ def _mu(fpr: float, fnr: float) -> float:
 
 
 def _epsilon(mu: float, delta: float) -> float:
-    return math.inf if mu == math.inf else GaussianTradeOff(mu).epsilon(delta)
+    return math.inf if mu == math.inf else Gaussian().epsilon(mu, delta)

@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
+from dpaudit.curves import Family, Gaussian, last_refuted
 from dpaudit.estimators import inputs
 from dpaudit.estimators.one_run import COINS
 from dpaudit.estimators.sentences import confident, sentence
-from dpaudit.estimators.tradeoff import GaussianTradeOff, TradeOff
 from dpaudit.types import Assumption, Bound, Guesses, Outcome
-
-_PRECISION = 1e-9
-
-_LARGEST = 50.0
-"""A mu at which nothing is hidden; no guesses that fit into a computer refute it."""
 
 
 @dataclass(frozen=True)
@@ -28,17 +22,21 @@ class OneRunFDP:
     of the largest mu whose curve is refuted. Delta must be above 0. Mahloujifar, Melis and
     Chaudhuri 2024, "Auditing f-differential privacy in one run".
 
-    `family` makes a symmetric curve of one number that grows with the leak.
+    `family` is of symmetric curves; inv is the inverse of 1 - f.
     """
 
     confidence: float = 0.95
-    family: Callable[[float], TradeOff] = GaussianTradeOff
-    assumption: Assumption = "gaussian"
+    family: Family = field(default_factory=Gaussian)
 
     takes: ClassVar[type] = Guesses
 
     def __post_init__(self) -> None:
         inputs.sure(self.confidence)
+
+    @property
+    def assumption(self) -> Assumption:
+        """That of the curves."""
+        return self.family.assumption
 
     def bound(self, outcome: Outcome, delta: float) -> Bound:
         g = self._given(outcome, delta)
@@ -70,15 +68,8 @@ class OneRunFDP:
 
     def _epsilon(self, g: Guesses, delta: float) -> float:
         a = 1 - self.confidence
-        if not refuted(self.family(0.0), g, a):
-            return 0.0
-        low, high = 0.0, 1.0
-        while refuted(self.family(high), g, a) and high < _LARGEST:
-            low, high = high, 2 * high
-        while high - low > _PRECISION * max(1.0, high):
-            middle = (low + high) / 2
-            low, high = (middle, high) if refuted(self.family(middle), g, a) else (low, middle)
-        return self.family(low).epsilon(delta)
+        step = last_refuted(self.family, lambda parameter: refuted(self.family, parameter, g, a))
+        return self.family.epsilon(self.family.parameter(step), delta)
 
 
 _CURVES: dict[Assumption, str] = {
@@ -89,13 +80,13 @@ _CURVES: dict[Assumption, str] = {
 }
 
 
-def refuted(curve: TradeOff, g: Guesses, a: float) -> bool:
+def refuted(family: Family, parameter: float, g: Guesses, a: float) -> bool:
     """Whether so many right guesses have a probability below a under the curve."""
     share = g.guesses / g.canaries
     r = a * g.correct / g.canaries
     h = a * (g.guesses - g.correct) / g.canaries
     for i in range(g.correct - 1, -1, -1):
-        larger = max(h, curve.inv(r))
+        larger = max(h, float(family.inn(parameter, r)))
         # Neither falls again, so the sum that refutes may be reached before the end.
         if larger == h or r + h > share:
             break

@@ -6,9 +6,9 @@ from outcome_strategies import DELTA, KNOWN
 from scipy.integrate import quad
 from scipy.stats import binom, norm
 
+from dpaudit.curves import Gaussian
 from dpaudit.errors import BadInput
 from dpaudit.estimators import GDP, ClopperPearson
-from dpaudit.estimators.tradeoff import GaussianTradeOff
 from dpaudit.types import Counts
 
 
@@ -22,7 +22,7 @@ def test_known_answers():
 @pytest.mark.parametrize("delta", [1e-9, 1e-5, 1e-3])
 def test_epsilon_is_the_definition_of_dp_integrated_naively(mu, delta):
     """delta is the most by which N(mu, 1) exceeds e^epsilon times N(0, 1)."""
-    e = GaussianTradeOff(mu).epsilon(delta)
+    e = Gaussian().epsilon(mu, delta)
 
     def excess(x):
         return norm.pdf(x - mu) - math.exp(e + norm.logpdf(x))

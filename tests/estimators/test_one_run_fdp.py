@@ -1,15 +1,14 @@
 import math
-from dataclasses import dataclass
 
 import numpy as np
 import pytest
 from outcome_strategies import DELTA
 from scipy.stats import binom, norm
 
+from dpaudit.curves import Gaussian, Pure
 from dpaudit.errors import BadInput
 from dpaudit.estimators import OneRun, OneRunFDP
 from dpaudit.estimators.one_run_fdp import refuted
-from dpaudit.estimators.tradeoff import GaussianTradeOff
 from dpaudit.types import Guesses
 
 
@@ -36,7 +35,7 @@ def naive(mu, g, a):
 )
 @pytest.mark.parametrize("mu", [0.0, 0.2, 0.6, 1.0, 1.5, 3.0])
 def test_a_curve_is_refuted_as_the_algorithm_without_shortcuts_does(g, mu):
-    assert refuted(GaussianTradeOff(mu), g, 0.05) == naive(mu, g, 0.05)
+    assert refuted(Gaussian(), mu, g, 0.05) == naive(mu, g, 0.05)
 
 
 def test_bound_lies_where_refutation_ends():
@@ -45,14 +44,14 @@ def test_bound_lies_where_refutation_ends():
     while high - low > 1e-6:
         mu = (low + high) / 2
         low, high = (mu, high) if naive(mu, g, 0.05) else (low, mu)
-    end = GaussianTradeOff(low).epsilon(DELTA)
+    end = Gaussian().epsilon(low, DELTA)
     assert OneRunFDP().bound(g, DELTA).epsilon == pytest.approx(end, abs=1e-4)
 
 
 def fewest_that_refute(mu, m, made, a):
     """Right guesses from which on the truth itself would be refuted."""
-    truth = GaussianTradeOff(mu)
-    return next((c for c in range(made + 1) if refuted(truth, Guesses(m, made, c), a)), made + 1)
+    found = (c for c in range(made + 1) if refuted(Gaussian(), mu, Guesses(m, made, c), a))
+    return next(found, made + 1)
 
 
 @pytest.mark.parametrize("m", [10, 100, 1000])
@@ -90,18 +89,7 @@ def test_it_shows_more_than_without_the_assumption():
 
 def test_any_family_of_curves_can_be_put_in():
     """Here that of pure epsilon-DP, whose bound must not exceed the Gaussian one's promise."""
-
-    @dataclass(frozen=True)
-    class Pure:
-        e: float
-
-        def inv(self, r):
-            return max(r * math.exp(-self.e), 1 - math.exp(self.e) * (1 - r), 0.0)
-
-        def epsilon(self, delta):
-            return self.e
-
-    bound = OneRunFDP(family=Pure, assumption="none").bound(Guesses(1000, 1000, 700), DELTA)
+    bound = OneRunFDP(family=Pure(0.0)).bound(Guesses(1000, 1000, 700), DELTA)
     assert bound.assumption == "none"
     assert 0.5 < bound.epsilon < math.log(700 / 300)
 

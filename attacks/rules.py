@@ -11,7 +11,7 @@ import numpy as np
 from dpaudit.attacks.search import search
 from dpaudit.attacks.statistics import AND, OR, Expression, Kind, Statistic
 from dpaudit.errors import BadInput
-from dpaudit.protocols import Criterion
+from dpaudit.protocols import Criterion, Scoring
 from dpaudit.types import Array, Known, Observations
 
 Form: TypeAlias = Union[Statistic, Expression, Sequence[Statistic], Set[Statistic]]
@@ -80,6 +80,7 @@ class ThresholdAttack:
         if not self.statistics:
             raise BadInput("a threshold attack needs at least one statistic")
         self.needs: frozenset[str] = frozenset().union(*(s.needs for s in self.statistics))
+        self.scoring: Scoring = "fixed" if len(self.statistics) == 1 else "margins"
 
     def features(self, seen: Observations, known: Known) -> Array:
         """Every statistic of every trial, (trials, k)."""

@@ -26,11 +26,11 @@ from dpaudit.fingerprints import fingerprint
 from dpaudit.game import Progress
 from dpaudit.journal import Journal
 from dpaudit.judge import judge
+from dpaudit.jury import AUTO
 from dpaudit.mechanisms.function import Function
 from dpaudit.protocols import CanaryBuilder, Defence, Mechanism
 from dpaudit.report import comparison
 from dpaudit.seeds import trials
-from dpaudit.selections import refuse_other_curve
 from dpaudit.types import Canary, Claim, Data, Pair, Records, Report, neighbours
 
 OWN = "own-function"
@@ -148,8 +148,9 @@ def prepare(
         with Journal.read(Run(out).journal) as journal:
             config = replace(config, backend=journal.settings.get("backend", "auto"))
     choice = Choice.configured(vars(config))
-    choice.make_attacks()
-    estimator = choice.make_estimator(config.confidence)
+    attacks = choice.make_attacks()
+    if config.estimator != AUTO:
+        registry.load("estimators", config.estimator)
     defences.make(config.defence)
     if not _is_own(config):
         registry.load("mechanisms", config.mechanism)
@@ -185,7 +186,7 @@ def prepare(
         config = replace(config, backend=recipe.backend)
     _builder(config, mechanism, pool=None)
     claim = _claim(config, mechanism)
-    refuse_other_curve(estimator, claim)
+    choice.juries(attacks, claim, config.seed)
     return Prepared(config, loaded, mechanism, claim)
 
 

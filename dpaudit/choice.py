@@ -12,11 +12,11 @@ from dpaudit import checks, defences, registry
 from dpaudit.attacks.expressions import parse
 from dpaudit.config import Config
 from dpaudit.errors import BadInput
-from dpaudit.estimators.checked import Checked
+from dpaudit.jury import Jury
 from dpaudit.played import refuse_lacking
-from dpaudit.protocols import Attack, Estimator
+from dpaudit.protocols import Attack
 from dpaudit.summaries import summarised
-from dpaudit.types import Counts, Observation, Observations
+from dpaudit.types import Claim, Observation, Observations
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Choice:
     attacks: Sequence[str] = Config.attacks
     primary: str = "auto"
     defence: str = "none"
-    estimator: str = "clopper-pearson"
+    estimator: str = Config.estimator
     confidence: float = 0.95
 
     @classmethod
@@ -55,6 +55,8 @@ class Choice:
     def fitting(self, seen: Observations) -> dict[str, Attack]:
         """The attacks that take part in judging what is released."""
         attacks = self.make_attacks()
+        if self.primary in attacks:
+            refuse_lacking(self.primary, attacks[self.primary], seen)
         if tuple(self.attacks) != Config.attacks:
             for name, attack in attacks.items():
                 refuse_lacking(name, attack, seen)
@@ -70,17 +72,9 @@ class Choice:
         seen = summarised({name: np.asarray(a)[None] for name, a in observation.items()})
         self.fitting(defences.make(self.defence).protect(seen))
 
-    def make_estimator(self, confidence: float) -> Estimator:
-        """The estimator at some confidence."""
-        made: Estimator = registry.make("estimators", self.estimator, confidence=confidence)
-        takes = getattr(made, "takes", Counts)
-        if takes is not Counts:
-            raise BadInput(
-                f"{self.estimator} needs {takes.__name__.lower()}, and two worlds of trials give "
-                "counts of decisions; choose another estimator"
-            )
-        return made
-
-    def checked_estimator(self, confidence: float) -> Checked:
-        """The estimator at some confidence, held to what it was asked."""
-        return Checked(self.estimator, self.make_estimator(confidence), confidence)
+    def juries(self, attacks: Mapping[str, Attack], claim: Claim, seed: int) -> dict[str, Jury]:
+        """Who judges each attack; estimators that cannot judge this claim are refused."""
+        juries = {n: Jury.of(self.estimator, a, claim, seed) for n, a in attacks.items()}
+        for jury in juries.values():
+            jury.refuse()
+        return juries

@@ -19,11 +19,9 @@ from dpaudit.defences import Named, Nothing, named
 from dpaudit.errors import BadInput
 from dpaudit.estimators.published import published
 from dpaudit.journal import Journal
-from dpaudit.judge import pick
+from dpaudit.jury import pick
 from dpaudit.played import Played, read
 from dpaudit.protocols import Attack, Defence
-from dpaudit.rates import BoundCriterion
-from dpaudit.selections import HoldOut, refuse_other_curve
 from dpaudit.summaries import summarised
 from dpaudit.types import Array, Bound, Claim, Known, Observations, Published
 
@@ -84,9 +82,8 @@ def compare(journal: Journal, defences: Sequence[str | Defence], choice: Choice)
     """
     chosen = [named("none"), *_distinct(defences)]
     attacks = choice.make_attacks()
-    estimator = choice.make_estimator(choice.confidence)
     played = read(journal)
-    refuse_other_curve(estimator, played.claim)
+    choice.juries(attacks, played.claim, played.seed)  # refused, if at all, before all else
     views = [played.after(defence) for defence in chosen]
     shown = _fitting_somewhere(attacks, views, choice)
     return Comparison(
@@ -151,17 +148,21 @@ def _defended(
     fitting = {name: attack for name, attack in attacks.items() if _fits(attack, view)}
     trials = {name: view.trials(name, attack) for name, attack in fitting.items()}
     choosing = {name: t.halves()[0] for name, t in trials.items()}
-    criterion, delta = BoundCriterion(view.claim.delta), view.claim.delta
-    # On the other half even where nothing was fitted: which attack is strongest was picked.
-    held_out, estimator = HoldOut(always=True), choice.checked_estimator
+    juries = choice.juries(fitting, view.claim, view.seed)
+    strongest = pick(fitting, juries, choosing) if fitting else None
+    delta, sure = view.claim.delta, choice.confidence
+
+    def bounds(name: str, attack: Attack) -> list[Bound]:
+        # On the other half even where nothing was fitted, if the attack itself was picked.
+        picked = name == strongest and len(fitting) > 1
+        fixed = juries[name].fix(attack, trials[name], always=picked)
+        return juries[name].bounds(fixed, sure, sure)
+
     return Defended(
         defence=defence,
-        bounds=[
-            held_out.bound(attack, trials[name], estimator, delta, choice.confidence)
-            for name, attack in fitting.items()
-        ],
+        bounds=[bound for name, a in fitting.items() for bound in bounds(name, a)],
         published=[published(n, a, trials[n], delta, view.seed) for n, a in fitting.items()],
-        strongest=pick(fitting, choosing, criterion) if fitting else None,
+        strongest=strongest,
         utility=measured,
     )
 

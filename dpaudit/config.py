@@ -69,7 +69,7 @@ class Config:
     attacks: tuple[str, ...] = ("loss", "mean+std", "min+max", "all-four", "learned", "released")
     primary: str = "auto"
     defence: str = "none"
-    estimator: str = "clopper-pearson"
+    estimator: str = "auto"
     claim: tuple[float, float] | None = None
     confidence: float = 0.95
     seed: int = 0

@@ -253,6 +253,14 @@ LEAST_RATE, MOST_STEPS, MOST_USES = 1e-4, 10**6, 10**5
 """Beyond these the accountant's grid takes minutes and gigabytes."""
 
 
+def within_reach(curve: Curve) -> bool:
+    """Whether a claim's curve can be computed within seconds."""
+    if not isinstance(curve, DPSGDCurve) or curve.sample_rate == 1:
+        return True
+    q, rounds = curve.sample_rate, curve.steps
+    return q >= LEAST_RATE and rounds <= MOST_STEPS and q * rounds <= MOST_USES
+
+
 def stated(curve: str) -> Family | None:
     """The family that a text names, Gaussian where it is empty; None of 'none'."""
     if curve in ("", "gaussian"):
@@ -270,7 +278,7 @@ def stated(curve: str) -> Family | None:
     made = DPSGD(q, rounds)
     if q == 1:
         return Gaussian()  # steps that all see every record make one Gaussian mechanism
-    if q < LEAST_RATE or rounds > MOST_STEPS or q * rounds > MOST_USES:
+    if not within_reach(DPSGDCurve(q, rounds, 1.0)):
         raise BadInput(
             f"the curve of DP-SGD is computed for a sample rate of at least {LEAST_RATE:g}, at "
             f"most {MOST_STEPS:,} steps and {MOST_USES:,} expected uses of a record, not "

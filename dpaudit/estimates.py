@@ -12,7 +12,7 @@ import numpy as np
 from dpaudit import checks, registry
 from dpaudit.curves import DPSGD, Family, stated
 from dpaudit.errors import BadInput
-from dpaudit.estimators import PairedAUC, Point
+from dpaudit.estimators import FREE, PairedAUC, Point
 from dpaudit.estimators.checked import Checked
 from dpaudit.estimators.one_run import COINS
 from dpaudit.estimators.sentences import RULE, confident, credible, sentence
@@ -27,8 +27,6 @@ KINDS: dict[type, str] = {
     Scores: "scores (--scores)",
     Guesses: "guesses of one run (--canaries, --guesses, --correct)",
 }
-BESIDE = {Counts: "clopper-pearson", Scores: "exact-scan", Guesses: "one-run"}
-"""What stands beside named estimators that all assume something."""
 
 
 @dataclass(frozen=True)
@@ -122,7 +120,7 @@ def estimate(question: Question, say: Callable[[str], None] = lambda text: None)
         bounds = [_bound(name, curve, question, say) for name, curve in _ways(question, named)]
         left_out: list[LeftOut] = []
         if all(bound.assumption != "none" for bound in bounds):
-            beside = _tried(BESIDE[type(question.outcome)], question.family, question, say)
+            beside = _tried(FREE[type(question.outcome)], question.family, question, say)
             bounds += [beside] if isinstance(beside, Bound) else []
     else:
         tried = [_tried(name, curve, question, say) for name, curve in _ways(question, ())]

@@ -1,27 +1,29 @@
 """Judge a journal: rules fixed on one half of the trials, bounded on the other.
 
 The law that is kept here: a rule is fixed without the trials that judge it, and one bound
-decides. Its attack is named in the configuration or picked on the choosing half. A later
-judgement of the same journal with another primary is numbered and decides only at a/2^looks.
+decides. Its attack is named in the configuration or picked on the choosing half; its estimator
+is the first of the attack's jury. A later judgement of the same journal with another primary is
+numbered and decides only at a/2^looks.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import astuple
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from dpaudit import defences
 from dpaudit.advice import next_steps
 from dpaudit.choice import Choice
+from dpaudit.errors import BadInput
 from dpaudit.estimators.published import published
 from dpaudit.journal import Journal
+from dpaudit.jury import Jury, pick
 from dpaudit.played import Played, read
-from dpaudit.protocols import Attack, Criterion
-from dpaudit.rates import BoundCriterion
-from dpaudit.selections import HoldOut, promises, refuse_other_curve
+from dpaudit.protocols import Attack
+from dpaudit.selections import chooses, promises
 from dpaudit.trials import Trials
 from dpaudit.types import (
     IN,
@@ -43,35 +45,27 @@ def judge(journal: Journal, choice: Choice) -> Report:
     undefended = read(journal)
     played = undefended.after(defence)
     facts, worlds, claim = played.facts, played.worlds, played.claim
-    # Refused, if at all, before a look is numbered.
-    refuse_other_curve(choice.make_estimator(choice.confidence), claim)
     attacks = choice.fitting(played.seen)
+    juries = choice.juries(attacks, claim, played.seed)
     trials = {name: played.trials(name, attack) for name, attack in attacks.items()}
-    choosing = {name: t.halves()[0] for name, t in trials.items()}
 
-    criterion = BoundCriterion(claim.delta)
-    primary = choice.primary
-    if primary == "auto":
-        primary = pick(attacks, choosing, criterion)
-    picked = choice.primary == "auto" and len(attacks) > 1
+    look = _look(choice, attacks, juries, trials)
+    primary = look.attack
     fixed = {
-        name: HoldOut(always=picked and name == primary).fix(attack, trials[name], claim.delta)
+        name: juries[name].fix(attack, trials[name], always=look.picked and name == primary)
         for name, attack in attacks.items()
     }
-    own = Choice.configured(played.settings)
-    look = (primary, choice.estimator, choice.defence)
     looks = 1
-    if look != (
-        _own_primary(own, choice, primary, undefended, criterion),
-        own.estimator,
-        own.defence,
-    ):
-        looks = journal.look(_through(primary, choice.defence), choice.estimator)
-    bounds = []
-    for name, rule in fixed.items():
-        confidence = deciding(choice.confidence, looks) if name == primary else choice.confidence
-        bounds.append(rule.bound(choice.checked_estimator, claim.delta, confidence))
-    decisive = list(attacks).index(primary)
+    if choice != (own := Choice.configured(played.settings)) and look != _own(own, undefended):
+        looks = journal.look(look.name, look.estimator)
+    sure, surest = choice.confidence, deciding(choice.confidence, looks)
+    judged = [
+        (rule, bound)
+        for name, rule in fixed.items()
+        for bound in juries[name].bounds(rule, surest if name == primary else sure, sure)
+    ]
+    bounds = [bound for _, bound in judged]
+    decisive = [bound.attack for bound in bounds].index(primary)
     return Report(
         claim=claim,
         verdict=verdict(claim, bounds[decisive]),
@@ -95,32 +89,33 @@ def judge(journal: Journal, choice: Choice) -> Report:
         warnings=[*facts["warnings"], *_diverged(undefended.seen), *_repeated(undefended.seen)],
         defence=choice.defence,
         evidence=Evidence(
-            scores=[f.trials.scores(f.rule) for f in fixed.values()],
-            cuts=[getattr(f.rule, "cut", None) for f in fixed.values()],
+            scores=[rule.trials.scores(rule.rule) for rule, _ in judged],
+            cuts=[getattr(rule.rule, "cut", None) if b.counts else None for rule, b in judged],
             canary=played.known.get("canary"),
             original=played.known.get("original"),
         ),
     )
 
 
-def pick(
-    attacks: Mapping[str, Attack], choosing: Mapping[str, Trials], criterion: Criterion
-) -> str:
-    """The attack that does best within the choosing half, rule and errors on different trials.
+@dataclass(frozen=True)
+class Look:
+    """Which bound decides: of what attack, behind which defence, by what, on which trials.
 
-    Each quarter judges the rules of the other, so that an attack which can tune more does not
-    look better for that alone.
+    The same attack on all trials is another bound than on the judging half: who has seen it
+    picked there may not have it judged once more with the trials that picked it.
     """
 
-    def worth(name: str) -> float:
-        halves = choosing[name].halves()
-        if not all(map(len, halves)):
-            return 0.0
-        counts = [b.count(a.fit(attacks[name], criterion)) for a, b in (halves, halves[::-1])]
-        fp, out, fn, inn = np.sum([astuple(c) for c in counts], axis=0)
-        return float(criterion(fp, out, fn, inn))
+    attack: str
+    estimator: str
+    defence: str
+    held_out: bool
+    picked: bool = field(compare=False)
 
-    return max(attacks, key=worth)
+    @property
+    def name(self) -> str:
+        """Of all but the estimator, for the journal."""
+        behind = "" if self.defence == "none" else f" after {self.defence}"
+        return f"{self.attack}{behind}{'' if self.held_out else ' on all trials'}"
 
 
 def deciding(confidence: float, looks: int) -> float:
@@ -142,24 +137,34 @@ def verdict(claim: Claim, bound: Bound) -> Verdict:
     return "INCONCLUSIVE" if bound.ceiling < claim.epsilon else "NO_VIOLATION_FOUND"
 
 
-def _own_primary(
-    own: Choice, choice: Choice, primary: str, undefended: Played, criterion: Criterion
-) -> str:
-    """The attack that decides as the run was configured: the first look is always its."""
-    if own.primary != "auto":
-        return own.primary
-    same = tuple(own.attacks) == tuple(choice.attacks) and own.defence == choice.defence
-    if same and choice.primary == "auto":
-        return primary
-    played = undefended.after(defences.make(own.defence))
-    attacks = {n: a for n, a in own.make_attacks().items() if a.needs <= played.seen.keys()}
-    choosing = {name: played.trials(name, a).halves()[0] for name, a in attacks.items()}
-    return pick(attacks, choosing, criterion) if attacks else "none fits"
+def _own(own: Choice, undefended: Played) -> Look | None:
+    """Who decides as the run was configured; None where that cannot be found out any more.
+
+    The first look is always theirs, whoever judges first.
+    """
+    try:
+        played = undefended.after(defences.make(own.defence))
+        attacks = own.fitting(played.seen)
+        juries = own.juries(attacks, played.claim, played.seed)
+    except BadInput:
+        return None
+    return _look(own, attacks, juries, {n: played.trials(n, a) for n, a in attacks.items()})
 
 
-def _through(attack: str, defence: str) -> str:
-    """A look's name: an attack on defended outputs is another one."""
-    return attack if defence == "none" else f"{attack} after {defence}"
+def _look(
+    choice: Choice,
+    attacks: Mapping[str, Attack],
+    juries: Mapping[str, Jury],
+    trials: Mapping[str, Trials],
+) -> Look:
+    """Who decides: named beforehand, or picked on the choosing half."""
+    primary = choice.primary
+    if primary == "auto":
+        primary = pick(attacks, juries, {name: t.halves()[0] for name, t in trials.items()})
+    picked = choice.primary == "auto" and len(attacks) > 1
+    jury = juries[primary]
+    held_out = picked or chooses(attacks[primary], jury.takes)
+    return Look(primary, jury.names[0], choice.defence, held_out, picked)
 
 
 def _diverged(seen: Observations) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Literal, Protocol, TypeAlias, cast
 
 from dpaudit.types import (
     Array,
@@ -82,7 +82,7 @@ class Attack(Protocol):
     rule, on the choosing half of the rows only. So a search that is repeated, on chunks or on
     shuffled worlds, reads the observations once. `needs` names the observations that must be
     there; `fitted` is False where there is nothing to choose, so that the rule may be judged
-    on all trials.
+    on all trials. Optional: `scoring`, see below.
     """
 
     needs: frozenset[str]
@@ -91,6 +91,21 @@ class Attack(Protocol):
     def features(self, seen: Observations, known: Known) -> Array: ...
 
     def fit(self, features: Array, worlds: Array, criterion: Criterion) -> Rule: ...
+
+
+Scoring: TypeAlias = Literal["fixed", "learned", "margins"]
+"""Where the scores of an attack's rules come from.
+
+`fixed`: beforehand, only the threshold is chosen, so that a test without one may have all
+trials; `learned` with the rule; `margins` of thresholds on several statistics, so that the
+rule's decisions say more than its score.
+"""
+
+
+def scoring(attack: Attack) -> Scoring:
+    """What an attack says of its scores, or else what `fitted` implies."""
+    implied = "learned" if attack.fitted else "fixed"
+    return cast(Scoring, getattr(attack, "scoring", implied))
 
 
 class Estimator(Protocol):

@@ -8,7 +8,7 @@ import numpy as np
 
 from dpaudit.errors import blamed
 from dpaudit.protocols import Attack, Criterion, Rule
-from dpaudit.types import IN, OUT, Array, Counts, Scores
+from dpaudit.types import IN, OUT, Array, Counts, Decisions, Scores
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,11 @@ class Trials:
     @property
     def per_world(self) -> int:
         """How many trials either world has at least."""
-        return int(min((self.worlds == OUT).sum(), (self.worlds == IN).sum()))
+        return min(self.of(OUT), self.of(IN))
+
+    def of(self, world: int) -> int:
+        """How many trials a world has."""
+        return int((self.worlds == world).sum())
 
     def halves(self) -> tuple[Trials, Trials]:
         """Trials of even and of odd index: settled before anything is seen, both balanced."""
@@ -56,12 +60,17 @@ class Trials:
 
     def count(self, rule: Rule) -> Counts:
         """The errors of a rule on these trials."""
+        said = self.decisions(rule)
+        fp, fn = int(said.out.sum()), int((~said.inn).sum())
+        return Counts(fp=fp, out=len(said.out), fn=fn, inn=len(said.inn))
+
+    def decisions(self, rule: Rule) -> Decisions:
+        """What a rule says of these trials, in their order."""
         with blamed(f"the attack {self.attack}"):
             says_in = rule.decide(self.features)
             if says_in.dtype != bool or says_in.shape != self.worlds.shape:
                 raise TypeError(f"its rule must decide by one bool a trial, not by {says_in!r:.60}")
-        out, inn = says_in[self.worlds == OUT], says_in[self.worlds == IN]
-        return Counts(fp=int(out.sum()), out=len(out), fn=int((~inn).sum()), inn=len(inn))
+        return Decisions(out=says_in[self.worlds == OUT], inn=says_in[self.worlds == IN])
 
     def scores(self, rule: Rule) -> Scores:
         """The scores of these trials, larger = more like D'."""

@@ -257,6 +257,8 @@ class Bound:
     attack: str = ""
     rule: str = ""
     counts: Counts | None = None
+    trials: tuple[int, int] | None = None
+    """How many it was computed on, out and in."""
     interval: tuple[float, float] | None = None
     """Two-sided at the same confidence, where the method has one.
 

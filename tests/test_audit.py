@@ -1,6 +1,5 @@
 from dataclasses import replace
 from pathlib import Path
-from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -8,10 +7,8 @@ from playground import Leaky, Shifted, Unpicklable, finished, observe, tiny_pair
 
 import dpaudit as dp
 from dpaudit import audit
-from dpaudit.choice import Choice
 from dpaudit.config import Config
 from dpaudit.errors import BadInput, OtherConfiguration
-from dpaudit.estimators import GDP
 from dpaudit.journal import Journal
 from dpaudit.judge import deciding
 
@@ -160,9 +157,12 @@ def test_prepare_finds_what_is_wrong_before_anything_is_written(
 
 
 def test_prepare_refuses_an_estimator_of_a_curve_that_the_claim_does_not_have(config):
-    gaussian = patch.object(Choice, "make_estimator", lambda self, confidence: GDP(confidence))
-    with gaussian, pytest.raises(BadInput, match="and the claim has no curve"):
-        audit.prepare(config)
+    with pytest.raises(BadInput, match="trade-off curve, and the claim has no curve"):
+        audit.prepare(replace(config, estimator="gdp"))
+    with pytest.raises(BadInput, match="pld needs curve, which this run does not have"):
+        audit.prepare(replace(config, estimator="pld"))
+    with pytest.raises(BadInput, match="one-run needs guesses of one run"):
+        audit.prepare(replace(config, estimator="one-run"))
 
 
 def test_default_folder_is_the_configurations_own(config):

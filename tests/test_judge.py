@@ -3,8 +3,9 @@ from dataclasses import asdict
 from unittest.mock import patch
 
 import numpy as np
+import playground
 import pytest
-from playground import KNOWN, facts, finished, observe, worlds_and_indices
+from playground import KNOWN, facts, observe, worlds_and_indices
 from scipy.stats import binom
 
 from dpaudit.advice import models_needed, next_steps
@@ -15,7 +16,8 @@ from dpaudit.errors import BadInput
 from dpaudit.estimators import ClopperPearson
 from dpaudit.estimators.published import published
 from dpaudit.journal import Journal
-from dpaudit.judge import deciding, judge, pick, verdict
+from dpaudit.judge import deciding, judge, verdict
+from dpaudit.jury import pick
 from dpaudit.rates import BoundCriterion
 from dpaudit.seeds import generator, trials
 from dpaudit.summaries import summarised
@@ -28,11 +30,19 @@ ALL = Choice([name for name in Config.attacks if name != "released"]).make_attac
 """Every default attack on a classifier."""
 
 
+COUNTED = {"estimator": "clopper-pearson"}
+"""Most of this file is about rules and their errors; `test_jury.py` is about scores."""
+
+
+def finished(path, seen, **configured):
+    return playground.finished(path, seen, **{**COUNTED, **configured})
+
+
 def judged(path, *attacks, permutations=5, **choice):
     """A judgement; it takes its time for the permutation null only where a test is about that."""
     few = patch("dpaudit.estimators.published.PERMUTATIONS", permutations)
     with few, Journal.read(path) as journal:
-        return judge(journal, Choice(attacks or FAST, **choice))
+        return judge(journal, Choice(attacks or FAST, **{**COUNTED, **choice}))
 
 
 def deciding_bound(report):
@@ -61,11 +71,12 @@ def audits_of_nothing(games, models, attacks):
     worlds, indices = worlds_and_indices(models)
     choosing, judging = indices % 2 == 0, indices % 2 == 1
     criterion, estimator = BoundCriterion(DELTA), ClopperPearson()
+    juries = Choice(tuple(attacks), **COUNTED).juries(attacks, Claim(8.0, DELTA), seed=0)
     for seed in range(games):
         seen = summarised(observe(worlds, np.random.default_rng([7, seed])))
         played = {name: Trials(a.features(seen, KNOWN), worlds) for name, a in attacks.items()}
         halves = {name: t[choosing] for name, t in played.items()}
-        primary = pick(attacks, halves, criterion)
+        primary = pick(attacks, juries, halves)
         rule = halves[primary].fit(attacks[primary], criterion)
         yield tuple(
             estimator.bound(played[primary][half].count(rule), DELTA).epsilon
@@ -187,8 +198,9 @@ def test_pick_takes_the_first_attack_where_there_is_nothing_to_go_by():
     worlds, _ = worlds_and_indices(2)
     seen = summarised(observe(worlds, np.random.default_rng(0)))
     attacks = Choice(FAST).make_attacks()
+    juries = Choice(FAST).juries(attacks, Claim(8.0, DELTA), seed=0)
     choosing = {name: Trials(a.features(seen, KNOWN), worlds) for name, a in attacks.items()}
-    assert pick(attacks, choosing, BoundCriterion(DELTA)) == "loss"
+    assert pick(attacks, juries, choosing) == "loss"
 
 
 # ---------------------------------------------------------------- looks

@@ -16,6 +16,7 @@ from dpaudit.estimators import (
     GDP,
     PLD,
     ClopperPearson,
+    EProcess,
     ExactScan,
     Jeffreys,
     OneRun,
@@ -39,7 +40,17 @@ from dpaudit.selections import (
 )
 from dpaudit.summaries import summarised
 from dpaudit.trials import Trials
-from dpaudit.types import IN, OUT, Bound, Claim, Counts, DPSGDCurve, GaussianCurve, Scores
+from dpaudit.types import (
+    IN,
+    OUT,
+    Bound,
+    Claim,
+    Counts,
+    Decisions,
+    DPSGDCurve,
+    GaussianCurve,
+    Scores,
+)
 
 DELTA = 1e-5
 
@@ -204,11 +215,12 @@ def test_hold_out_is_what_a_judgement_does(tmp_path):
     """And both are the rule of the even indices on the odd ones."""
     worlds, indices = worlds_and_indices(84)
     seen = observe(worlds, np.random.default_rng(2), shift=2.0)
-    path = finished(tmp_path / "run" / "journal.sqlite", seen, attacks=["loss"])
+    counted = {"attacks": ["loss"], "estimator": "clopper-pearson"}
+    path = finished(tmp_path / "run" / "journal.sqlite", seen, **counted)
     attacks = {"loss": Loss(), "mean+std": MeanStd(), "learned": Learned()}
     few = patch("dpaudit.estimators.published.PERMUTATIONS", 2)
     with few, Journal.read(path) as journal:
-        report = judge(journal, Choice(tuple(attacks), primary="loss"))
+        report = judge(journal, Choice(tuple(attacks), primary="loss", estimator="clopper-pearson"))
     for judged, (name, attack) in zip(report.bounds, attacks.items(), strict=True):
         trials = Trials(attack.features(summarised(seen), KNOWN), worlds, name)
         got = HoldOut().bound(attack, trials, ClopperPearson, DELTA, 0.95, seed=0)
@@ -519,12 +531,50 @@ def test_more_confidence_never_raises_a_bound(strategy):
         assert bound.sentence.startswith(f"At {told} % confidence, ")
 
 
-def test_scores_are_judged_where_an_estimator_takes_them():
+def scored(confidence):
+    return PairedAUC(confidence=confidence)
+
+
+def test_a_score_that_was_fixed_beforehand_is_judged_on_all_trials():
+    """Its threshold is chosen, but nothing that takes scores looks at that."""
     trials = shifted(30, np.random.default_rng(1))
-    got = HoldOut().bound(ONE, trials, lambda c: PairedAUC(confidence=c), DELTA, 0.95)
+    for strategy in (HoldOut(), ReversedKFold(), MultiSplit()):
+        got = strategy.bound(ONE, trials, scored, DELTA, 0.95, seed=0)
+        everything = Scores(out=trials.features[::2, 0], inn=trials.features[1::2, 0])
+        assert got.epsilon == PairedAUC().bound(everything, DELTA).epsilon
+        assert (got.rule, got.attack, got.counts) == ("", "shifted", None)
+        assert (got.trials, got.selection) == ((30, 30), "nothing to choose")
+
+
+def test_the_score_of_an_attack_that_was_picked_is_judged_on_the_other_half():
+    trials = shifted(30, np.random.default_rng(1))
+    got = HoldOut(always=True).bound(ONE, trials, scored, DELTA, 0.95)
     scores = Scores(out=trials.features[2::4, 0], inn=trials.features[3::4, 0])
     assert got.epsilon == PairedAUC().bound(scores, DELTA).epsilon
-    assert (got.rule, got.attack, got.counts) == ("", "shifted", None)
+    assert (got.trials, got.selection) == ((15, 15), "hold-out")
+
+
+@pytest.mark.parametrize("attack", [Learned(), MeanStd()], ids=repr)
+def test_scores_that_are_chosen_are_judged_on_the_other_half(attack):
+    worlds, _ = worlds_and_indices(80)
+    seen = summarised(observe(worlds, np.random.default_rng(0), shift=2.0))
+    trials = Trials(attack.features(seen, KNOWN), worlds)
+    got = HoldOut().bound(attack, trials, scored, DELTA, 0.95)
+    even, odd = trials.halves()
+    rule = even.fit(attack, BoundCriterion(DELTA))
+    assert got.epsilon == PairedAUC().bound(odd.scores(rule), DELTA).epsilon
+    assert (got.trials, got.selection) == ((20, 20), "hold-out")
+
+
+def test_decisions_are_judged_in_pairs_of_one_index():
+    trials = shifted(30, np.random.default_rng(1))
+    got = HoldOut().bound(ONE, trials, EProcess, DELTA, 0.95)
+    even, odd = trials.halves()
+    rule = even.fit(ONE, BoundCriterion(DELTA))
+    says_in = rule.decide(odd.features)
+    pairs = Decisions(out=says_in[::2], inn=says_in[1::2])
+    assert got.epsilon == EProcess().bound(pairs, DELTA).epsilon
+    assert (got.rule, got.trials) == (repr(rule), (15, 15))
 
 
 def test_one_runs_guesses_are_no_two_worlds():
@@ -621,7 +671,6 @@ def test_another_curve_is_refused_before_a_look_is_numbered(tmp_path):
     path = finished(tmp_path / "run" / "j", observe(worlds, np.random.default_rng(0)))
     before = path.read_bytes()
     with (
-        patch.object(Choice, "make_estimator", lambda self, confidence: GDP(confidence)),
         pytest.raises(BadInput, match="GDP assumes a Gaussian trade-off curve"),
         Journal.read(path) as journal,
     ):

@@ -28,7 +28,7 @@ from dpaudit.config import Config
 )
 @click.option(
     "--estimator",
-    help=f"Errors to epsilon.  [default: {Config.estimator}]",
+    help="Scores or errors to epsilon.  [default: that of the run]",
     shell_complete=names.plugins("estimators"),
 )
 @click.option("--confidence", type=float, help=f"[default: {Config.confidence}]")

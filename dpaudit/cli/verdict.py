@@ -36,7 +36,8 @@ def judging_options(command: F) -> F:
         ),
         click.option(
             "--estimator",
-            help=f"Errors to epsilon.  [default: {Config.estimator}]",
+            help="Scores or errors to epsilon.  [default: auto: the exact tests of scores, "
+            "clopper-pearson for AND/OR rules]",
             shell_complete=names.plugins("estimators"),
         ),
         click.option(

@@ -12,8 +12,18 @@ from dpaudit.estimators.paired_auc import PairedAUC
 from dpaudit.estimators.pld import PLD
 from dpaudit.estimators.point import Point
 from dpaudit.estimators.rank_test import RankTest
+from dpaudit.types import Counts, Decisions, Guesses, Scores
+
+FREE: dict[type, str] = {
+    Counts: "clopper-pearson",
+    Scores: "exact-scan",
+    Guesses: "one-run",
+    Decisions: "e-process",
+}
+"""What assumes nothing, for each kind of outcome: it stands beside all that assume something."""
 
 __all__ = [
+    "FREE",
     "GDP",
     "PLD",
     "ClopperPearson",

@@ -7,7 +7,7 @@ from typing import get_args
 
 from dpaudit.errors import blamed
 from dpaudit.protocols import Estimator
-from dpaudit.types import Assumption, Bound, Outcome
+from dpaudit.types import Assumption, Bound, Counts, Outcome
 
 
 @dataclass(frozen=True)
@@ -17,6 +17,12 @@ class Checked:
     name: str
     estimator: Estimator
     confidence: float
+
+    @property
+    def takes(self) -> type:
+        """The kind of outcome that it needs."""
+        kind: type = getattr(self.estimator, "takes", Counts)
+        return kind
 
     def bound(self, outcome: Outcome, delta: float) -> Bound:
         with blamed(f"the estimator {self.name}"):

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from scipy.special import betaincinv
 
 from dpaudit.estimators import inputs
 from dpaudit.estimators.sentences import RULE, credible, sentence
 from dpaudit.rates import epsilon_interval, log_ratio
-from dpaudit.types import Bound, Counts, Outcome
+from dpaudit.types import Assumption, Bound, Counts, Outcome
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,8 @@ class Jeffreys:
 
     confidence: float = 0.95
 
+    assumption: ClassVar[Assumption] = "prior"
+
     def __post_init__(self) -> None:
         inputs.sure(self.confidence)
 
@@ -38,7 +41,7 @@ class Jeffreys:
             delta=delta,
             confidence=self.confidence,
             estimator="jeffreys",
-            assumption="prior",
+            assumption=self.assumption,
             selection="as given",
             ceiling=self.ceiling(c.out, c.inn, delta),
             counts=c,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from scipy.optimize import brentq
@@ -11,7 +12,7 @@ from scipy.special import betainc, betaincinv, expit
 
 from dpaudit.estimators import inputs
 from dpaudit.estimators.sentences import RULE, credible, sentence
-from dpaudit.types import Array, Bound, Counts, Outcome
+from dpaudit.types import Array, Assumption, Bound, Counts, Outcome
 
 _STEPS = np.linspace(-1, 1, 801)
 _LOG_ODDS = 8 * _STEPS + 32 * _STEPS**5
@@ -42,6 +43,8 @@ class JointBeta:
 
     confidence: float = 0.95
 
+    assumption: ClassVar[Assumption] = "prior"
+
     def __post_init__(self) -> None:
         inputs.sure(self.confidence)
 
@@ -55,7 +58,7 @@ class JointBeta:
             delta=delta,
             confidence=self.confidence,
             estimator="joint-beta",
-            assumption="prior",
+            assumption=self.assumption,
             selection="as given",
             ceiling=self.ceiling(c.out, c.inn, delta),
             counts=c,

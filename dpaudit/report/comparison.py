@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from dpaudit.compare import Comparison, Defended, Utility
 from dpaudit.report import formats, table, words
 from dpaudit.report.comparison_json import check
+from dpaudit.report.legend import certified_legend
 from dpaudit.report.wrapping import NARROWEST, WIDEST, labelled, wrap
 from dpaudit.types import Bound
 
@@ -23,7 +24,7 @@ STANDING = (
     "outputs, so it cannot add to the leak: where a number is larger behind it, that is chance, or "
     "a rule that happened to be chosen better."
 )
-SUMMARY = [*table.CERTIFIED, ("", "accuracy"), ("without", "a label")]
+UTILITY = [("", "accuracy"), ("without", "a label")]
 
 
 @dataclass(frozen=True)
@@ -39,13 +40,14 @@ def render(comparison: Comparison, width: int = 80) -> str:
     """Leak and utility side by side, then every attack, in lines of at most `width` columns."""
     check(comparison)
     width = min(max(width, NARROWEST), WIDEST)
+    certified = table.titles(_slots(comparison))
     title = "dpaudit: what does each defence stop, and what does it cost?"
     blocks = [
         [title, "=" * len(title), *wrap(ABOUT, width)],
         _setting(comparison, width),
-        _table("defence", SUMMARY, _summary(comparison), width),
+        _table("defence", [*certified, *UTILITY], _summary(comparison), width),
         _legend(_summary_legend(comparison), width),
-        _table("attack", [*table.PUBLISHED, *table.CERTIFIED], _attacks(comparison), width),
+        _table("attack", [*table.PUBLISHED, *certified], _attacks(comparison), width),
         _legend(_attacks_legend(comparison), width),
         wrap(_standing_out(comparison), width),
         wrap(STANDING, width),
@@ -69,14 +71,24 @@ def _summary(comparison: Comparison) -> list[Row]:
     return [
         Row(
             d.defence,
-            [*table.certified_cells(_bound(d, d.strongest)), *_useful(d.utility)],
+            [*_certified(comparison, d, d.strongest), *_useful(d.utility)],
         )
         for d in comparison.defended
     ]
 
 
-def _bound(defended: Defended, attack: str | None) -> Bound | None:
-    return next((b for b in defended.bounds if b.attack == attack), None)
+def _slots(comparison: Comparison) -> list[str]:
+    return table.slots(_bounds(comparison))
+
+
+def _bounds(comparison: Comparison) -> list[Bound]:
+    return [bound for d in comparison.defended for bound in d.bounds]
+
+
+def _certified(comparison: Comparison, defended: Defended, attack: str | None) -> list[str]:
+    """The bounds of an attack, one for each kind that the comparison has."""
+    found = {words.SLOTS[b.assumption]: b for b in defended.bounds if b.attack == attack}
+    return [cell for slot in _slots(comparison) for cell in table.certified_cells(found.get(slot))]
 
 
 def _useful(utility: Utility | None) -> list[str]:
@@ -94,7 +106,7 @@ def _attacks(comparison: Comparison) -> list[Row]:
             estimate = next((p for p in d.published if p.attack == attack), None)
             cells = [
                 *table.published_cells(estimate),
-                *table.certified_cells(_bound(d, attack)),
+                *_certified(comparison, d, attack),
             ]
             mark = "> " if attack == d.strongest else "  "
             rows.append(Row(f"  {d.defence}", cells, mark))
@@ -138,17 +150,12 @@ def _legend(entries: Sequence[tuple[str, str]], width: int) -> list[str]:
 
 
 def _summary_legend(comparison: Comparison) -> list[tuple[str, str]]:
-    bound = next(bound for d in comparison.defended for bound in d.bounds)
+    fixed = (
+        "they are those of the attack marked > below; attack and rule were chosen on other models "
+        "than those that judge them"
+    )
     return [
-        (
-            "Certified epsilon",
-            f"a leak of at least this much is shown with {formats.percent(bound.confidence)} "
-            f"confidence, by {bound.estimator}, which {words.ASSUMPTIONS[bound.assumption]}. It is "
-            "that of the attack marked > below; attack and rule were chosen on other models than "
-            "those that judge them. 0.00 means that nothing could be shown, not that nothing "
-            "leaks.",
-        ),
-        ("Ceiling", "the most that so many models could certify if the attack never erred."),
+        *certified_legend(_bounds(comparison), fixed),
         *_utility_legend([d.utility for d in comparison.defended if d.utility]),
     ]
 
@@ -189,7 +196,7 @@ def _attacks_legend(comparison: Comparison) -> list[tuple[str, str]]:
         ),
         (">", "the attack that does best against this defence on the models that choose rules."),
     ]
-    if any(len(d.bounds) < len(comparison.attacks) for d in comparison.defended):
+    if any({b.attack for b in d.bounds} != set(comparison.attacks) for d in comparison.defended):
         entries.append((table.NOTHING, "the attack needs what is not released there."))
     return entries
 

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING
 
 from dpaudit.report.drawing import CLAIM, FAINT, INK, MUTED, PAPER, blank, short, style
 from dpaudit.report.formats import nearest
-from dpaudit.report.table import Row, rows
+from dpaudit.report.table import Row, rows, slots
 from dpaudit.types import Report
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-CERTIFIED, OTHERS, CEILING = "certified epsilon", "certified epsilon, never decides", "ceiling"
+MARKERS = {"by curve": "s", "outright": "o", "by prior": "^"}
+DECIDES, CEILING = "certified, decides", "ceiling"
 ESTIMATE, NULL = "published estimate (no bound)", "same search, no leak: mean to 95 %"
-LEGEND = (CERTIFIED, OTHERS, CEILING, ESTIMATE, NULL)
 
 FAR = 5.0
 """A claim so many times beyond all else is pointed to, lest it flatten what was found."""
@@ -50,21 +50,23 @@ def draw(report: Report, digits: int) -> Figure:
     """One line per attack, in the order of the table."""
     found, scale = rows(report), axis(report)
     with style():
-        figure = blank(1.75 + 0.42 * len(found))
+        columns = slots(report.bounds)
+        figure = blank(1.75 + (0.3 + 0.12 * len(columns)) * len(found))
         axes = figure.add_subplot()
         for i, row in enumerate(found):
-            _row(axes, row, -i, scale)
+            _row(axes, row, -i, columns, scale)
         _claim(axes, report, digits, scale)
         _frame(axes, found, scale)
         handles, labels = axes.get_legend_handles_labels()
         known = dict(zip(labels, handles, strict=True))
-        shown = [name for name in LEGEND if name in known]
+        order = [DECIDES, *map(_never, columns), CEILING, ESTIMATE, NULL]
+        shown = [name for name in order if name in known]
         figure.legend([known[x] for x in shown], shown, loc="outside lower center", ncols=2)
         return figure
 
 
 def _values(row: Row) -> list[float]:
-    values = [row.bound.epsilon, row.bound.ceiling] if row.bound else []
+    values = [x for bound in row.bounds.values() for x in (bound.epsilon, bound.ceiling)]
     if row.published:
         values.append(row.published.epsilon_in_sample)
         values += [row.published.null_mean, row.published.null_q95] if _shuffled(row) else []
@@ -76,13 +78,20 @@ def _shuffled(row: Row) -> bool:
     return p is not None and p.permutations > 0 and not math.isnan(p.null_mean + p.null_q95)
 
 
-def _row(axes: Axes, row: Row, y: float, scale: Axis) -> None:
+def _never(slot: str) -> str:
+    """The legend's words for a bound that does not decide."""
+    return f"certified {slot}, never decides" if slot != "by prior" else "credible by prior"
+
+
+def _row(axes: Axes, row: Row, y: float, columns: list[str], scale: Axis) -> None:
+    # The estimate on top, below it a line for each kind of bound.
+    lines = [y + 0.24 - 0.48 * i / len(columns) for i in range(len(columns) + 1)]
     if row.published is not None:
         if _shuffled(row):
             ends = scale.place(row.published.null_mean), scale.place(row.published.null_q95)
             axes.plot(
                 ends,
-                [y + 0.16] * 2,
+                [lines[0]] * 2,
                 color=FAINT,
                 linewidth=9,
                 solid_capstyle="butt",
@@ -90,7 +99,7 @@ def _row(axes: Axes, row: Row, y: float, scale: Axis) -> None:
             )
         axes.plot(
             scale.place(row.published.epsilon_in_sample),
-            y + 0.16,
+            lines[0],
             "D",
             color=MUTED,
             ls="",
@@ -98,13 +107,15 @@ def _row(axes: Axes, row: Row, y: float, scale: Axis) -> None:
             markersize=6,
             label=ESTIMATE,
         )
-    if row.bound is not None:
-        low, high = row.bound.epsilon, scale.place(row.bound.ceiling)
-        color = INK if row.deciding else MUTED
-        axes.plot([low, high], [y - 0.16] * 2, color=color, linewidth=0.8, linestyle=":")
-        axes.plot(high, y - 0.16, "|", color=color, ls="", ms=11, mew=2, label=CEILING)
-        name = CERTIFIED if row.deciding else OTHERS
-        axes.plot(low, y - 0.16, "o", color=color, ls="", ms=9 if row.deciding else 6, label=name)
+    for slot, line in zip(columns, lines[1:], strict=True):
+        if slot not in row.bounds:
+            continue
+        low, high = row.bounds[slot].epsilon, scale.place(row.bounds[slot].ceiling)
+        decides = slot == row.deciding
+        color, size, name = (INK, 9, DECIDES) if decides else (MUTED, 6, _never(slot))
+        axes.plot([low, high], [line] * 2, color=color, linewidth=0.8, linestyle=":")
+        axes.plot(high, line, "|", color=color, ls="", ms=11, mew=2, label=CEILING)
+        axes.plot(low, line, MARKERS[slot], color=color, ls="", ms=size, label=name)
 
 
 def _claim(axes: Axes, report: Report, digits: int, scale: Axis) -> None:

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from dpaudit.report import drawing, formats, setting, words
 from dpaudit.report.contents import contents
 from dpaudit.report.figures import Picture, pictures
+from dpaudit.report.legend import legend
 from dpaudit.report.stylesheet import CSS
 from dpaudit.report.table import cells, head, rows
 from dpaudit.types import Report
@@ -118,14 +119,13 @@ def _attacks(report: Report, digits: int) -> str:
     ]
     for row in rows(report):
         mark, kind = ("&gt; ", ' class="deciding"') if row.deciding else ("", "")
-        note = f"<small>{text(row.note)}</small>" if row.note else ""
         numbers = "".join(f"<td>{text(cell)}</td>" for cell in cells(row, report, digits))
-        name = f'<th scope="row">{mark}{text(row.attack)}{note}</th>'
+        name = f'<th scope="row">{mark}{text(row.attack)}</th>'
         lines.append(f"<tr{kind}>{name}{numbers}</tr>")
     lines.append("</tbody></table>")
     lines += [_lines([*words.deciding_lines(report), words.standing_out(report)])]
     lines += ["<h3>What the columns say</h3>", '<dl class="legend">']
-    lines += [f"<dt>{text(name)}</dt><dd>{text(said)}</dd>" for name, said in words.legend(report)]
+    lines += [f"<dt>{text(name)}</dt><dd>{text(said)}</dd>" for name, said in legend(report)]
     return "\n".join([*lines, "</dl>"])
 
 

@@ -109,6 +109,9 @@ def bound_values(bound: Bound) -> dict[str, Any]:
         "ceiling": bound.ceiling,
         "counts": counts
         and {"fp": counts.fp, "out": counts.out, "fn": counts.fn, "in": counts.inn},
+        "trials": bound.trials and {"out": bound.trials[0], "in": bound.trials[1]},
+        "interval": bound.interval,
+        "sentence": bound.sentence,
     }
 
 

@@ -60,7 +60,6 @@ th, td {
 th:first-child { text-align: left; overflow-wrap: anywhere; min-width: 7rem; }
 thead th { vertical-align: bottom; font-size: .85rem; color: var(--muted); }
 tbody th { font-weight: 400; }
-tbody small { display: block; color: var(--muted); }
 .deciding { background: var(--soft); }
 .deciding th, .deciding td { font-weight: 700; border-bottom: 2px solid var(--ink); }
 .legend dt { font-weight: 600; margin-top: .5rem; }
@@ -73,7 +72,7 @@ li { margin: .3rem 0; }
   table { font-size: .9rem; }
   caption, thead, tbody { display: block; }
   tr { display: grid; border-bottom: 1px solid var(--line); padding: .3rem .3rem .4rem; }
-  .of2 tr { grid-template-columns: 1fr 1fr; }
+  .of2 tr, .of6 tr { grid-template-columns: 1fr 1fr; }
   .of4 tr { grid-template-columns: 5fr 6fr 4fr 4fr; }
   th, td, .deciding th, .deciding td { padding: 0 .2rem; border: 0; }
   td { white-space: nowrap; font-size: .82rem; }

@@ -4,56 +4,74 @@ from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from dpaudit.report.formats import at_least, nearest, printable
-from dpaudit.report.words import ASSUMPTIONS
+from dpaudit.report.words import SLOTS
 from dpaudit.types import Bound, Published, Report
 
 NOTHING = "—"
 PUBLISHED = [("published", "estimate"), ("same search,", "no leak")]
-CERTIFIED = [("certified", "epsilon"), ("", "ceiling")]
 
 
 @dataclass(frozen=True)
 class Row:
-    """One attack with its bound, its published estimate, or both.
-
-    `note` says what the bound is by, where the rows differ in that.
-    """
+    """One attack with its bounds, by what they stand on, and its published estimate."""
 
     attack: str
-    bound: Bound | None
-    published: Published | None
-    deciding: bool = False
-    note: str = ""
+    bounds: Mapping[str, Bound] = field(default_factory=dict)
+    published: Published | None = None
+    deciding: str = ""
+    """The slot of the bound that decides, if it is here."""
 
 
 def rows(report: Report) -> list[Row]:
-    """The bounds in their order, then attacks that have a published estimate alone."""
+    """The attacks in the order of their bounds, then those with a published estimate alone."""
     published = {p.attack: p for p in report.published}
-    mixed = len({bound.estimator for bound in report.bounds}) > 1
+    filled: list[tuple[str, dict[str, Bound]]] = []
+    for bound in report.bounds:
+        slot = SLOTS[bound.assumption]
+        free = (b for name, b in filled if name == bound.attack and slot not in b)
+        if (there := next(free, None)) is None:
+            filled.append((bound.attack, there := {}))
+        there[slot] = bound
+    primary = report.bounds[report.primary]
     found = []
-    for i, bound in enumerate(report.bounds):
-        note = f"{bound.estimator}, {ASSUMPTIONS[bound.assumption]}" if mixed else ""
-        # An attack with two bounds has one published estimate: it is shown once.
-        estimate = published.pop(bound.attack, None)
-        found.append(Row(bound.attack, bound, estimate, deciding=i == report.primary, note=note))
-    return found + [Row(name, None, p) for name, p in published.items()]
+    for attack, bounds in filled:
+        deciding = next((slot for slot, bound in bounds.items() if bound is primary), "")
+        # An attack with two rows has one published estimate: it is shown once.
+        found.append(Row(attack, bounds, published.pop(attack, None), deciding))
+    return found + [Row(name, published=p) for name, p in published.items()]
+
+
+def slots(bounds: Iterable[Bound]) -> list[str]:
+    """What the bounds of a table stand on, in the order of columns."""
+    there = {SLOTS[bound.assumption] for bound in bounds}
+    return [slot for slot in dict.fromkeys(SLOTS.values()) if slot in there]
+
+
+def titles(slots: Sequence[str]) -> list[tuple[str, str]]:
+    """Of the columns of bounds, in two lines each."""
+    if list(slots) == ["outright"]:
+        return [("certified", "epsilon"), ("", "ceiling")]
+    proof = {"by prior": "credible"}
+    return [
+        title for slot in slots for title in ((proof.get(slot, "certified"), slot), ("", "ceiling"))
+    ]
 
 
 def head(report: Report) -> list[tuple[str, str]]:
     """The titles of the columns of numbers, in two lines each."""
-    return [*PUBLISHED, *CERTIFIED] if report.published else CERTIFIED
+    return [*(PUBLISHED if report.published else []), *titles(slots(report.bounds))]
 
 
 def cells(row: Row, report: Report, digits: int) -> list[str]:
     """The numbers of a row, one for each title."""
-    return [
-        *(published_cells(row.published) if report.published else []),
-        *certified_cells(row.bound, digits),
-    ]
+    numbers = published_cells(row.published) if report.published else []
+    for slot in slots(report.bounds):
+        numbers += certified_cells(row.bounds.get(slot), digits)
+    return numbers
 
 
 def table(report: Report, width: int, digits: int) -> Iterator[tuple[str, bool]]:
@@ -62,22 +80,17 @@ def table(report: Report, width: int, digits: int) -> Iterator[tuple[str, bool]]
     numbers = [cells(row, report, digits) for row in found]
     columns = zip(titles, *numbers, strict=True)
     widths = [max(map(len, (*top, *below))) for top, *below in columns]
-    longest = max(len(text) for row in found for text in ("attack", row.attack, f"  {row.note}"))
-    name = min(longest, width - 2 - sum(2 + w for w in widths))
+    longest = max(len(text) for row in found for text in ("attack", row.attack))
+    name = min(longest, max(8, width - 2 - sum(2 + w for w in widths)))
     for label, words in zip(("", "attack"), zip(*titles, strict=True), strict=True):
         yield _line("  ", label.ljust(name), words, widths).rstrip(), False
     yield "-" * (2 + name + sum(2 + w for w in widths)), False
     for row, shown in zip(found, numbers, strict=True):
         first, *more = textwrap.wrap(printable(row.attack), name) or [NOTHING]
-        more += textwrap.wrap(
-            printable(row.note), name, initial_indent="  ", subsequent_indent="  "
-        )
-        yield (
-            _line("> " if row.deciding else "  ", first.ljust(name), shown, widths),
-            row.deciding,
-        )
+        deciding = bool(row.deciding)
+        yield _line("> " if deciding else "  ", first.ljust(name), shown, widths), deciding
         for line in more:
-            yield f"  {line}", row.deciding
+            yield f"  {line}", deciding
 
 
 def _line(mark: str, name: str, texts: list[str] | tuple[str, ...], widths: list[int]) -> str:

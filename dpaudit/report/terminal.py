@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from dpaudit.report import setting, words
 from dpaudit.report.consistent import check
+from dpaudit.report.legend import legend
 from dpaudit.report.table import table
 from dpaudit.report.wrapping import NARROWEST, WIDEST, labelled, wrap
 from dpaudit.types import Report
@@ -54,7 +55,7 @@ def _attacks(report: Report, width: int, digits: int, color: bool) -> list[str]:
     for line, deciding in table(report, width, digits):
         lines.append(f"{BOLD}{line}{RESET}" if color and deciding else line)
     lines.append("")
-    for name, text in words.legend(report):
+    for name, text in legend(report):
         lines += wrap(f"{name}: {text}", width, indent="  ")
     for text in words.deciding_lines(report):
         lines += wrap(text, width, indent="  ")

@@ -20,6 +20,9 @@ GAME = (
     "one record. Epsilon measures this leak: 0 is none, more is worse."
 )
 
+SLOTS = {"accountant": "by curve", "gaussian": "by curve", "none": "outright", "prior": "by prior"}
+"""What a bound stands on, in two words, by its assumption; in the order of columns."""
+
 ASSUMPTIONS = {
     "none": "assumes nothing about the mechanism",
     "gaussian": "assumes a Gaussian trade-off curve",
@@ -69,8 +72,8 @@ def claim_lines(claim: Claim, digits: int) -> list[str]:
     return lines
 
 
-def models_lines(models: Mapping[str, int]) -> list[str]:
-    """How many models there are, and what they were used for."""
+def models_lines(models: Mapping[str, int], whole: bool = False) -> list[str]:
+    """How many models there are, and what they were used for; `whole`: some bounds had all."""
     total = models["in"] + models["out"]
     lines = [
         f"{total:,} trained: {models['in']:,} with the canary, {models['out']:,} without it",
@@ -79,6 +82,7 @@ def models_lines(models: Mapping[str, int]) -> list[str]:
         lines.append(
             f"{models['choosing']:,} to choose each attack's rule, "
             f"{models['judging']:,} others to judge it"
+            + ("; all judge a score that leaves nothing to choose" if whole else "")
         )
     else:
         lines.append(f"{models['judging']:,} to judge the attacks; no rule had to be chosen")
@@ -104,9 +108,12 @@ def defence_line(defence: str) -> str:
 
 def deciding_lines(report: Report) -> list[str]:
     """Which row of the table decides, why it may, and what the others are for."""
-    lines = [f"> decides: {decision_line(report.bounds[report.primary])}."]
+    bound = report.bounds[report.primary]
+    lines = [f"> decides: {bound.attack}: {decision_line(bound)}."]
+    if bound.sentence:
+        lines.append(bound.sentence)
     if len(report.bounds) > 1:
-        lines.append("The other rows are for comparison and never decide.")
+        lines.append("All other bounds are for comparison and never decide.")
     return lines
 
 
@@ -118,6 +125,16 @@ def decision_line(bound: Bound) -> str:
         parts.append(
             f"wrong on {c.fp:,} of {c.out:,} models without the canary "
             f"and on {c.fn:,} of {c.inn:,} with it"
+        )
+    elif bound.trials is not None:
+        out, inn = bound.trials
+        parts.append(f"the scores of {out:,} models without the canary and of {inn:,} with it")
+    if bound.interval is not None:
+        low, high = bound.interval
+        end = "no limit" if math.isinf(high) else nearest(high)
+        parts.append(
+            f"what it shows is from {at_least(low)} to {end} "
+            f"({percent(bound.confidence)} two-sided, of this rule alone)"
         )
     parts.append(f"selection: {bound.selection}")
     parts.append(f"{bound.estimator}, which {ASSUMPTIONS[bound.assumption]}")
@@ -191,49 +208,17 @@ def certified(bound: Bound, digits: int) -> str:
 
 def judging(report: Report) -> int:
     """How many models the primary bound was computed on."""
-    counts = report.bounds[report.primary].counts
-    return report.models["judging"] if counts is None else counts.out + counts.inn
+    return _models(report.bounds[report.primary]) or report.models["judging"]
 
 
-def legend(report: Report) -> list[tuple[str, str]]:
-    """The table's columns in plain words."""
-    lines = []
-    if report.published:
-        chunks = max(p.chunks for p in report.published)
-        spread = (
-            f" Mean ± spread over {chunks:,} groups of models, all with the same canary."
-            if chunks > 1
-            else ""
-        )
-        lines += [
-            (
-                "Published estimate",
-                "the rule is tuned on the very models it is scored on, so this tends to be above "
-                "0 even with no leak. Compare it with the next column; alone it proves nothing. "
-                "A direction of the formula in which no model errs is skipped; without any error "
-                f"it is infinite.{spread}",
-            ),
-            (
-                "Same search, no leak",
-                "the same tuning after shuffling which models had the canary, so that there is "
-                "nothing to find: its mean, and in brackets what 95 % of shuffles stay below.",
-            ),
-        ]
-    levels = sorted({bound.confidence for bound in report.bounds})
-    sure = " or ".join(percent(level) for level in levels)
-    single = len({bound.estimator for bound in report.bounds}) == 1
-    how = f", by {report.bounds[0].estimator}" if single else ""
-    fixed = (
-        "the rule was fixed on other models than those that judge it"
-        if report.models["choosing"]
-        else "no rule was tuned on the models that judge it"
-    )
-    lines += [
-        (
-            "Certified epsilon",
-            f"a leak of at least this much is shown with {sure} confidence{how}; {fixed}. "
-            "0.00 means that nothing could be shown, not that nothing leaks.",
-        ),
-        ("Ceiling", "the most that so many models could certify if the attack never erred."),
-    ]
-    return lines
+def _models(bound: Bound) -> int:
+    """How many models a bound was computed on; 0 where it does not tell."""
+    if bound.counts is not None:
+        return bound.counts.out + bound.counts.inn
+    return sum(bound.trials or ())
+
+
+def judged_on_all(report: Report) -> bool:
+    """Whether some bound had all models, although others chose rules."""
+    total = report.models["in"] + report.models["out"]
+    return any(_models(bound) == total for bound in report.bounds)

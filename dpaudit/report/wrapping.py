@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from dpaudit.report import formats
 
-NARROWEST, WIDEST = 72, 96
+NARROWEST, WIDEST = 80, 96
 LABEL = 10
 
 

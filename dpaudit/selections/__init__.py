@@ -3,7 +3,7 @@
 from dpaudit.selections.bonferroni import Bonferroni
 from dpaudit.selections.dkw import DKW
 from dpaudit.selections.fixed import Fixed, Maker, Selection
-from dpaudit.selections.hold_out import HoldOut
+from dpaudit.selections.hold_out import HoldOut, chooses
 from dpaudit.selections.in_sample import Description, InSample
 from dpaudit.selections.multi_split import MultiSplit
 from dpaudit.selections.promised import promises, refuse_other_curve
@@ -20,6 +20,7 @@ __all__ = [
     "MultiSplit",
     "ReversedKFold",
     "Selection",
+    "chooses",
     "promises",
     "refuse_other_curve",
 ]

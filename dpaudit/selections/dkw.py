@@ -8,13 +8,12 @@ from typing import Protocol, runtime_checkable
 
 import numpy as np
 
-from dpaudit.attacks.rules import ThresholdAttack
 from dpaudit.errors import BadInput
 from dpaudit.estimators.sentences import confident, sentence
 from dpaudit.protocols import Attack
 from dpaudit.rates import rounded
 from dpaudit.selections.fixed import Maker
-from dpaudit.selections.hold_out import HoldOut
+from dpaudit.selections.hold_out import HoldOut, chooses
 from dpaudit.trials import Trials
 from dpaudit.types import Array, Bound, Counts, Outcome, Scores
 
@@ -116,14 +115,11 @@ def errors(scores: Scores) -> tuple[Array, Array, Array]:
 
 def _scored(attack: Attack, trials: Trials, delta: float) -> tuple[str, Scores, str]:
     """The name of the score, its values on trials that had no part in it, how it was fixed."""
-    if isinstance(attack, ThresholdAttack):
-        _refuse_several([statistic.name for statistic in attack.statistics])
-        name, column = attack.statistics[0].name, trials.features[:, 0]
-        return name, _usable(trials.split(column)), "fixed beforehand"
-    fixed = HoldOut().fix(attack, trials, delta)
-    _refuse_several(getattr(fixed.rule, "names", ()))
-    how = "learned on other trials" if attack.fitted else "fixed beforehand"
-    return trials.attack, _usable(fixed.trials.scores(fixed.rule)), how
+    fixed = HoldOut().fix(attack, trials, delta, Scores)
+    names = getattr(fixed.rule, "names", (trials.attack,))
+    _refuse_several(names)
+    how = "learned on other trials" if chooses(attack, Scores) else "fixed beforehand"
+    return names[0], _usable(fixed.trials.scores(fixed.rule)), how
 
 
 def _refuse_several(names: object) -> None:

@@ -10,7 +10,7 @@ from dpaudit.errors import BadInput
 from dpaudit.estimators.sentences import confident
 from dpaudit.protocols import Attack, Estimator, Rule
 from dpaudit.trials import Trials
-from dpaudit.types import Bound, Counts, Outcome, Scores
+from dpaudit.types import IN, OUT, Bound, Counts, Decisions, Outcome, Scores
 
 Maker: TypeAlias = Callable[[float], Estimator]
 """Makes an estimator at some confidence, which a strategy may have to raise."""
@@ -48,20 +48,35 @@ class Fixed:
         return replace(
             made.bound(outcome, delta),
             attack=self.trials.attack,
-            rule=repr(self.rule) if isinstance(outcome, Counts) else "",
+            rule="" if isinstance(outcome, Scores) else repr(self.rule),
             selection=self.selection,
+            trials=(self.trials.of(OUT), self.trials.of(IN)),
         )
 
     def _outcome(self, estimator: Estimator) -> Outcome:
-        takes = getattr(estimator, "takes", Counts)
-        if takes is Scores:
-            return self.trials.scores(self.rule)
-        if takes is not Counts:
+        takes = kind(estimator)
+        outcomes: dict[type, Callable[[Rule], Outcome]] = {
+            Counts: self.trials.count,
+            Decisions: self.trials.decisions,
+            Scores: self.trials.scores,
+        }
+        if takes not in outcomes:
             raise BadInput(
                 f"{type(estimator).__name__} needs {takes.__name__.lower()}, and trials of two "
-                "worlds give counts of decisions or scores; choose another estimator"
+                "worlds give decisions or scores; choose another estimator"
             )
-        return self.trials.count(self.rule)
+        return outcomes[takes](self.rule)
+
+
+def kind(estimator: Estimator) -> type:
+    """Of the outcome that an estimator takes."""
+    takes: type = getattr(estimator, "takes", Counts)
+    return takes
+
+
+def taken(maker: Maker, confidence: float) -> type:
+    """The kind of outcome that what a maker makes takes."""
+    return kind(maker(confidence))
 
 
 def best(bounds: Sequence[Bound], confidence: float, selection: str) -> Bound:

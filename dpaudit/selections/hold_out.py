@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dpaudit.protocols import Attack, Rule
+from dpaudit.protocols import Attack, Rule, scoring
 from dpaudit.rates import BoundCriterion
-from dpaudit.selections.fixed import Fixed, Maker
+from dpaudit.selections.fixed import Fixed, Maker, taken
 from dpaudit.trials import Trials
-from dpaudit.types import Bound
+from dpaudit.types import Bound, Counts, Scores
 
 
 @dataclass(frozen=True)
@@ -17,7 +17,8 @@ class HoldOut:
 
     The judging trials are independent of the rule, so that given the rule they are trials of a
     rule that was fixed beforehand; nothing is to be paid. Which half a trial is in is settled
-    before anything is seen. An attack with nothing to choose is judged on all trials, unless
+    before anything is seen. What leaves nothing to choose is judged on all trials: a rule that
+    was fixed beforehand, or the score of one by an estimator that needs no threshold. Unless
     `always` says that the attack itself was picked on the choosing half.
     """
 
@@ -33,15 +34,21 @@ class HoldOut:
         seed: int = 0,
     ) -> Bound:
         """The bound of the rule on the judging half; nothing here is random."""
-        return self.fix(attack, trials, delta).bound(estimator, delta, confidence)
+        takes = taken(estimator, confidence)
+        return self.fix(attack, trials, delta, takes).bound(estimator, delta, confidence)
 
-    def fix(self, attack: Attack, trials: Trials, delta: float) -> Fixed:
-        """The rule, and the trials that may judge it."""
+    def fix(self, attack: Attack, trials: Trials, delta: float, takes: type = Counts) -> Fixed:
+        """The rule, and the trials that may judge it by estimators that take this outcome."""
         choosing, judging = trials.halves()
         rule = chosen(attack, choosing, delta)
-        if attack.fitted or self.always:
-            return Fixed(rule, judging, f"hold-out{searched(rule)}")
+        if self.always or chooses(attack, takes):
+            return Fixed(rule, judging, f"hold-out{searched(rule) if takes is not Scores else ''}")
         return Fixed(rule, trials, "nothing to choose")
+
+
+def chooses(attack: Attack, takes: type) -> bool:
+    """Whether an attack chooses anything that an estimator of such outcomes looks at."""
+    return attack.fitted and not (takes is Scores and scoring(attack) == "fixed")
 
 
 def chosen(attack: Attack, choosing: Trials, delta: float) -> Rule:

@@ -9,8 +9,8 @@ import numpy as np
 from dpaudit import checks
 from dpaudit.protocols import Attack
 from dpaudit.seeds import generator
-from dpaudit.selections.fixed import Fixed, Maker, refuse_credible, restated
-from dpaudit.selections.hold_out import HoldOut, chosen
+from dpaudit.selections.fixed import Fixed, Maker, refuse_credible, restated, taken
+from dpaudit.selections.hold_out import HoldOut, chooses, chosen
 from dpaudit.trials import Trials
 from dpaudit.types import Bound
 
@@ -46,16 +46,16 @@ class MultiSplit:
         seed: int,
     ) -> Bound:
         """The bound of the split that is in the middle."""
-        if not attack.fitted:
+        each = 1 - (1 - confidence) / 2
+        if not chooses(attack, taken(estimator, each)):
             return HoldOut().bound(attack, trials, estimator, delta, confidence)
         draw = generator(seed, "splits", trials.attack)
-        each = 1 - (1 - confidence) / 2
         bounds = []
         for _ in range(self.splits):
             order = draw.permutation(trials.per_world)
-            chooses = np.isin(trials.indices, order[: (len(order) + 1) // 2])
-            rule = chosen(attack, trials[chooses], delta)
-            bounds.append(Fixed(rule, trials[~chooses], "").bound(estimator, delta, each))
+            here = np.isin(trials.indices, order[: (len(order) + 1) // 2])
+            rule = chosen(attack, trials[here], delta)
+            bounds.append(Fixed(rule, trials[~here], "").bound(estimator, delta, each))
         refuse_credible(bounds)
         median = sorted(bounds, key=lambda bound: bound.epsilon)[self.splits // 2]
         words = f"median over {self.splits} random hold-outs, each at {100 * each:.6g} %"

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from dpaudit import checks
 from dpaudit.protocols import Attack
-from dpaudit.selections.fixed import Fixed, Maker, best
-from dpaudit.selections.hold_out import HoldOut, chosen
+from dpaudit.selections.fixed import Fixed, Maker, best, taken
+from dpaudit.selections.hold_out import HoldOut, chooses, chosen
 from dpaudit.trials import Trials
 from dpaudit.types import Bound
 
@@ -38,15 +38,15 @@ class ReversedKFold:
         seed: int = 0,
     ) -> Bound:
         """The best of the K bounds; nothing here is random."""
-        if not attack.fitted:
+        each = 1 - (1 - confidence) / self.folds
+        if not chooses(attack, taken(estimator, each)):
             return HoldOut().bound(attack, trials, estimator, delta, confidence)
         checks.refuse([checks.at_least("trials a world", trials.per_world, self.folds)])
-        each = 1 - (1 - confidence) / self.folds
         bounds = []
         for fold in range(self.folds):
-            chooses = trials.indices % self.folds == fold
-            rule = chosen(attack, trials[chooses], delta)
-            bounds.append(Fixed(rule, trials[~chooses], "").bound(estimator, delta, each))
+            here = trials.indices % self.folds == fold
+            rule = chosen(attack, trials[here], delta)
+            bounds.append(Fixed(rule, trials[~here], "").bound(estimator, delta, each))
         return best(bounds, confidence, self._selection(each))
 
     def _selection(self, each: float) -> str:

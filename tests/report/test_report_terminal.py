@@ -171,13 +171,13 @@ def test_estimates_above_the_null_are_named() -> None:
     assert "by chance in at most about 1 of 20" in text
 
 
-@pytest.mark.parametrize("width", [72, 80, 96])
+@pytest.mark.parametrize("width", [80, 96])
 @pytest.mark.parametrize("report", [*REPORTS.values(), extreme(), close()], ids=lambda r: r.verdict)
 def test_no_line_is_wider_than_asked_for(report: Report, width: int) -> None:
     assert max(map(len, render(report, width=width).splitlines())) <= width
 
 
-@pytest.mark.parametrize(("asked", "given"), [(0, 72), (40, 72), (500, 96)])
+@pytest.mark.parametrize(("asked", "given"), [(0, 80), (40, 80), (500, 96)])
 def test_width_stays_where_the_table_can_be_read(asked: int, given: int) -> None:
     assert render(inconclusive(), width=asked) == render(inconclusive(), width=given)
 
@@ -277,11 +277,22 @@ def test_estimators_and_assumptions_are_told_apart_where_they_differ() -> None:
     prior = bound("loss", estimator="joint-beta", assumption="prior", epsilon=0.9)
     text = render(inconclusive(bounds=[bound("loss"), gdp, prior], primary=0))
     body = flat(text[text.index("-----") : text.index("Published estimate:")])
-    assert "clopper-pearson, assumes nothing" in body
-    assert "gdp, assumes a Gaussian trade-off curve" in body
-    assert "joint-beta, assumes a prior: credible, not certified" in body
-    assert "1.50 no limit" in body
-    assert body.count("1.12 ± 0.27") == 1
+    assert "loss 1.12 ± 0.27 1.04 (< 1.63) 1.50 no limit 0.30 1.84 0.90 1.84" in body
+    assert body.count("loss") == 1
+    legend = flat(text[text.index("Certified by curve:") :])
+    assert "the kind of trade-off curve that it claims; by gdp." in legend
+    assert "Certified outright: a leak of at least this much" in legend
+    assert "whatever the mechanism; by clopper-pearson." in legend
+    assert "Credible by prior" in legend
+    assert "by joint-beta." in legend
+
+
+def test_one_attacks_bounds_of_one_kind_have_a_row_each() -> None:
+    scan = bound("loss", estimator="exact-scan", epsilon=1.5)
+    text = render(inconclusive(bounds=[bound("loss"), scan], primary=1))
+    body = text[text.index("-----") : text.index("Published estimate:")].splitlines()
+    assert [line.split()[:2] for line in body[1:3]] == [["loss", "1.12"], [">", "loss"]]
+    assert "by clopper-pearson (loss) and exact-scan (loss)" in flat(text)
 
 
 @pytest.mark.parametrize("verdict", ["INCONCLUSIVE", "NO_VIOLATION_FOUND"])
@@ -296,7 +307,7 @@ def test_unfitted_attacks_are_said_to_need_no_choice() -> None:
     models = {"in": 50, "out": 50, "choosing": 0, "judging": 100}
     text = flat(render(inconclusive(models=models)))
     assert "100 to judge the attacks; no rule had to be chosen" in text
-    assert "no rule was tuned on the models that judge it" in text
+    assert "No rule was tuned on the models that judge it" in text
 
 
 def test_a_claim_of_nothing_and_a_huge_claim_are_readable() -> None:

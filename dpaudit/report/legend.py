@@ -1,0 +1,89 @@
+"""The columns of a table in plain words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dpaudit.report.formats import percent
+from dpaudit.report.words import SLOTS
+from dpaudit.types import Bound, Report
+
+
+def legend(report: Report) -> list[tuple[str, str]]:
+    """The table's columns in plain words."""
+    lines = []
+    if report.published:
+        chunks = max(p.chunks for p in report.published)
+        spread = (
+            f" Mean ± spread over {chunks:,} groups of models, all with the same canary."
+            if chunks > 1
+            else ""
+        )
+        lines += [
+            (
+                "Published estimate",
+                "the rule is tuned on the very models it is scored on, so this tends to be above "
+                "0 even with no leak. Compare it with the next column; alone it proves nothing. "
+                "A direction of the formula in which no model errs is skipped; without any error "
+                f"it is infinite.{spread}",
+            ),
+            (
+                "Same search, no leak",
+                "the same tuning after shuffling which models had the canary, so that there is "
+                "nothing to find: its mean, and in brackets what 95 % of shuffles stay below.",
+            ),
+        ]
+    fixed = (
+        "rules and learned scores were fixed on other models than those that judge them"
+        if report.models["choosing"]
+        else "no rule was tuned on the models that judge it"
+    )
+    return [*lines, *certified_legend(report.bounds, fixed)]
+
+
+STANDS_ON = {
+    "by curve": "if the mechanism has the kind of trade-off curve that it claims",
+    "outright": "whatever the mechanism",
+    "by prior": "under a prior: credible, not certified",
+}
+
+
+def certified_legend(bounds: Sequence[Bound], fixed: str) -> list[tuple[str, str]]:
+    """The columns of bounds in plain words; `fixed` says how what they judge was fixed."""
+    columns: dict[str, list[Bound]] = {}
+    for bound in bounds:
+        columns.setdefault(SLOTS[bound.assumption], []).append(bound)
+    lines = []
+    for slot in (slot for slot in STANDS_ON if slot in columns):
+        sure = " or ".join(map(percent, sorted({b.confidence for b in columns[slot]})))
+        if list(columns) == ["outright"]:
+            name = "Certified epsilon"
+        else:
+            name = f"{'Credible' if slot == 'by prior' else 'Certified'} {slot}"
+        lines.append(
+            (
+                name,
+                f"a leak of at least this much is shown with {sure} confidence, "
+                f"{STANDS_ON[slot]}; {_by(columns[slot])}.",
+            )
+        )
+    lines[-1] = (
+        lines[-1][0],
+        f"{lines[-1][1]} {fixed[0].upper()}{fixed[1:]}. "
+        "0.00 means that nothing could be shown, not that nothing leaks.",
+    )
+    lines.append(
+        ("Ceiling", "the most that so many models could certify if the attack never erred.")
+    )
+    return lines
+
+
+def _by(bounds: Sequence[Bound]) -> str:
+    """Which estimators bounds are by, and of which attacks where they differ in that."""
+    attacks: dict[str, list[str]] = {}
+    for bound in bounds:
+        attacks.setdefault(bound.estimator, []).append(bound.attack)
+    if len(attacks) == 1:
+        return f"by {bounds[0].estimator}"
+    named = (f"{name} ({', '.join(dict.fromkeys(of))})" for name, of in attacks.items())
+    return f"by {' and '.join(named)}"

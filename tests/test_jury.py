@@ -1,0 +1,257 @@
+"""Who judges what: the exact tests of scores, what stands beside them, and who decides."""
+
+from unittest.mock import patch
+
+import numpy as np
+import playground
+import pytest
+from chance import count_is
+from playground import KNOWN, observe, worlds_and_indices
+from scipy.stats import binom
+
+from dpaudit.attacks import Learned, Loss, MeanStd
+from dpaudit.choice import Choice
+from dpaudit.errors import BadInput
+from dpaudit.estimators import ClopperPearson, ExactScan, RankTest
+from dpaudit.journal import Journal
+from dpaudit.judge import judge
+from dpaudit.jury import Jury
+from dpaudit.rates import BoundCriterion, upper_rate
+from dpaudit.summaries import summarised
+from dpaudit.trials import Trials
+from dpaudit.types import Claim, DPSGDCurve, GaussianCurve
+
+DELTA = 1e-5
+SUBSAMPLED = DPSGDCurve(0.1, 100, 1.0)
+ENDLESS = DPSGDCurve(1e-5, 10**7, 1.0)
+
+
+def claimed(curve=None, epsilon=8.0):
+    return Claim(epsilon, DELTA, curve=curve)
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "run" / "journal.sqlite"
+
+
+def finished(path, seen, claim, **configured):
+    """A journal of a run that claims something."""
+    told = {**playground.facts(), "claim": claim.to_dict()}
+    with patch("playground.facts", return_value=told):
+        return playground.finished(path, seen, **configured)
+
+
+def judged(path, *attacks, **choice):
+    few = patch("dpaudit.estimators.published.PERMUTATIONS", 1)
+    with few, Journal.read(path) as journal:
+        return judge(journal, Choice(attacks or ("loss", "mean+std", "learned"), **choice))
+
+
+def released(models, shift=0.0, seed=0):
+    worlds, _ = worlds_and_indices(models)
+    return observe(worlds, np.random.default_rng(seed), shift)
+
+
+def deciding_bound(report):
+    return report.bounds[report.primary]
+
+
+# ---------------------------------------------------------------- who judges
+
+
+@pytest.mark.parametrize(
+    ("attack", "curve", "names"),
+    [
+        (Loss(), SUBSAMPLED, ("rank-test", "exact-scan")),
+        (Learned(), SUBSAMPLED, ("rank-test", "exact-scan")),
+        (Loss(), GaussianCurve(1.0), ("rank-test", "exact-scan")),
+        (Loss(), None, ("exact-scan",)),
+        (Loss(), ENDLESS, ("exact-scan",)),
+        (MeanStd(), SUBSAMPLED, ("clopper-pearson",)),
+        (MeanStd(), None, ("clopper-pearson",)),
+    ],
+    ids=repr,
+)
+def test_the_strongest_that_attack_and_claim_allow_judges(attack, curve, names):
+    assert Jury.of("auto", attack, claimed(curve), seed=0).names == names
+
+
+@pytest.mark.parametrize(
+    ("named", "curve", "names"),
+    [
+        ("clopper-pearson", SUBSAMPLED, ["clopper-pearson"]),
+        ("jeffreys", None, ["jeffreys", "clopper-pearson"]),
+        ("gdp", GaussianCurve(1.0), ["gdp", "clopper-pearson"]),
+        ("pld", SUBSAMPLED, ["pld", "clopper-pearson"]),
+        ("rank-test", SUBSAMPLED, ["rank-test", "exact-scan"]),
+        ("rank-test", None, ["rank-test"]),
+        ("paired-auc", GaussianCurve(1.0), ["paired-auc", "exact-scan"]),
+        ("paired-auc", None, ["paired-auc"]),
+        ("exact-scan", SUBSAMPLED, ["exact-scan"]),
+        ("e-process", None, ["e-process"]),
+    ],
+)
+def test_what_assumes_nothing_stands_beside_what_assumes_something(path, named, curve, names):
+    finished(path, released(40, shift=3.0), claimed(curve), estimator=named, attacks=["mean+std"])
+    report = judged(path, "mean+std", estimator=named)
+    assert [b.estimator for b in report.bounds] == names
+    assert report.bounds[-1].assumption == "none"
+    assert report.primary == 0
+    assert report.looks == 1
+    for bound in report.bounds:
+        assert 0 <= bound.epsilon <= bound.ceiling
+        assert bound.trials == (10, 10)
+
+
+def test_the_rank_test_is_given_the_claims_curve_and_the_runs_seed(path):
+    seen = released(120, shift=2.0)
+    finished(path, seen, claimed(SUBSAMPLED), seed=7, primary="loss")
+    report = judged(path, "loss", "learned", primary="loss")
+    worlds, _ = worlds_and_indices(120)
+    for attack, judging in ((Loss(), slice(None)), (Learned(), 1)):
+        trials = Trials(attack.features(summarised(seen), KNOWN), worlds)
+        half = trials if judging == slice(None) else trials.halves()[judging]
+        scores = half.scores(trials.halves()[0].fit(attack, BoundCriterion(DELTA)))
+        ranked, scanned = (
+            bound for bound in report.bounds if bound.attack == type(attack).__name__.lower()
+        )
+        assert ranked.epsilon == RankTest(SUBSAMPLED, seed=7).bound(scores, DELTA).epsilon > 0
+        assert scanned.epsilon == ExactScan(seed=7).bound(scores, DELTA).epsilon
+        assert (ranked.assumption, scanned.assumption) == ("accountant", "none")
+        assert ranked.sentence
+        assert scanned.sentence
+
+
+def test_a_leak_beyond_the_accountants_curve_is_a_violation(path):
+    """Where Clopper-Pearson could not even have reached the claim."""
+    finished(path, released(160, shift=9.0), claimed(SUBSAMPLED, epsilon=5.0), primary="loss")
+    report = judged(path, primary="loss")
+    assert report.verdict == "VIOLATION"
+    assert deciding_bound(report).epsilon > 5 > ClopperPearson().ceiling(80, 80, DELTA)
+
+
+# ---------------------------------------------------------------- who decides
+
+
+def test_a_score_decides_before_a_rule_of_counts(path):
+    """Even if the rule separates the worlds better: counts cannot show as much."""
+    finished(path, released(80, shift=5.0), claimed())
+    assert deciding_bound(judged(path, "mean+std", "loss")).attack == "loss"
+    assert deciding_bound(judged(path, "mean+std", "min+max")).estimator == "clopper-pearson"
+    named = judged(path, "mean+std", "loss", primary="mean+std")
+    assert deciding_bound(named).estimator == "clopper-pearson"
+
+
+@pytest.mark.parametrize("curve", [None, GaussianCurve(1.0)])
+def test_the_score_that_does_best_on_the_choosing_half_decides(tmp_path, curve):
+    for shown, hidden in (("logits", "mc"), ("mc", "logits")):
+        seen = {**released(80, shift=3.0), hidden: released(80, seed=1)[hidden]}
+        report = judged(finished(tmp_path / shown / "j", seen, claimed(curve)), "loss", "mean")
+        assert deciding_bound(report).attack == {"logits": "loss", "mc": "mean"}[shown]
+
+
+def test_what_was_picked_is_judged_on_the_other_half_and_what_was_named_on_all(path):
+    finished(path, released(80, shift=3.0), claimed())
+    picked = judged(path, "loss", "mean")
+    other = next(b for b in picked.bounds if b is not deciding_bound(picked))
+    assert (deciding_bound(picked).trials, other.trials) == ((20, 20), (40, 40))
+    named = judged(path, "loss", "mean", primary="loss")
+    assert {b.trials for b in named.bounds} == {(40, 40)}
+
+
+def test_all_trials_after_a_pick_on_half_of_them_are_another_look(path):
+    """Else the trials that picked an attack would judge it too."""
+    finished(path, released(80, shift=3.0), claimed(), attacks=["loss", "mean"])
+    first = judged(path, "loss", "mean")
+    attack = deciding_bound(first).attack
+    again = judged(path, "loss", "mean", primary=attack)
+    alone = judged(path, attack)
+    assert (first.looks, again.looks, alone.looks) == (1, 2, 2)
+    assert deciding_bound(again) == deciding_bound(alone)
+    assert deciding_bound(again).confidence == pytest.approx(1 - 0.05 / 4)
+
+
+def test_another_estimator_is_another_look(path):
+    finished(path, released(80, shift=3.0), claimed(GaussianCurve(1.0)), primary="loss")
+    looks = [
+        judged(path, primary="loss", estimator=name).looks
+        for name in ("auto", "rank-test", "exact-scan", "clopper-pearson", "exact-scan", "auto")
+    ]
+    assert looks == [1, 1, 2, 3, 2, 1]
+
+
+def test_a_primary_that_is_not_released_is_refused(path):
+    finished(path, {"logits": released(8)["logits"]}, claimed())
+    before = path.read_bytes()
+    with pytest.raises(BadInput, match="attack mean\\+std needs mean, std, which is not released"):
+        judged(path, *Choice().attacks, primary="mean+std")
+    assert path.read_bytes() == before
+
+
+def test_a_run_whose_own_estimator_is_gone_can_be_judged_by_another(path):
+    finished(path, released(8), claimed(), estimator="sold-out", attacks=["loss"])
+    assert judged(path, "loss").looks == 2
+
+
+# ---------------------------------------------------------------- how often it errs
+
+
+def independent(models, draw, mu=0.0):
+    """Three statistics that know nothing of each other, and of the world nothing but `mu`."""
+    worlds, _ = worlds_and_indices(models)
+    z = draw.normal(size=(models, 3))
+    z[:, 0] += mu * worlds
+    p = 1 / (1 + np.exp(-z))
+    logits = np.stack([np.zeros(models), z[:, 0], np.full(models, -40.0)], axis=1)
+    mean, std = (np.repeat(p[:, [i]], 3, axis=1) for i in (1, 2))
+    return {"logits": logits, "mean": mean, "std": std}
+
+
+THREE = ("loss", "mean", "inv_std")
+FAST = {"estimator": "paired-auc"}
+"""An exact test of scores that takes a millisecond: the law is the same for all of them."""
+
+
+def audits(tmp_path, games, looks, models=72, **choice):
+    """Reports of one audit without a leak after another, each journal looked at so often."""
+    for game in range(games):
+        path = tmp_path / str(game) / "j"
+        seen = independent(models, np.random.default_rng([11, game]))
+        finished(path, seen, Claim(0.0, DELTA), seed=game, attacks=THREE, **choice)
+        with patch("dpaudit.judge.published"):  # no part of the verdict, and slow
+            yield [judged(path, *THREE, primary=primary, **choice) for primary in looks]
+
+
+def alarm_rate(pairs, confidence=0.95):
+    """P[bound > 0] with no leak: how often so many coins show heads too often."""
+    heads = np.arange(pairs + 1)
+    shown = 1 - upper_rate(pairs - heads, pairs, 1 - confidence)
+    return binom.pmf(heads, pairs, 0.5)[shown > 1 - (1 - DELTA) ** 2 / 2].sum()
+
+
+def test_a_primary_that_was_picked_errs_as_often_as_stated(tmp_path):
+    """Not more often for having been picked of three."""
+    games = 200
+    found = audits(tmp_path, games, ["auto"], **FAST)
+    decided = sum(report.verdict == "VIOLATION" for (report,) in found)
+    assert 0.045 < alarm_rate(18) <= 0.05
+    assert count_is(decided, games, alarm_rate(18))
+
+
+def test_all_looks_at_a_journal_together_err_as_rarely_as_the_law_says(tmp_path):
+    """At a/4, a/8 and a/16 on three independent scores, none of them the configured one.
+
+    Looks that all decided at a would refute three times as many journals as one does, and the
+    test sees that.
+    """
+    games, refuted, unpaid = 150, 0, 0
+    for reports in audits(tmp_path, games, THREE, **FAST):
+        assert [r.looks for r in reports] == [2, 3, 4]
+        refuted += any(r.verdict == "VIOLATION" for r in reports)
+        unpaid += any(b.epsilon > 0 for r in reports for b in r.bounds if b.confidence == 0.95)
+    rates = [alarm_rate(36, 1 - 0.05 / 2**look) for look in (2, 3, 4)]
+    together = 1 - np.prod(1 - np.array(rates))
+    assert together < 0.025
+    assert count_is(refuted, games, together)
+    assert not count_is(unpaid, games, together)

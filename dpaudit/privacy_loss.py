@@ -41,6 +41,7 @@ def sides(q: float, steps: int, s: float, adjacency: Adjacency) -> tuple[Side, S
     return steep, flat
 
 
+@lru_cache(maxsize=256)
 def epsilon(q: float, steps: int, s: float, adjacency: Adjacency, delta: float) -> float:
     """The epsilon at `delta`, rounded down: no accountant that is right finds a smaller one."""
     from dp_accounting.pld.pld_pmf import DensePLDPmf

@@ -188,8 +188,9 @@ def table(n: int, timed: dict[str, Timed], peers: dict[str, Timed]) -> list[str]
 @click.option("--json", "json_file", type=click.Path(path_type=Path), help="Write the numbers.")
 def main(rounds: int, sizes: tuple[int, ...], only: str, json_file: Path | None) -> None:
     """Time every estimator and hold it against its bar."""
-    for run in contenders(10).values():
-        run.run()  # imports
+    for name, one in contenders(10).items():
+        if name.startswith(only):
+            one.run()  # imports
     before, results = highest_mb(), {}
     for n in sizes:
         timed, peers = measure(n, rounds, only)
@@ -198,7 +199,7 @@ def main(rounds: int, sizes: tuple[int, ...], only: str, json_file: Path | None)
             "dpaudit": {name: asdict(one) for name, one in timed.items()},
             "privacy-estimates": {name: asdict(one) for name, one in peers.items()},
         }
-        click.echo(f"Peak memory above the start: {highest_mb() - before:.0f} MB")
+        click.echo(f"Peak memory above that of ten trials: {highest_mb() - before:.0f} MB")
     if not beside(Counts(1, 2, 1, 2), DELTA):
         click.echo("\nprivacy-estimates is not installed: nothing to stand beside")
     if json_file:

@@ -75,7 +75,7 @@ def last_refuted(family: Family, shown: Callable[[float], float]) -> int:
     """
     low, high = 0, family.steps + 1
     at_low, at_high = math.inf, -math.inf
-    middle = family.steps // 8  # most noise multipliers of use lie around it
+    middle = max(1, family.steps // 8)  # most noise multipliers of use lie around it
     width = allowed = high
     while high - low > 1:
         found = shown(family.parameter(middle))
@@ -90,7 +90,7 @@ def last_refuted(family: Family, shown: Callable[[float], float]) -> int:
             width = allowed = high - low
         else:
             middle = _interpolated(low, high, at_low / (at_low - at_high), width, allowed)
-            allowed = max(1, allowed // 2)  # no more steps than bisection takes, but for one
+            allowed = max(1, allowed // 2)  # only a few steps more than bisection at worst
     return low
 
 

@@ -74,7 +74,9 @@ def last_refuted(family: Family, shown: Callable[[float], float]) -> int:
     average performance preserving minmax optimality").
     """
     low, high = 0, family.steps + 1
-    at_low, at_high = math.inf, -math.inf
+    at_low, at_high = shown(family.parameter(0)), -math.inf
+    if not at_low > 0:
+        return 0  # not even that nothing leaks: curves of next to no leak take the longest
     middle = max(1, family.steps // 8)  # most noise multipliers of use lie around it
     width = allowed = high
     while high - low > 1:

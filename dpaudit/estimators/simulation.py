@@ -134,9 +134,12 @@ def last_rejected(family: Family, exceeds: Exceeds, draws: Draws, a: float) -> i
                 high, some = middle, some.only(up)
         return low
 
+    few = draws.some(np.arange(min(draws.number, math.ceil(5 / a))))
+    every = draws.some(np.arange(draws.number))
+    if exceeding(0, few).any() and exceeding(0, every).sum() > a * (draws.number + 1) - 1:
+        return 0  # not even that nothing leaks: curves of next to no leak take the longest
     stride = max(1, family.steps // RESOLUTION)
-    coarse, few = 64 * stride, draws.some(np.arange(min(draws.number, math.ceil(5 / a))))
+    coarse = 64 * stride
     after = search(few, 4 * a, coarse, family.steps, []) + coarse
     before = search(few, a / 4, coarse, after, [])
-    every = draws.some(np.arange(draws.number))
     return search(every, a, stride, family.steps, [before, after])

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 from scipy.special import ndtr
@@ -23,7 +22,11 @@ FOURIER = 1e-12
 """More than the error of a composition's Fourier transforms, in probability."""
 
 
-@lru_cache(maxsize=256)
+KEPT = 64
+"""Curves, of a megabyte or two: those of several attacks on one claim, which share many."""
+
+
+@lru_cache(maxsize=KEPT)
 def sides(q: float, steps: int, s: float, adjacency: Adjacency) -> tuple[Side, Side]:
     """1 - f, rounded up: by the tangents of slope at least 1, and by those of at most 1.
 
@@ -31,16 +34,19 @@ def sides(q: float, steps: int, s: float, adjacency: Adjacency) -> tuple[Side, S
     there: of in-trials where in is likelier, of out-trials elsewhere.
     """
     interval = _interval(q, steps, s, fine=0.5 * q / s, points=(4_000, 20_000))
-    composed = _rounded_up(q, s, adjacency, interval).self_compose(steps)
-    x, y = _above_zero(composed._pmf_remove)
+    of_inn, of_out = _divergences(q, s, adjacency, interval)
+    x, y = seen = _composed_above_zero(*of_inn, interval, steps)
     steep = np.append(x, x[-1] + (1 - y[-1])), np.append(y, 1.0)
-    # The same seen from the other world: what was x is 1 - y.
-    y, x = _above_zero(composed._pmf_add)
+    # The same seen from the other world, which is the mirrored one where a record is replaced:
+    # what was x is 1 - y.
+    replaced = adjacency == "replace"
+    y, x = seen if replaced else _composed_above_zero(*of_out, interval, steps)
     x, y = 1 - x[::-1], 1 - y[::-1]
     flat = np.concatenate([[0.0], x, [1.0]]), np.concatenate([[y[0] - x[0]], y, [1.0]])
     return steep, flat
 
 
+@lru_cache(maxsize=KEPT)
 def epsilon(q: float, steps: int, s: float, adjacency: Adjacency, delta: float) -> float:
     """The epsilon at `delta`, rounded down: no accountant that is right finds a smaller one."""
     from dp_accounting.pld.pld_pmf import DensePLDPmf
@@ -70,23 +76,62 @@ def _interval(q: float, steps: int, s: float, fine: float, points: tuple[int, in
 # ---------------------------------------------------------------- more leak
 
 
-def _rounded_up(q: float, s: float, adjacency: Adjacency, interval: float) -> Any:
-    from dp_accounting.pld import privacy_loss_distribution as pld
+def rounded_up(deltas: Array, interval: float) -> tuple[Array, float]:
+    """A loss distribution on a grid whose divergences are these there, and larger in between.
 
-    replace = adjacency == "replace"
-    relation = {"neighboring_relation": pld.NeighborRel.REPLACE_ONE} if replace else {}
-    return pld.from_gaussian_mechanism(
-        s,
-        sensitivity=1.0,
-        value_discretization_interval=interval,
-        sampling_prob=q,
-        **relation,
+    "Connect the dots" of Doroshenko et al. 2022, which dp-accounting does point by point. The
+    probability of each point, and that of an infinite loss.
+    """
+    deltas = np.minimum.accumulate(deltas)
+    falls = -np.diff(deltas, prepend=1.0, append=deltas[-1])
+    up, down = falls[:-1] / -math.expm1(-interval), falls[1:] / math.expm1(interval)
+    # Below the grid nothing is known but that all of it is left: it is put on the lowest point.
+    up[0] = falls[0]
+    return np.maximum(up - down, 0.0), float(deltas[-1])
+
+
+def _divergences(
+    q: float, s: float, adjacency: Adjacency, interval: float
+) -> tuple[tuple[int, Array], tuple[int, Array]]:
+    """H_e(in || out) and H_e(out || in) of one step, each from its lowest grid point on.
+
+    A set of releases above a point is likeliest in where its loss is e, one below it out.
+    """
+    other = -1.0 if adjacency == "replace" else 0.0
+    ends = np.array([other - 10 * s, 1 + 10 * s])
+    least, most = (_density(ends, q, s, 1.0) - _density(ends, q, s, other)) / interval
+    points = np.arange(math.floor(least), math.ceil(most) + 1)
+    losses = points * interval
+    x = _where(losses, q, s, adjacency)
+    above = _above(x, q, s, 1.0) - np.exp(losses) * _above(x, q, s, other)
+    below = _above(-x, q, s, -other) - np.exp(-losses) * _above(-x, q, s, -1.0)
+    return (
+        (int(points[0]), np.clip(above, 0.0, 1.0)),
+        (-int(points[-1]), np.clip(below[::-1], 0.0, 1.0)),
     )
 
 
-def _above_zero(pmf: Any) -> Side:
-    """Mass of both worlds above each positive loss, from the largest loss down."""
-    dense = pmf.to_dense_pmf()
+def _where(losses: Array, q: float, s: float, adjacency: Adjacency) -> Array:
+    """The releases of these losses; minus infinity where all losses are larger."""
+    if adjacency == "add-remove":
+        missed = -(1 - q) * np.exp(-losses)
+        x = losses + np.log1p(missed, out=np.full(len(losses), -np.inf), where=missed > -1)
+        return np.asarray(s**2 * (x - math.log(q)) + 0.5)
+    # With z = e^(x/s^2) and c = q e^(-1/(2s^2)), c z^2 - (1-q)(e^loss - 1) z - c e^loss = 0; and
+    # the loss of -x is that of x with its sign changed.
+    size, c = np.abs(losses), q * math.exp(-1 / (2 * s**2))
+    b = (1 - q) * np.expm1(size)
+    z = (b + np.sqrt(b**2 + 4 * c**2 * np.exp(size))) / (2 * c)
+    return np.asarray(np.copysign(s**2 * np.log(z), losses))
+
+
+def _composed_above_zero(lowest: int, deltas: Array, interval: float, steps: int) -> Side:
+    """Mass of both worlds above each positive loss of all steps, from the largest loss down."""
+    from dp_accounting.pld.pld_pmf import DensePLDPmf
+
+    probabilities, infinite = rounded_up(deltas, interval)
+    once = DensePLDPmf(interval, lowest, probabilities, infinite, pessimistic_estimate=True)
+    dense = once.self_compose(steps)
     losses = (np.arange(dense.size) + dense._lower_loss) * dense._discretization
     keep = losses > 0
     # A Fourier transform leaves probabilities a little below 0.
@@ -156,9 +201,10 @@ def _density(x: Array, q: float, s: float, shift: float) -> Array:
 
 def _probability(edges: Array, q: float, s: float, shift: float) -> Array:
     """Of the cells between edges; from whichever end keeps the digits of a tail."""
-
-    def below(x: Array, shift: float) -> Array:
-        return np.asarray((1 - q) * ndtr(x / s) + q * ndtr((x - shift) / s))
-
-    upwards, downwards = np.diff(below(edges, shift)), -np.diff(below(-edges, -shift))
+    downwards, upwards = -np.diff(_above(edges, q, s, shift)), np.diff(_above(-edges, q, s, -shift))
     return np.where(edges[1:] <= 0, upwards, downwards)
+
+
+def _above(x: Array, q: float, s: float, shift: float) -> Array:
+    """The probability of a release above x, under (1-q) N(0, s^2) + q N(shift, s^2)."""
+    return np.asarray((1 - q) * ndtr(-x / s) + q * ndtr((shift - x) / s))

@@ -7,7 +7,7 @@ from scipy.special import ndtr, ndtri
 
 from dpaudit import privacy_loss
 from dpaudit.accounting import gaussian_epsilon
-from dpaudit.privacy_loss import epsilon, rounded_down, sides
+from dpaudit.privacy_loss import epsilon, rounded_down, rounded_up, sides
 
 DELTA = 1e-5
 
@@ -15,6 +15,30 @@ DELTA = 1e-5
 def curve(x, *setting):
     """f, from its two sides."""
     return np.maximum(*(1 - np.interp(x, *side) for side in sides(*setting)))
+
+
+def accountants(q, s, adjacency, interval):
+    """One step, rounded towards more leak by dp-accounting."""
+    replace = adjacency == "replace"
+    relation = {"neighboring_relation": pld.NeighborRel.REPLACE_ONE} if replace else {}
+    return pld.from_gaussian_mechanism(
+        s, sampling_prob=q, value_discretization_interval=interval, **relation
+    )
+
+
+@pytest.mark.parametrize("adjacency", ["add-remove", "replace"])
+@pytest.mark.parametrize(("q", "s"), [(0.1, 1.0), (0.01, 0.3), (0.5, 4.0), (1.0, 0.5)])
+def test_a_step_rounded_up_is_the_accountants(q, s, adjacency):
+    interval = 0.003
+    theirs = accountants(q, s, adjacency, interval)
+    pair = privacy_loss._divergences(q, s, adjacency, interval)
+    for (lowest, deltas), pmf in zip(pair, (theirs._pmf_remove, theirs._pmf_add), strict=True):
+        p, infinite = rounded_up(deltas, interval)
+        losses = (np.arange(len(p)) + lowest) * interval
+        assert 1 - 1e-14 < p.sum() + infinite < 1 + 1e-9  # nothing is lost to rounding errors
+        e = np.linspace(-3, 6, 200)
+        found = [infinite + p @ np.maximum(0, -np.expm1(one - losses)) for one in e]
+        np.testing.assert_allclose(found, pmf.to_dense_pmf().get_delta_for_epsilon(e), atol=1e-9)
 
 
 def test_epsilon_is_between_an_accountants_two_roundings():
@@ -38,7 +62,7 @@ def test_epsilon_is_between_an_accountants_two_roundings():
 @pytest.mark.parametrize(("q", "steps", "s"), [(0.01, 1000, 0.7), (0.256, 234, 1.0), (0.1, 9, 20)])
 def test_what_is_lost_by_rounding_down_is_small(q, steps, s):
     """Per step an accountant would lose half of its interval: 0.05 in 1,000 steps of 1e-4."""
-    up = privacy_loss._rounded_up(q, s, "add-remove", min(1e-3, 0.1 * q / s)).self_compose(steps)
+    up = accountants(q, s, "add-remove", min(1e-3, 0.1 * q / s)).self_compose(steps)
     above = up.get_epsilon_for_delta(DELTA)
     assert 0.995 * above < epsilon(q, steps, s, "add-remove", DELTA) <= above
 
@@ -75,7 +99,7 @@ def test_no_divergence_of_a_step_is_above_the_true_one(q, s, interval):
 
 def test_the_curve_is_the_accountants_inequalities():
     """The definition, by dp-accounting's public divergences on a grid of e."""
-    once = privacy_loss._rounded_up(0.2, 1.5, "add-remove", 1e-3)
+    once = accountants(0.2, 1.5, "add-remove", 1e-3)
     made = once.self_compose(20)
     e = np.linspace(0, 6, 601)
     d_rem, d_add = (p.get_delta_for_epsilon(e) for p in (made._pmf_remove, made._pmf_add))

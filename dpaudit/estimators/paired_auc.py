@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+from scipy.special import ndtri
 
 from dpaudit import checks
 from dpaudit.curves import Family, family, last_refuted
@@ -69,5 +70,7 @@ class PairedAUC:
         checks.refuse([checks.in_range("delta", delta, 0, 1, ends="[)")])
         curves = family(self.curve, delta, self.adjacency)
         least = 1 - float(upper_rate(lost, pairs, 1 - self.confidence))
-        step = last_refuted(curves, lambda parameter: curves.area(parameter) < least)
+        # As quantiles, in which the area of most families is nearly straight.
+        at_least = float(ndtri(least))
+        step = last_refuted(curves, lambda p: at_least - float(ndtri(curves.area(p))))
         return curves.epsilon(curves.parameter(step), delta)

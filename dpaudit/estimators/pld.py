@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dpaudit import checks
-from dpaudit.curves import Family, family, last_refuted, refuted
+from dpaudit.curves import Family, family, last_refuted, margin
 from dpaudit.errors import BadInput
 from dpaudit.rates import upper_rate
 from dpaudit.types import Adjacency, Assumption, Bound, Counts, Curve, Outcome
@@ -62,7 +62,7 @@ class PLD:
         curves = self._family(delta)
         u0 = float(upper_rate(counts.fp, counts.out, a))
         u1 = float(upper_rate(counts.fn, counts.inn, a))
-        return curves.parameter(last_refuted(curves, lambda p: refuted(curves, p, u0, u1)))
+        return curves.parameter(last_refuted(curves, lambda p: margin(curves, p, u0, u1)))
 
     def _family(self, delta: float) -> Family:
         checks.refuse([checks.in_range("delta", delta, 0, 1, ends="[)")])

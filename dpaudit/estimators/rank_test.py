@@ -95,12 +95,14 @@ class RankTest:
         middles = (np.arange(NODES) + 0.5) / NODES
         lowest = -np.expm1(np.log1p(-middles) / out)
 
-        def apart(parameter: float) -> float:
+        def unlikely(parameter: float) -> float:
             errors = curves.trade_off(parameter, lowest)
             with np.errstate(divide="ignore"):
-                return float(np.exp(inn * np.log1p(-errors)).mean())
+                apart = np.exp(inn * np.log1p(-errors)).mean()
+                # Twice the logarithm, which is a number where `apart` is next to 0 and to 1.
+                return float(np.log(-np.log(apart)) - np.log(-np.log(self._a)))
 
-        return last_refuted(curves, lambda parameter: apart(parameter) <= self._a)
+        return last_refuted(curves, unlikely)
 
 
 def wins(out: Array, inn: Array) -> Array:

@@ -23,6 +23,9 @@ from dpaudit.types import Array
 AT_ONCE = 2**18
 """Numbers that are held at a time: they stay in a processor's cache."""
 
+HELD = 2**22
+"""Numbers of undecided draws that are kept from step to step, 32 MB; more are made anew."""
+
 RESOLUTION = 2**20
 """Into so many parts at most the way from no leak to the most is divided."""
 
@@ -56,6 +59,41 @@ class Draws:
                 out, inn = (_sorted(draw, rows, n)[keep] for n in (self.out, self.inn))
                 yield slice(start, end), out, inn
 
+    def some(self, which: Array) -> Some:
+        """These draws, in memory if that is little."""
+        if len(which) * (self.out + self.inn) > HELD:
+            return Some(self, which)
+        out, inn = np.empty((len(which), self.out)), np.empty((len(which), self.inn))
+        for places, *drawn in self.chunks(which):
+            out[places], inn[places] = drawn
+        return Some(self, which, (out, inn))
+
+
+@dataclass(frozen=True)
+class Some:
+    """Some of the draws: their numbers, and they themselves where they are held."""
+
+    draws: Draws
+    which: Array
+    held: tuple[Array, Array] | None = None
+
+    def chunks(self) -> Iterator[tuple[slice, Array, Array]]:
+        """All of them, chunk by chunk, with their places."""
+        if self.held is None:
+            yield from self.draws.chunks(self.which)
+        else:
+            out, inn = self.held
+            for start in range(0, len(self.which), self.draws.rows):
+                places = slice(start, start + self.draws.rows)
+                yield places, out[places], inn[places]
+
+    def only(self, keep: Array) -> Some:
+        """Those that are marked."""
+        if self.held is None:
+            return self.draws.some(self.which[keep])
+        out, inn = self.held
+        return Some(self.draws, self.which[keep], (out[keep], inn[keep]))
+
 
 def _sorted(draw: np.random.Generator, rows: int, n: int) -> Array:
     """Rows of n uniform numbers in order: the arrivals of a Poisson process, by its (n+1)th."""
@@ -76,28 +114,32 @@ def last_rejected(family: Family, exceeds: Exceeds, draws: Draws, a: float) -> i
     Where to look first is found with a few of the draws.
     """
 
-    def exceeding(step: int, which: Array) -> Array:
-        found = np.empty(len(which), dtype=bool)
-        for places, out, inn in draws.chunks(which):
+    def exceeding(step: int, some: Some) -> Array:
+        found = np.empty(len(some.which), dtype=bool)
+        for places, out, inn in some.chunks():
             found[places] = exceeds(out, inn, family.parameter(step))
         return found
 
-    def search(which: Array, level: float, stride: int, high: int, first: list[int]) -> int:
-        allowed = level * (len(which) + 1) - 1
+    def search(some: Some, level: float, stride: int, high: int, first: list[int]) -> int:
+        allowed = level * (len(some.which) + 1) - 1
         low, above = 0, 0
         while high - low > stride:
             middle = first.pop() if first else (low + high) // 2 // stride * stride
             if not low < middle < high:
                 continue
-            up = exceeding(middle, which)
+            up = exceeding(middle, some)
             if above + up.sum() <= allowed:
-                low, above, which = middle, above + int(up.sum()), which[~up]
+                low, above, some = middle, above + int(up.sum()), some.only(~up)
             else:
-                high, which = middle, which[up]
+                high, some = middle, some.only(up)
         return low
 
+    few = draws.some(np.arange(min(draws.number, math.ceil(5 / a))))
+    every = draws.some(np.arange(draws.number))
+    if exceeding(0, few).any() and exceeding(0, every).sum() > a * (draws.number + 1) - 1:
+        return 0  # not even that nothing leaks: curves of next to no leak take the longest
     stride = max(1, family.steps // RESOLUTION)
-    coarse, few = 64 * stride, np.arange(min(draws.number, math.ceil(5 / a)))
+    coarse = 64 * stride
     after = search(few, 4 * a, coarse, family.steps, []) + coarse
     before = search(few, a / 4, coarse, after, [])
-    return search(np.arange(draws.number), a, stride, family.steps, [before, after])
+    return search(every, a, stride, family.steps, [before, after])

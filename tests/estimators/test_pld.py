@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import binom
 
 from dpaudit.accounting import epsilon as claimed
-from dpaudit.curves import DPSGD, Pure, refuted
+from dpaudit.curves import DPSGD, Pure, margin
 from dpaudit.errors import BadInput
 from dpaudit.estimators import PLD, ClopperPearson
 from dpaudit.rates import upper_rate
@@ -30,9 +30,9 @@ def test_the_whole_family_is_refuted_up_to_the_bound():
     s, curves = estimator.parameter(SOME, DELTA), DPSGD(0.3, 5)
     u0, u1 = (float(upper_rate(k, 500, 0.025)) for k in (SOME.fp, SOME.fn))
     assert 0.3 < s < 3
-    assert refuted(curves, s, u0, u1)
-    assert refuted(curves, 1.3 * s, u0, u1)
-    assert not refuted(curves, 0.999 * s, u0, u1)
+    assert margin(curves, s, u0, u1) > 0
+    assert margin(curves, 1.3 * s, u0, u1) > 0
+    assert margin(curves, 0.999 * s, u0, u1) <= 0
     assert estimator.bound(SOME, DELTA).epsilon == curves.epsilon(s, DELTA)
 
 

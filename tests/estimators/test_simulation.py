@@ -71,6 +71,19 @@ def test_the_last_rejected_step_is_where_a_plain_loop_finds_it(level):
     assert risen == sorted(risen)
 
 
+@pytest.mark.parametrize("held", [0, 300, 3000])
+def test_what_is_kept_in_memory_changes_nothing(held, monkeypatch):
+    curves, draws = Gaussian(), Draws(out=20, inn=30, number=200, seed=3)
+
+    def exceeds(drawn, uniform, parameter):
+        return wins(drawn, curves.inn(parameter, uniform)) >= 420
+
+    monkeypatch.setattr(simulation, "AT_ONCE", 700)  # chunks of 13 draws
+    kept = last_rejected(curves, exceeds, draws, 0.05)
+    monkeypatch.setattr(simulation, "HELD", held)
+    assert last_rejected(curves, exceeds, draws, 0.05) == kept > 0
+
+
 def test_there_are_draws_enough_for_any_confidence():
     assert enough(2000, 0.05) == 2000
     assert enough(2000, 1e-4) == 200_000

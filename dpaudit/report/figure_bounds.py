@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MARKERS = {"by curve": "s", "outright": "o", "by prior": "^"}
-DECIDES, CEILING = "certified, decides", "ceiling"
+DECIDES, CEILING, BEYOND = "certified, decides", "ceiling", "ceiling, far to the right"
 ESTIMATE, NULL = "published estimate (no bound)", "same search, no leak: mean to 95 %"
 
-FAR = 5.0
-"""A claim so many times beyond all else is pointed to, lest it flatten what was found."""
+FAR, NEAR = 5.0, 1.5
+"""A claim, or a ceiling, so many times beyond all else is pointed to, lest it flatten the rest."""
 
 
 @dataclass(frozen=True)
@@ -38,12 +38,16 @@ class Axis:
 def axis(report: Report) -> Axis:
     """An axis from 0 that has room for every finite value, and for infinity where it occurs."""
     values = [x for row in rows(report) for x in _values(row) if not math.isnan(x)]
-    largest = max([x for x in values if math.isfinite(x)], default=0.0) or 1.0
+    ceilings = [bound.ceiling for bound in report.bounds]
+    finite = [x for x in (*values, min(ceilings)) if math.isfinite(x)]
+    largest = max(finite, default=0.0) or 1.0
     claimed = report.claim.epsilon
     if math.isfinite(claimed) and claimed <= FAR * largest:
         largest = max(largest, claimed)
-    end = 1.06 * largest
-    return Axis(end, 1.13 * end if any(map(math.isinf, [*values, claimed])) else None)
+    near = [x for x in ceilings if x <= NEAR * largest]
+    end = 1.06 * max([largest, *near])
+    infinite = any(map(math.isinf, [*values, *ceilings, claimed]))
+    return Axis(end, 1.13 * end if infinite else None)
 
 
 def draw(report: Report, digits: int) -> Figure:
@@ -59,14 +63,14 @@ def draw(report: Report, digits: int) -> Figure:
         _frame(axes, found, scale)
         handles, labels = axes.get_legend_handles_labels()
         known = dict(zip(labels, handles, strict=True))
-        order = [DECIDES, *map(_never, columns), CEILING, ESTIMATE, NULL]
+        order = [DECIDES, *map(_never, columns), CEILING, BEYOND, ESTIMATE, NULL]
         shown = [name for name in order if name in known]
         figure.legend([known[x] for x in shown], shown, loc="outside lower center", ncols=2)
         return figure
 
 
 def _values(row: Row) -> list[float]:
-    values = [x for bound in row.bounds.values() for x in (bound.epsilon, bound.ceiling)]
+    values = [bound.epsilon for bound in row.bounds.values()]
     if row.published:
         values.append(row.published.epsilon_in_sample)
         values += [row.published.null_mean, row.published.null_q95] if _shuffled(row) else []
@@ -113,8 +117,10 @@ def _row(axes: Axes, row: Row, y: float, columns: list[str], scale: Axis) -> Non
         low, high = row.bounds[slot].epsilon, scale.place(row.bounds[slot].ceiling)
         decides = slot == row.deciding
         color, size, name = (INK, 9, DECIDES) if decides else (MUTED, 6, _never(slot))
+        beyond = math.isfinite(high) and high > max(scale.end, scale.infinity or 0.0)
+        high, end, known = (scale.end, ">", BEYOND) if beyond else (high, "|", CEILING)
         axes.plot([low, high], [line] * 2, color=color, linewidth=0.8, linestyle=":")
-        axes.plot(high, line, "|", color=color, ls="", ms=11, mew=2, label=CEILING)
+        axes.plot(high, line, end, color=color, ls="", ms=7 if beyond else 11, mew=2, label=known)
         axes.plot(low, line, MARKERS[slot], color=color, ls="", ms=size, label=name)
 
 

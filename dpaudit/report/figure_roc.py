@@ -11,7 +11,7 @@ import numpy as np
 from dpaudit.report.drawing import CLAIM, INK, MUTED, blank, short, style
 from dpaudit.report.formats import percent
 from dpaudit.report.judged import Judged
-from dpaudit.report.tradeoff import least, most, rectangle, roc
+from dpaudit.report.tradeoff import least, most, promised, rectangle, roc
 from dpaudit.types import Array, Claim
 
 if TYPE_CHECKING:
@@ -73,6 +73,9 @@ def _panel(axes: Axes, attacks: list[Judged], claim: Claim, fpr: Array, up: View
     )
     for end in ends:
         axes.plot(x, end, color=CLAIM, linewidth=1)
+    if (curve := promised(fpr, claim)) is not None:
+        name = "the most by the claim's curve"
+        axes.plot(fpr, up(curve), color=CLAIM, linewidth=1.3, linestyle="-.", label=name)
     axes.plot(fpr, up(fpr), color=MUTED, linewidth=1, linestyle=":", label="guessing")
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dpaudit.curves import within_reach
 from dpaudit.report import figure_bounds, figure_canary, figure_roc, figure_scores, words
 from dpaudit.report.consistent import check
 from dpaudit.report.drawing import short
@@ -58,8 +59,8 @@ def _bounds(report: Report) -> Picture:
     return Picture(
         "bounds",
         "What was found, against the claim",
-        "A certified epsilon to the right of the claim would refute it; only the deciding attack's "
-        "counts. A ceiling to the left of the claim means that so few models could not have "
+        "A certified epsilon to the right of the claim would refute it, if it is the one that "
+        "decides. A ceiling to the left of the claim means that so few models could not have "
         "refuted it.",
         f"Claim: epsilon {nearest(report.claim.epsilon, digits)}. {found}.",
         figure_bounds.draw(report, digits),
@@ -106,6 +107,11 @@ def _roc(attacks: list[Judged], report: Report) -> Picture:
         f"area is what epsilon {nearest(claim.epsilon)} and delta {power(claim.delta)} allow. "
         "The curves are measured, not proved: they may leave the area by chance."
     )
+    if claim.curve is not None and within_reach(claim.curve):
+        caption += (
+            " Dash-dotted: the best that any attack can do if the mechanism is what it claims to "
+            "be; a test by curve asks whether the scores are too good for that."
+        )
     alt = f"Curves of {', '.join(a.attack for a in attacks)}."
     corner = rectangle(bound)
     if bound.counts is not None and corner is not None:

@@ -52,6 +52,8 @@ table {
   border-collapse: collapse; width: 100%;
   font-variant-numeric: tabular-nums; font-size: .95rem;
 }
+table.of6 { font-size: .85rem; }
+td { white-space: nowrap; }
 caption { text-align: left; color: var(--muted); font-size: .9rem; padding-bottom: .3rem; }
 th, td {
   padding: .4rem .5rem; text-align: right; vertical-align: top; overflow-wrap: normal;
@@ -75,7 +77,7 @@ li { margin: .3rem 0; }
   .of2 tr, .of6 tr { grid-template-columns: 1fr 1fr; }
   .of4 tr { grid-template-columns: 5fr 6fr 4fr 4fr; }
   th, td, .deciding th, .deciding td { padding: 0 .2rem; border: 0; }
-  td { white-space: nowrap; font-size: .82rem; }
+  td { font-size: .82rem; }
   th:first-child { grid-column: 1 / -1; }
   .deciding { border-bottom: 2px solid var(--ink); }
 }

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dpaudit.curves import family, within_reach
 from dpaudit.rates import upper_rate
-from dpaudit.types import Array, Bound, Claim, Scores
+from dpaudit.types import Array, Bound, Claim, DPSGDCurve, Scores
 
 
 def most(fpr: Array, claim: Claim) -> Array:
@@ -33,6 +34,25 @@ def least(fpr: Array, claim: Claim) -> Array:
     """The smallest true-positive rate: an attack that is turned round is bound as well."""
     lowest: Array = 1 - most(1 - np.asarray(fpr, dtype=float), claim)
     return lowest
+
+
+def promised(fpr: Array, claim: Claim) -> Array | None:
+    """The largest true-positive rate under the claim's curve, where it has one.
+
+    Never more than epsilon and delta allow: they are read off the curve.
+    """
+    if claim.curve is None or not within_reach(claim.curve):
+        return None
+    c = claim.curve
+    known = family(c, claim.delta, claim.adjacency)
+    if isinstance(c, DPSGDCurve):
+        # Steps that all see every record make one Gaussian mechanism.
+        full = math.sqrt(c.steps) / c.noise_multiplier
+        parameter = full if c.sample_rate == 1 else c.noise_multiplier
+    else:
+        parameter = c.mu
+    curve: Array = 1 - known.trade_off(parameter, fpr)
+    return curve
 
 
 def roc(scores: Scores) -> tuple[Array, Array]:

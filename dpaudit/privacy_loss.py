@@ -44,6 +44,38 @@ def sides(q: float, steps: int, s: float, adjacency: Adjacency) -> tuple[Side, S
     return steep, flat
 
 
+@lru_cache(maxsize=64)
+def symmetric(q: float, steps: int, s: float, adjacency: Adjacency) -> tuple[Side, Side]:
+    """The same of the least leaking curve that holds whichever world is called in."""
+    steep, flat = sides(q, steps, s, adjacency)
+    steep = above_both(steep, _mirrored(flat))
+    return steep, _mirrored(steep)
+
+
+def _mirrored(side: Side) -> Side:
+    """The same seen from the other world."""
+    x, y = side
+    return 1 - y[::-1], 1 - x[::-1]
+
+
+def above_both(one: Side, other: Side) -> Side:
+    """The least concave polyline above two, by Andrew's monotone chain."""
+    x = np.union1d(one[0], other[0])
+    y = np.maximum(np.interp(x, *one), np.interp(x, *other))
+    kept: list[tuple[float, float]] = []
+    for point in zip(x.tolist(), y.tolist(), strict=True):
+        while len(kept) > 1 and _below(kept[-1], kept[-2], point):
+            kept.pop()
+        kept.append(point)
+    x, y = np.array(kept).T
+    return x, y
+
+
+def _below(b: tuple[float, float], a: tuple[float, float], c: tuple[float, float]) -> bool:
+    """Whether b lies below the line from a to c."""
+    return (b[1] - a[1]) * (c[0] - a[0]) < (c[1] - a[1]) * (b[0] - a[0])
+
+
 def epsilon(q: float, steps: int, s: float, adjacency: Adjacency, delta: float) -> float:
     """The epsilon at `delta`, rounded down: no accountant that is right finds a smaller one.
 

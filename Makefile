@@ -8,7 +8,7 @@ BIN := .venv/bin
 demo: .venv/installed  ## a first audit on embedded data, in minutes
 	$(BIN)/dpaudit run --canary adv-maxloss --samples 1000
 
-test: .venv/installed-dev  ## every test, lint included
+test: .venv/installed-dev  ## every test but long simulations, lint included
 	$(BIN)/python -m pytest
 
 verify: .venv/installed-dev  ## long simulations: levels and mean bounds; some ten minutes

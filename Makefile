@@ -3,13 +3,16 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test lint bench clean
+.PHONY: demo test verify lint bench clean
 
 demo: .venv/installed  ## a first audit on embedded data, in minutes
 	$(BIN)/dpaudit run --canary adv-maxloss --samples 1000
 
-test: .venv/installed-dev  ## every test, lint included
+test: .venv/installed-dev  ## every test but long simulations, lint included
 	$(BIN)/python -m pytest
+
+verify: .venv/installed-dev  ## long simulations: levels and mean bounds; some ten minutes
+	$(BIN)/python -m pytest -m verify
 
 lint: .venv/installed-dev  ## style, types and layers
 	$(BIN)/ruff check .

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import ClassVar, Protocol, Union, cast
 
 import numpy as np
@@ -197,12 +198,14 @@ class DPSGD:
     f_s(x) = max over e >= 0 of {1 - d_rem(e) - e^e x, e^-e (1 - d_add(e) - x)}, where d_rem
     and d_add are the hockey-stick divergences of in from out and of out from in, by the
     distributions of `privacy_loss.py`. Replacing a record moves a sum by twice the clip; that
-    is in the accountant's `replace` relation, and s is not to be halved for it.
+    is in the accountant's `replace` relation, and s is not to be halved for it. One record more
+    leaks otherwise than one fewer; `symmetric` curves are below f and below its inverse.
     """
 
     sample_rate: float
     rounds: int
     adjacency: Adjacency = "add-remove"
+    symmetric: bool = False
     assumption: ClassVar[Assumption] = "accountant"
     steps: ClassVar[int] = 2**14
 
@@ -225,14 +228,15 @@ class DPSGD:
 
     def inn(self, parameter: float, u: Numbers) -> Array:
         # The inverse of a maximum of falling curves is the maximum of their inverses.
-        steep, flat = self._sides(parameter)
-        return np.maximum(_inverse(u, *steep), _inverse(u, *flat))
+        steep, flat = _inverses(self, parameter)
+        return np.maximum(np.interp(u, *steep, left=0.0), np.interp(u, *flat, left=0.0))
 
     def area(self, parameter: float) -> float:
         steep, flat = self._sides(parameter)
-        # Either side alone is below f, so that any place to change sides is allowed; the end
-        # of the losses above 0 is where they meet.
-        corner = float(steep[0][-2])
+        # Either side alone is below f, so that any place to change sides is allowed; they meet
+        # where the slope becomes 1.
+        gap = steep[1] - steep[0]
+        corner = float(steep[0][np.argmax(gap >= gap.max() - privacy_loss.FOURIER)])
         return _integral(*steep, 0.0, corner) + _integral(*flat, corner, 1.0)
 
     def epsilon(self, parameter: float, delta: float) -> float:
@@ -245,16 +249,27 @@ class DPSGD:
         if math.isinf(parameter):
             nothing = np.array([0.0, 0.0, 1.0])
             return (nothing, nothing), (nothing, nothing)
-        return privacy_loss.sides(self.sample_rate, self.rounds, parameter, self.adjacency)
+        made = privacy_loss.symmetric if self.symmetric else privacy_loss.sides
+        return made(self.sample_rate, self.rounds, parameter, self.adjacency)
 
 
-def _inverse(u: Numbers, x: Array, y: Array) -> Array:
-    """The least x at which a polyline reaches u."""
-    u = np.asarray(u, dtype=float)
+def symmetrised(curves: Family) -> Family:
+    """The family as it holds whichever of the worlds is called in."""
+    # The others' curves are their own inverses.
+    return replace(curves, symmetric=True) if isinstance(curves, DPSGD) else curves
+
+
+@lru_cache(maxsize=64)
+def _inverses(curves: DPSGD, parameter: float) -> tuple[Side, Side]:
+    """Of both sides, the least x at which they reach y."""
+    steep, flat = curves._sides(parameter)
+    return _inverse(*steep), _inverse(*flat)
+
+
+def _inverse(x: Array, y: Array) -> Side:
     # What is flat at its end is reached at its beginning.
     rising = np.append(True, np.diff(y) > 0)
-    found: Array = np.interp(u, y[rising], x[rising], left=0.0)
-    return found
+    return y[rising], x[rising]
 
 
 def _integral(x: Array, y: Array, low: float, high: float) -> float:

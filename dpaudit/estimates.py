@@ -14,8 +14,7 @@ from dpaudit.curves import DPSGD, Family, stated
 from dpaudit.errors import BadInput
 from dpaudit.estimators import FREE, PairedAUC, Point
 from dpaudit.estimators.checked import Checked
-from dpaudit.estimators.one_run import COINS
-from dpaudit.estimators.sentences import RULE, confident, credible, sentence
+from dpaudit.estimators.sentences import of_others
 from dpaudit.types import Array, Bound, Counts, Guesses, Scores
 
 Given: TypeAlias = Counts | Scores | Guesses
@@ -26,6 +25,10 @@ KINDS: dict[type, str] = {
     Counts: "counts of decisions (--fp, --out, --fn, --in)",
     Scores: "scores (--scores)",
     Guesses: "guesses of one run (--canaries, --guesses, --correct)",
+}
+CURVES = {
+    "gaussian": "a Gaussian trade-off curve",
+    "accountant": "the accountant's curve of DP-SGD",
 }
 
 
@@ -198,7 +201,7 @@ def _bound(
     say(name)
     bound = Checked(name, made, q.confidence).bound(q.outcome, q.delta)
     _refuse_other_curve(name, bound, q)
-    return bound if bound.sentence else replace(bound, sentence=_sentence(bound, q))
+    return bound if bound.sentence else replace(bound, sentence=of_others(bound))
 
 
 def _refuse_other_curve(name: str, bound: Bound, question: Question) -> None:
@@ -208,7 +211,7 @@ def _refuse_other_curve(name: str, bound: Bound, question: Question) -> None:
     curves = question.family
     if curves is None or bound.assumption != curves.assumption:
         raise BadInput(
-            f"{name} assumes {ASSUMED[bound.assumption]}, and the curve is stated to be "
+            f"{name} assumes {CURVES[bound.assumption]}, and the curve is stated to be "
             f"{question.curve}; state another one, or take another estimator"
         )
 
@@ -232,40 +235,3 @@ def _sorted(scores: Array) -> bool:
     up, down = scores[1:] >= scores[:-1], scores[1:] <= scores[:-1]
     constant = bool(np.all(up & down))
     return len(scores) >= 5 and not constant and bool(up.all() or down.all())
-
-
-# ---------------------------------------------------------------- in words
-
-
-ASSUMED = {
-    "none": "nothing of the mechanism",
-    "gaussian": "a Gaussian trade-off curve",
-    "accountant": "the accountant's curve of DP-SGD",
-    "prior": "a prior",
-}
-
-SCORE = "independent trials and a score that was fixed without them"
-PAIRS = "pairs of trials in the order in which they were run, and a score that was fixed beforehand"
-
-
-def _sentence(bound: Bound, question: Question) -> str:
-    """For a bound that brings no sentence of its own."""
-    outcome, curves = question.outcome, question.family
-    if isinstance(outcome, Scores):
-        trials = PAIRS if bound.estimator == "paired-auc" else SCORE
-    else:
-        trials = RULE if isinstance(outcome, Counts) else COINS
-    if bound.assumption == "none":
-        assuming = f"nothing of the mechanism, only {trials}"
-    elif bound.assumption == "accountant" and isinstance(curves, DPSGD):
-        assuming = (
-            f"DP-SGD that samples each record at a rate of {curves.sample_rate:g} in "
-            f"{curves.rounds:,} steps, which is taken on trust, neighbours by one record added "
-            f"or removed, {trials}"
-        )
-    elif bound.assumption == "prior":
-        assuming = f"a prior, {trials}"
-    else:
-        assuming = f"a mechanism whose trade-off curve is Gaussian, {trials}"
-    surely = credible if bound.assumption == "prior" else confident
-    return sentence(surely(bound.confidence), bound.epsilon, bound.delta, assuming)

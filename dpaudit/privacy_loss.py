@@ -21,6 +21,8 @@ Side = tuple[Array, Array]
 FOURIER = 1e-12
 """More than the error of a composition's Fourier transforms, in probability."""
 
+EDGES = (0.1, 0.2, 0.35)
+"""Where cells of one step end, in intervals above their grid points."""
 
 KEPT = 64
 """Curves, of a megabyte or two: those of several attacks on one claim, which share many."""
@@ -47,17 +49,57 @@ def sides(q: float, steps: int, s: float, adjacency: Adjacency) -> tuple[Side, S
 
 
 @lru_cache(maxsize=KEPT)
+def symmetric(q: float, steps: int, s: float, adjacency: Adjacency) -> tuple[Side, Side]:
+    """The same of the least leaking curve that holds whichever world is called in."""
+    steep, flat = sides(q, steps, s, adjacency)
+    steep = above_both(steep, _mirrored(flat))
+    return steep, _mirrored(steep)
+
+
+def _mirrored(side: Side) -> Side:
+    """The same seen from the other world."""
+    x, y = side
+    return 1 - y[::-1], 1 - x[::-1]
+
+
+def above_both(one: Side, other: Side) -> Side:
+    """The least concave polyline above two, by Andrew's monotone chain."""
+    x = np.union1d(one[0], other[0])
+    y = np.maximum(np.interp(x, *one), np.interp(x, *other))
+    kept: list[tuple[float, float]] = []
+    for point in zip(x.tolist(), y.tolist(), strict=True):
+        while len(kept) > 1 and _below(kept[-1], kept[-2], point):
+            kept.pop()
+        kept.append(point)
+    x, y = np.array(kept).T
+    return x, y
+
+
+def _below(b: tuple[float, float], a: tuple[float, float], c: tuple[float, float]) -> bool:
+    """Whether b lies below the line from a to c."""
+    return (b[1] - a[1]) * (c[0] - a[0]) < (c[1] - a[1]) * (b[0] - a[0])
+
+
+@lru_cache(maxsize=KEPT)
 def epsilon(q: float, steps: int, s: float, adjacency: Adjacency, delta: float) -> float:
-    """The epsilon at `delta`, rounded down: no accountant that is right finds a smaller one."""
+    """The epsilon at `delta`, rounded down: no accountant that is right finds a smaller one.
+
+    What a step loses by rounding, all steps lose. Whatever its cells, the epsilon is rounded
+    down, so that those are taken that keep most of a step's mean loss: then it is some 0.1 %
+    too small. Where next to no step samples the record, the grid is as coarse as the loss of
+    most steps, and what is lost is more: a million steps at a rate of 0.0001 and a noise
+    multiplier of 0.5 read 0.8 and leak 3.9.
+    """
     from dp_accounting.pld.pld_pmf import DensePLDPmf
 
     if delta + FOURIER >= 1:
         return 0.0
-    interval = _interval(q, steps, s, fine=0.02 * q / s, points=(10_000, 50_000))
+    interval = _interval(q, steps, s, fine=0.02 * q / s, points=(10_000, 200_000))
     if q < 1:
         # Most steps do not sample the record and lose ln(1-q): that is to be on the grid.
         interval = -math.log1p(-q) / math.ceil(-math.log1p(-q) / interval)
-    lowest, probabilities = rounded_down(*_cells(q, s, adjacency, interval), interval)
+    tried = (rounded_down(*_cells(q, s, adjacency, interval, edge), interval) for edge in EDGES)
+    lowest, probabilities = max(tried, key=_mean)
     once = DensePLDPmf(interval, lowest, probabilities, 0.0, pessimistic_estimate=False)
     return max(0.0, float(once.self_compose(steps).get_epsilon_for_delta(delta + FOURIER)))
 
@@ -182,12 +224,22 @@ def rounded_down(inn: Array, out: Array, interval: float) -> tuple[int, Array]:
     return lowest, kept
 
 
-def _cells(q: float, s: float, adjacency: Adjacency, interval: float) -> Side:
-    """Probabilities, in and out, of cells of one step's release, one to a grid point of loss."""
+def _mean(rounded: tuple[int, Array]) -> float:
+    """The mean loss, in intervals, of a distribution on the grid."""
+    lowest, probabilities = rounded
+    return float(probabilities @ (np.arange(len(probabilities)) + lowest))
+
+
+def _cells(q: float, s: float, adjacency: Adjacency, interval: float, edge: float) -> Side:
+    """Probabilities, in and out, of cells of one step's release, one to a grid point of loss.
+
+    A cell ends `edge` intervals above its point. Below a half it is rather lifted than lowered,
+    which costs less, as long as the next one has enough to lift it.
+    """
     other = -1.0 if adjacency == "replace" else 0.0
     x = np.linspace(other - 10 * s, 1 + 10 * s, 200_001)
     loss = _density(x, q, s, 1.0) - _density(x, q, s, other)
-    between = np.arange(math.floor(loss[0] / interval), math.ceil(loss[-1] / interval)) + 0.5
+    between = np.arange(math.floor(loss[0] / interval), math.ceil(loss[-1] / interval)) + edge
     between = between[(between * interval > loss[0]) & (between * interval < loss[-1])]
     edges = np.concatenate([[-np.inf], np.interp(between * interval, loss, x), [np.inf]])
     return _probability(edges, q, s, 1.0), _probability(edges, q, s, other)

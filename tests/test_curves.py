@@ -4,10 +4,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from dp_accounting.pld.privacy_loss_distribution import from_gaussian_mechanism
 from scipy.integrate import trapezoid
 
 from dpaudit.accounting import gaussian_epsilon
-from dpaudit.curves import DPSGD, Gaussian, Pure, family, last_refuted, margin
+from dpaudit.curves import DPSGD, Gaussian, Pure, family, last_refuted, margin, symmetrised
 from dpaudit.errors import BadInput
 from dpaudit.estimators import PLD, PairedAUC, RankTest
 from dpaudit.types import DPSGDCurve, GaussianCurve
@@ -15,7 +16,15 @@ from dpaudit.types import DPSGDCurve, GaussianCurve
 DELTA = 1e-5
 ROOT = Path(__file__).parent.parent
 
-FAMILIES = [Gaussian(), Pure(0.0), Pure(DELTA), Pure(0.3), DPSGD(0.1, 20), DPSGD(0.3, 5, "replace")]
+FAMILIES = [
+    Gaussian(),
+    Pure(0.0),
+    Pure(DELTA),
+    Pure(0.3),
+    DPSGD(0.1, 20),
+    DPSGD(0.3, 5, "replace"),
+    symmetrised(DPSGD(0.1, 20)),
+]
 """DP-SGD with few steps, because its curves take a while."""
 
 
@@ -68,6 +77,33 @@ def test_the_first_step_leaks_nothing(curves):
     assert curves.epsilon(none, 0.3) == 0
     assert curves.area(none) == pytest.approx(0.5 + lost - lost**2 / 2)
     assert curves.trade_off(none, 0.25) == pytest.approx(0.75 - lost)
+
+
+@pytest.mark.parametrize("curves", FAMILIES, ids=repr)
+def test_a_symmetrised_curve_is_its_own_inverse_below_the_one_that_it_is_of(curves):
+    x = np.linspace(0, 1, 401)
+    for parameter in parameters(curves):
+        f, both = (one.trade_off(parameter, x) for one in (curves, symmetrised(curves)))
+        assert (both <= f + 1e-12).all()
+        back = symmetrised(curves).trade_off(parameter, both)
+        # Where it is 0, every rate beyond is mapped back to the first.
+        np.testing.assert_allclose(back[both > 0], x[both > 0], atol=1e-9)
+        assert (np.diff(both, 2) >= -1e-12).all()
+
+
+def test_only_as_much_is_given_away_as_symmetry_takes():
+    """By its definition: the largest of both directions' divergences, on a grid of e."""
+    s = 1.0
+    made = from_gaussian_mechanism(
+        s, value_discretization_interval=1e-3, sampling_prob=0.3
+    ).self_compose(5)
+    e = np.linspace(0, 6, 601)
+    d = np.maximum(*(p.get_delta_for_epsilon(e) for p in (made._pmf_remove, made._pmf_add)))
+    curves = symmetrised(DPSGD(0.3, 5))
+    for x in (0.0, 1e-3, 0.05, 0.3, 0.7, 0.99):
+        naive = max(np.max(1 - d - np.exp(e) * x), np.max(np.exp(-e) * (1 - d - x)), 0)
+        assert curves.trade_off(s, x) == pytest.approx(naive, abs=1e-4)
+    assert DPSGD(0.3, 5).trade_off(s, 0.7) > curves.trade_off(s, 0.7) + 0.01
 
 
 @pytest.mark.parametrize("mu", [0.1, 1.0, 3.021022])

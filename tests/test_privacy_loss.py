@@ -59,7 +59,10 @@ def test_epsilon_is_between_an_accountants_two_roundings():
     assert both[0] < epsilon(0.1, 100, 1.0, "add-remove", DELTA) < both[1]
 
 
-@pytest.mark.parametrize(("q", "steps", "s"), [(0.01, 1000, 0.7), (0.256, 234, 1.0), (0.1, 9, 20)])
+@pytest.mark.parametrize(
+    ("q", "steps", "s"),
+    [(0.01, 1000, 0.7), (0.256, 234, 1.0), (0.1, 9, 20), (0.001, 10**6, 0.66)],
+)
 def test_what_is_lost_by_rounding_down_is_small(q, steps, s):
     """Per step an accountant would lose half of its interval: 0.05 in 1,000 steps of 1e-4."""
     up = accountants(q, s, "add-remove", min(1e-3, 0.1 * q / s)).self_compose(steps)
@@ -82,9 +85,10 @@ def test_full_batches_are_a_gaussian_mechanism(adjacency, distance):
 
 @pytest.mark.parametrize(("q", "s"), [(0.1, 1.0), (0.01, 0.5), (0.5, 4.0)])
 @pytest.mark.parametrize("interval", [0.1, 0.003])
-def test_no_divergence_of_a_step_is_above_the_true_one(q, s, interval):
+@pytest.mark.parametrize("edge", [*privacy_loss.EDGES, 0.5])
+def test_no_divergence_of_a_step_is_above_the_true_one(q, s, interval, edge):
     """H_e = P(x > t) - e^e Q(x > t) where the loss at t is e, in closed form."""
-    lowest, p = rounded_down(*privacy_loss._cells(q, s, "add-remove", interval), interval)
+    lowest, p = rounded_down(*privacy_loss._cells(q, s, "add-remove", interval, edge), interval)
     losses = (np.arange(len(p)) + lowest) * interval
     assert (p >= 0).all()
     assert p.sum() == pytest.approx(1, abs=1e-9)

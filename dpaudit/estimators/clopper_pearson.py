@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dpaudit.estimators import inputs
-from dpaudit.estimators.sentences import RULE, confident, sentence
+from dpaudit.estimators.sentences import ASSUMED, RULE, confident, sentence
 from dpaudit.rates import epsilon_interval, log_ratio, lower_rate, upper_rate
 from dpaudit.types import Array, Bound, Counts, Outcome
 
@@ -46,7 +46,7 @@ class ClopperPearson:
                 confident(self.confidence),
                 epsilon,
                 delta,
-                f"nothing of the mechanism, only {RULE}",
+                f"{ASSUMED['none']} {RULE}",
             ),
         )
 

@@ -11,7 +11,7 @@ import numpy as np
 from dpaudit import checks
 from dpaudit.errors import BadInput
 from dpaudit.estimators import inputs
-from dpaudit.estimators.sentences import confident, sentence
+from dpaudit.estimators.sentences import ASSUMED, confident, sentence
 from dpaudit.types import Array, Bound, Counts, Decisions, Outcome
 
 _FRACTIONS = 0.95 / 2.0 ** np.arange(6)
@@ -144,7 +144,7 @@ class Game:
                 confident(sure),
                 epsilon,
                 self.delta,
-                "nothing of the mechanism, only trials that are independent and rules that were "
-                "fixed before their pair was seen, however often one has looked",
+                f"{ASSUMED['none']} trials that are independent and rules that were fixed before "
+                "their pair was seen, however often one has looked",
             ),
         )

@@ -11,6 +11,7 @@ import numpy as np
 from dpaudit import checks
 from dpaudit.curves import Pure
 from dpaudit.estimators.ranking import ranks, refuse_empty
+from dpaudit.estimators.sentences import ASSUMED, SCORE, confident, sentence
 from dpaudit.estimators.simulation import Draws, enough, last_rejected
 from dpaudit.rates import log_ratio, upper_rate
 from dpaudit.types import Array, Bound, Outcome, Scores
@@ -57,14 +58,18 @@ class ExactScan:
         checks.refuse([checks.in_range("delta", delta, 0, 1, ends="[)")])
         out, inn = ranks(outcome, "the exact scan", self.seed)
         ceiling = self.ceiling(len(out), len(inn), delta)
+        epsilon = min(ceiling, self._epsilon(out, inn, delta))
         return Bound(
-            epsilon=min(ceiling, self._epsilon(out, inn, delta)),
+            epsilon=epsilon,
             delta=delta,
             confidence=self.confidence,
             estimator="exact-scan",
             assumption="none",
             selection="all thresholds at once",
             ceiling=ceiling,
+            sentence=sentence(
+                confident(self.confidence), epsilon, delta, f"{ASSUMED['none']} {SCORE}"
+            ),
         )
 
     def ceiling(self, out: int, inn: int, delta: float) -> float:

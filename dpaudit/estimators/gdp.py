@@ -11,7 +11,7 @@ from scipy.special import ndtri
 
 from dpaudit.curves import Gaussian
 from dpaudit.estimators import inputs
-from dpaudit.estimators.sentences import RULE, confident, sentence
+from dpaudit.estimators.sentences import ASSUMED, RULE, confident, sentence
 from dpaudit.rates import lower_rate, upper_rate
 from dpaudit.types import Array, Assumption, Bound, Counts, Outcome
 
@@ -54,7 +54,7 @@ class GDP:
                 confident(self.confidence),
                 epsilon,
                 delta,
-                f"a mechanism whose trade-off curve is Gaussian, {RULE}",
+                f"{ASSUMED[self.assumption]} {RULE}",
             ),
         )
 

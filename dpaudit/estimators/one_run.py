@@ -10,11 +10,8 @@ from scipy.special import betainc, betaincinv, gammaln, logit
 
 from dpaudit.errors import BadInput
 from dpaudit.estimators import inputs
-from dpaudit.estimators.sentences import confident, sentence
+from dpaudit.estimators.sentences import ASSUMED, COINS, confident, sentence
 from dpaudit.types import Array, Bound, Guesses, Outcome
-
-COINS = "canaries that a fair coin each put in, and a number of guesses that was fixed beforehand"
-"""What every bound from one run stands on."""
 
 MOST = 10**6
 """Guesses: an array holds the probability of every number of right ones."""
@@ -57,7 +54,7 @@ class OneRun:
                 confident(self.confidence),
                 epsilon,
                 delta,
-                f"nothing of the mechanism, only {COINS}",
+                f"{ASSUMED['none']} {COINS}",
             ),
         )
 

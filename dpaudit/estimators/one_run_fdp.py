@@ -2,45 +2,49 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import ClassVar
 
-from dpaudit.curves import Family, Gaussian, last_refuted
+from dpaudit.curves import Family, family, last_refuted, symmetrised
 from dpaudit.estimators import inputs
-from dpaudit.estimators.one_run import COINS
-from dpaudit.estimators.sentences import confident, sentence
-from dpaudit.types import Assumption, Bound, Guesses, Outcome
+from dpaudit.estimators.sentences import COINS, confident, of_curve, sentence
+from dpaudit.types import Adjacency, Assumption, Bound, Curve, Guesses, Outcome
 
 
 @dataclass(frozen=True)
 class OneRunFDP:
-    """One training run judged against a trade-off curve; assumes a Gaussian one.
+    """One training run judged against a trade-off curve; assumes its kind.
 
     Of m canaries, each put in by its own fair coin, c' are guessed and c rightly. A curve f is
     refuted iff r + h > c'/m after: r = a c/m, h = a (c'-c)/m; for i = c-1 ... 0: h' = max(h,
-    inv(r)), stop if h' = h, r = min(1, r + i/(c'-i) (h'-h)), h = h'. The bound is the epsilon
-    of the largest mu whose curve is refuted. Delta must be above 0. Mahloujifar, Melis and
-    Chaudhuri 2024, "Auditing f-differential privacy in one run".
+    inv(r)), stop if h' = h, r = min(1, r + i/(c'-i) (h'-h)), h = h'. inv is the inverse of
+    1 - f. The bound is the epsilon of the most leaking curve that is refuted. A canary is
+    guessed in or out, so that f must hold both ways: of DP-SGD it is the symmetric curve below
+    both. Mahloujifar, Melis and Chaudhuri 2024, "Auditing f-differential privacy in one run".
 
-    `family` is of symmetric curves; inv is the inverse of 1 - f.
+    `curve` is 'gaussian', 'pure' (assumes nothing) or a claim's curve, of which only the kind
+    is taken: of DP-SGD the sampling rate and the steps, which are then trusted.
     """
 
     confidence: float = 0.95
-    family: Family = field(default_factory=Gaussian)
+    curve: str | Curve | Family = "gaussian"
+    adjacency: Adjacency = "add-remove"
 
     takes: ClassVar[type] = Guesses
 
     def __post_init__(self) -> None:
         inputs.sure(self.confidence)
+        family(self.curve, 0.0, self.adjacency)  # refused here, if at all
 
     @property
     def assumption(self) -> Assumption:
-        """That of the curves."""
-        return self.family.assumption
+        """That of the kind of curve, whatever the delta."""
+        return family(self.curve, 0.0, self.adjacency).assumption
 
     def bound(self, outcome: Outcome, delta: float) -> Bound:
-        g = self._given(outcome, delta)
-        epsilon = self._epsilon(g, delta)
+        g = inputs.given("one-run-fdp", Guesses, outcome, delta)
+        ceiling = self.ceiling(g.canaries, g.guesses, delta)
+        epsilon = min(ceiling, self._epsilon(g, delta))
         return Bound(
             epsilon=epsilon,
             delta=delta,
@@ -48,45 +52,38 @@ class OneRunFDP:
             estimator="one-run-fdp",
             assumption=self.assumption,
             selection="as given",
-            ceiling=self.ceiling(g.canaries, g.guesses, delta),
+            ceiling=ceiling,
             sentence=sentence(
                 confident(self.confidence),
                 epsilon,
                 delta,
-                f"a mechanism whose trade-off curve is {_CURVES[self.assumption]}, {COINS}",
+                f"{of_curve(self._family(delta))} {COINS}",
             ),
         )
 
     def ceiling(self, canaries: int, guesses: int, delta: float) -> float:
         """The largest bound that so many guesses could give: that of no wrong one."""
-        return self._epsilon(self._given(Guesses(canaries, guesses, guesses), delta), delta)
+        flawless = Guesses(canaries, guesses, guesses)
+        return self._epsilon(inputs.given("one-run-fdp", Guesses, flawless, delta), delta)
 
-    def _given(self, outcome: Outcome, delta: float) -> Guesses:
-        g = inputs.given("one-run-fdp", Guesses, outcome, delta)
-        inputs.positive_delta("one-run-fdp", delta)
-        return g
+    def _family(self, delta: float) -> Family:
+        return symmetrised(family(self.curve, delta, self.adjacency))
 
     def _epsilon(self, g: Guesses, delta: float) -> float:
-        a = 1 - self.confidence
-        step = last_refuted(self.family, lambda parameter: refuted(self.family, parameter, g, a))
-        return self.family.epsilon(self.family.parameter(step), delta)
+        a, curves = 1 - self.confidence, self._family(delta)
+        if curves.assumption != "none":
+            inputs.positive_delta("one-run-fdp", delta)
+        step = last_refuted(curves, lambda parameter: refuted(curves, parameter, g, a))
+        return curves.epsilon(curves.parameter(step), delta)
 
 
-_CURVES: dict[Assumption, str] = {
-    "none": "this one",
-    "gaussian": "Gaussian",
-    "accountant": "the accountant's",
-    "prior": "this one",
-}
-
-
-def refuted(family: Family, parameter: float, g: Guesses, a: float) -> bool:
+def refuted(curves: Family, parameter: float, g: Guesses, a: float) -> bool:
     """Whether so many right guesses have a probability below a under the curve."""
     share = g.guesses / g.canaries
     r = a * g.correct / g.canaries
     h = a * (g.guesses - g.correct) / g.canaries
     for i in range(g.correct - 1, -1, -1):
-        larger = max(h, float(family.inn(parameter, r)))
+        larger = max(h, float(curves.inn(parameter, r)))
         # Neither falls again, so the sum that refutes may be reached before the end.
         if larger == h or r + h > share:
             break

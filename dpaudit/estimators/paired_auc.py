@@ -11,6 +11,7 @@ from scipy.special import ndtri
 from dpaudit import checks
 from dpaudit.curves import Family, family, last_refuted
 from dpaudit.estimators.ranking import ranks, refuse_empty
+from dpaudit.estimators.sentences import PAIRS, confident, of_curve, sentence
 from dpaudit.rates import upper_rate
 from dpaudit.types import Adjacency, Assumption, Bound, Curve, Outcome, Scores
 
@@ -51,14 +52,21 @@ class PairedAUC:
         pairs = min(len(out), len(inn))
         lost = int(np.sum(inn[:pairs] < out[:pairs]))
         ceiling = self.ceiling(len(out), len(inn), delta)
+        epsilon = min(ceiling, self._epsilon(lost, pairs, delta))
         return Bound(
-            epsilon=min(ceiling, self._epsilon(lost, pairs, delta)),
+            epsilon=epsilon,
             delta=delta,
             confidence=self.confidence,
             estimator="paired-auc",
             assumption=self.assumption,
             selection="nothing to choose",
             ceiling=ceiling,
+            sentence=sentence(
+                confident(self.confidence),
+                epsilon,
+                delta,
+                f"{of_curve(family(self.curve, delta, self.adjacency))} {PAIRS}",
+            ),
         )
 
     def ceiling(self, out: int, inn: int, delta: float) -> float:

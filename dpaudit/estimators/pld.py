@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from dpaudit import checks
 from dpaudit.curves import Family, family, last_refuted, margin
-from dpaudit.errors import BadInput
+from dpaudit.estimators import inputs
+from dpaudit.estimators.sentences import RULE, confident, of_curve, sentence
 from dpaudit.rates import upper_rate
 from dpaudit.types import Adjacency, Assumption, Bound, Counts, Curve, Outcome
 
@@ -38,18 +39,24 @@ class PLD:
         return family(self.curve, 0.0, self.adjacency).assumption
 
     def bound(self, outcome: Outcome, delta: float) -> Bound:
-        if not isinstance(outcome, Counts):
-            raise BadInput("PLD needs counts of decisions, not scores or guesses")
-        ceiling = self.ceiling(outcome.out, outcome.inn, delta)
+        c = inputs.given("PLD", Counts, outcome, delta)
+        ceiling = self.ceiling(c.out, c.inn, delta)
+        epsilon = min(ceiling, self._epsilon(c, delta))
         return Bound(
-            epsilon=min(ceiling, self._epsilon(outcome, delta)),
+            epsilon=epsilon,
             delta=delta,
             confidence=self.confidence,
             estimator="pld",
             assumption=self.assumption,
             selection="as given",
             ceiling=ceiling,
-            counts=outcome,
+            counts=c,
+            sentence=sentence(
+                confident(self.confidence),
+                epsilon,
+                delta,
+                f"{of_curve(self._family(delta))} {RULE}",
+            ),
         )
 
     def ceiling(self, out: int, inn: int, delta: float) -> float:

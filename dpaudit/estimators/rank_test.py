@@ -10,6 +10,7 @@ import numpy as np
 from dpaudit import checks
 from dpaudit.curves import Family, family, last_refuted
 from dpaudit.estimators.ranking import ranks, refuse_empty
+from dpaudit.estimators.sentences import SCORE, confident, of_curve, sentence
 from dpaudit.estimators.simulation import Draws, enough, last_rejected
 from dpaudit.types import Adjacency, Array, Assumption, Bound, Curve, Outcome, Scores
 
@@ -70,14 +71,18 @@ class RankTest:
         draws = Draws(len(out), len(inn), enough(self.draws, self._a), self.seed)
         step = last_rejected(curves, exceeds, draws, self._a)
         ceiling = self.ceiling(len(out), len(inn), delta)
+        epsilon = min(ceiling, curves.epsilon(curves.parameter(step), delta))
         return Bound(
-            epsilon=min(ceiling, curves.epsilon(curves.parameter(step), delta)),
+            epsilon=epsilon,
             delta=delta,
             confidence=self.confidence,
             estimator="rank-test",
             assumption=self.assumption,
             selection="nothing to choose",
             ceiling=ceiling,
+            sentence=sentence(
+                confident(self.confidence), epsilon, delta, f"{of_curve(curves)} {SCORE}"
+            ),
         )
 
     def ceiling(self, out: int, inn: int, delta: float) -> float:

@@ -4,8 +4,41 @@ from __future__ import annotations
 
 import math
 
+from dpaudit.curves import DPSGD, Family
+from dpaudit.types import Assumption, Bound
+
 RULE = "independent trials and a decision rule that was fixed without them"
 """What every bound on counted decisions stands on."""
+
+SCORE = "independent trials and a score that was fixed without them"
+"""What every bound on the order of the scores stands on."""
+
+PAIRS = "pairs of trials in the order in which they were run, and a score that was fixed beforehand"
+"""What a bound on scores in pairs stands on."""
+
+COINS = "canaries that a fair coin each put in, and a number of guesses that was fixed beforehand"
+"""What every bound from one run stands on."""
+
+ASSUMED: dict[Assumption, str] = {
+    "none": "nothing of the mechanism, only",
+    "gaussian": "a mechanism whose trade-off curve is Gaussian,",
+    "accountant": "a mechanism whose trade-off curve is the accountant's,",
+    "prior": "a prior,",
+}
+"""What is assumed of the mechanism; what of the trials follows it."""
+
+_NEIGHBOURS = {"add-remove": "added or removed", "replace": "replaced"}
+
+
+def of_curve(curves: Family) -> str:
+    """What is assumed of the mechanism by a family of curves."""
+    if not isinstance(curves, DPSGD):
+        return ASSUMED[curves.assumption]
+    return (
+        f"DP-SGD that samples each record at a rate of {curves.sample_rate:g} in "
+        f"{curves.rounds:,} steps, which is taken on trust, neighbours by one record "
+        f"{_NEIGHBOURS[curves.adjacency]},"
+    )
 
 
 def confident(confidence: float) -> str:
@@ -24,3 +57,10 @@ def sentence(how_surely: str, epsilon: float, delta: float, assuming: str) -> st
     what = f"epsilon is at least {shown:.3f}" if shown > 0 else "no leak was shown"
     at = f"{delta:g}".replace("e-0", "e-")
     return f"{how_surely}, {what} at delta {at}, assuming {assuming}."
+
+
+def of_others(bound: Bound) -> str:
+    """For a bound whose estimator brings no sentence of its own."""
+    surely = credible if bound.assumption == "prior" else confident
+    assuming = f"{ASSUMED[bound.assumption]} trials as {bound.estimator} needs them"
+    return sentence(surely(bound.confidence), bound.epsilon, bound.delta, assuming)

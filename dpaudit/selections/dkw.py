@@ -9,19 +9,13 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 
 from dpaudit.errors import BadInput
-from dpaudit.estimators.sentences import confident, sentence
+from dpaudit.estimators.sentences import ASSUMED, SCORE, confident, sentence
 from dpaudit.protocols import Attack
 from dpaudit.rates import rounded
 from dpaudit.selections.fixed import Maker
 from dpaudit.selections.hold_out import HoldOut, chooses
 from dpaudit.trials import Trials
 from dpaudit.types import Array, Bound, Counts, Outcome, Scores
-
-ASSUMING = {
-    "none": "nothing of the mechanism, only",
-    "gaussian": "a mechanism whose trade-off curve is Gaussian,",
-}
-SCORE = "independent trials and a score that was fixed without them"
 
 
 @runtime_checkable
@@ -95,7 +89,7 @@ class DKW:
                 confident(confidence),
                 epsilon,
                 delta,
-                f"{ASSUMING[pointwise.assumption]} {SCORE}",
+                f"{ASSUMED[pointwise.assumption]} {SCORE}",
             ),
         )
 

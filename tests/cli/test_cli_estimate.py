@@ -267,7 +267,8 @@ def test_no_curve_leaves_only_what_assumes_none(estimate):
     assert list(epsilons(written)) == ["clopper-pearson", "jeffreys", "joint-beta"]
     assert "the curve is stated to be none" in " ".join(printed.split())
     _, written = estimate(*GUESSES, "--curve", "none")
-    assert list(epsilons(written)) == ["one-run"]
+    assert {b["assumption"] for b in written["bounds"]} == {"none"}
+    assert list(epsilons(written)) == ["one-run", "one-run-fdp"]
     out, inn = draw(50)
     np.savez("s.npz", out=out, inn=inn)
     _, written = estimate("--scores", "s.npz", "--curve", "none", "--claim", 1)
@@ -283,6 +284,13 @@ def test_the_curve_of_dpsgd_is_judged_by_its_accountant_and_no_gaussian(estimate
     words = " ".join(printed.split())
     assert "samples each record at a rate of 0.1 in 100 steps, which is taken on trust" in words
     assert "one record added or removed" in words
+
+
+def test_one_run_is_judged_by_the_curve_of_dpsgd(estimate):
+    printed, written = estimate(*GUESSES, "--curve", "dpsgd:0.01,1000", "--claim", 1)
+    assert list(against(written)) == [("one-run", "none"), ("one-run-fdp", "accountant")]
+    assert epsilons(written)["one-run-fdp"] > epsilons(written)["one-run"] > 0
+    assert "sample rate 0.01, 1,000 steps" in " ".join(printed.split())
 
 
 def test_full_batches_are_a_gaussian_mechanism(estimate):

@@ -46,6 +46,9 @@ def test_known_ceilings(n, ceiling):
     assert estimator.ceiling(n, n, DELTA) == pytest.approx(ceiling, abs=5e-4)
     flawless = estimator.bound(Counts(fp=0, out=n, fn=0, inn=n), DELTA)
     assert flawless.epsilon == flawless.ceiling == estimator.ceiling(n, n, DELTA)
+    u = 1 - 0.025 ** (1 / n)
+    closed = math.log((1 - DELTA - u) / u)
+    assert ClopperPearson().ceiling(n, n, DELTA) == pytest.approx(closed, abs=1e-9)
 
 
 @settings(deadline=None, max_examples=50)

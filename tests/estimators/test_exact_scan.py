@@ -65,6 +65,9 @@ def test_corners_of_more_trials_are_those_of_every_threshold(sizes):
 )
 def test_known_ceilings(n, ceiling):
     assert ExactScan().ceiling(n, n, DELTA) == pytest.approx(ceiling, abs=5e-4)
+    t = 0.05 ** (1 / (2 * n))
+    closed = math.log((t - DELTA) / (1 - t))
+    assert ExactScan().ceiling(n, n, DELTA) == pytest.approx(closed, abs=1e-9)
 
 
 @pytest.mark.parametrize("n", [50, 250])
@@ -84,6 +87,10 @@ def test_bound_says_what_it_is():
         "all thresholds at once",
     )
     assert (bound.confidence, bound.delta) == (0.9, DELTA)
+    assert bound.sentence.startswith("At 90 % confidence, epsilon is at least ")
+    assert (
+        "assuming nothing of the mechanism, only independent trials and a score" in bound.sentence
+    )
 
 
 def responses(n, true, seed):

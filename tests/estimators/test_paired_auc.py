@@ -25,6 +25,8 @@ def pairs(won, n):
 def test_known_ceilings(n, ceiling):
     estimator = PairedAUC("pure")
     assert estimator.ceiling(n, n, DELTA) == pytest.approx(ceiling, abs=5e-4)
+    closed = math.log((1 - DELTA) ** 2 / (1 - 0.05 ** (1 / n)) - 1)
+    assert estimator.ceiling(n, n, DELTA) == pytest.approx(closed, abs=1e-6)
     assert estimator.bound(pairs(n, n), DELTA).epsilon == estimator.ceiling(n, n, DELTA)
 
 
@@ -74,6 +76,15 @@ def test_trials_are_paired_by_index():
     assert PairedAUC().bound(longer, DELTA).epsilon == PairedAUC().ceiling(60, 60, DELTA)
 
 
+def test_worlds_may_change_their_roles():
+    """With scores turned round, and no ties, the same pairs are won."""
+    draw = np.random.default_rng(5)
+    out, inn = draw.normal(size=60), draw.normal(size=60) + 2
+    for estimator in (PairedAUC(), PairedAUC("pure")):
+        bound = estimator.bound(Scores(out, inn), DELTA)
+        assert 0 < bound.epsilon == estimator.bound(Scores(-inn, -out), DELTA).epsilon
+
+
 def test_bound_says_what_it_is():
     bound = PairedAUC("pure", confidence=0.9).bound(pairs(60, 70), DELTA)
     assert (bound.estimator, bound.assumption, bound.selection) == (
@@ -82,6 +93,8 @@ def test_bound_says_what_it_is():
         "nothing to choose",
     )
     assert PairedAUC().bound(pairs(60, 70), DELTA).assumption == "gaussian"
+    assert bound.sentence.startswith("At 90 % confidence, epsilon is at least ")
+    assert "assuming nothing of the mechanism, only pairs of trials" in bound.sentence
 
 
 def test_no_number_of_pairs_takes_long():

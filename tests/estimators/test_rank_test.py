@@ -57,6 +57,8 @@ def test_bound_says_what_it_is():
     assert RankTest("pure", draws=199).bound(found, DELTA).assumption == "none"
     same = RankTest(GaussianCurve(9.9), confidence=0.9, draws=199).bound(found, DELTA)
     assert same == bound
+    assert bound.sentence.startswith("At 90 % confidence, epsilon is at least ")
+    assert "assuming a mechanism whose trade-off curve is Gaussian, indep" in bound.sentence
 
 
 def test_the_accountants_curve_is_one_too():
@@ -72,6 +74,9 @@ def test_the_accountants_curve_is_one_too():
     assert 2 < bound.epsilon < 4.854
     replaced = RankTest(claim, draws=999, adjacency="replace").bound(found, DELTA)
     assert replaced.epsilon > 0
+    assert "at a rate of 0.5 in 2 steps, which is taken on trust" in bound.sentence
+    assert "neighbours by one record added or removed, independent trials" in bound.sentence
+    assert "neighbours by one record replaced, independent trials" in replaced.sentence
 
 
 @pytest.mark.parametrize(("true", "paired", "rank"), [(4, 2.45, 2.83), (10, 7.44, 8.32)])

@@ -93,7 +93,7 @@ def _certified(comparison: Comparison, defended: Defended, attack: str | None) -
 
 def _useful(utility: Utility | None) -> list[str]:
     if utility is None:
-        return [table.NOTHING, table.NOTHING]
+        return [words.NOTHING, words.NOTHING]
     return [f"{100 * share:.1f} %" for share in (utility.accuracy, utility.undecidable)]
 
 
@@ -136,7 +136,7 @@ def _table(
     for row in rows:
         text = formats.printable(row.label)
         indent = " " * (len(text) - len(text.lstrip()))
-        first, *more = textwrap.wrap(text, label, subsequent_indent=indent) or [table.NOTHING]
+        first, *more = textwrap.wrap(text, label, subsequent_indent=indent) or [words.NOTHING]
         lines.append(line(row.mark, first, row.cells))
         lines += [line("  ", rest, ()) for rest in more]
     return lines
@@ -197,7 +197,7 @@ def _attacks_legend(comparison: Comparison) -> list[tuple[str, str]]:
         (">", "the attack that does best against this defence on the models that choose rules."),
     ]
     if any({b.attack for b in d.bounds} != set(comparison.attacks) for d in comparison.defended):
-        entries.append((table.NOTHING, "the attack needs what is not released there."))
+        entries.append((words.NOTHING, "the attack needs what is not released there."))
     return entries
 
 

@@ -10,7 +10,7 @@ from dpaudit.curves import DPSGD
 from dpaudit.estimates import Estimates, Question
 from dpaudit.report.consistent import check_bound
 from dpaudit.report.formats import at_least, at_most, nearest, percent, power, printable
-from dpaudit.report.table import NOTHING
+from dpaudit.report.words import NOTHING
 from dpaudit.report.wrapping import labelled, wrap
 from dpaudit.types import Bound, Counts, Guesses
 

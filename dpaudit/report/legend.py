@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dpaudit.report.formats import percent
-from dpaudit.report.words import SLOTS
+from dpaudit.report.words import NOTHING, SLOTS
 from dpaudit.types import Bound, Report
 
 
@@ -53,6 +53,8 @@ def certified_legend(bounds: Sequence[Bound], fixed: str) -> list[tuple[str, str
     columns: dict[str, list[Bound]] = {}
     for bound in bounds:
         columns.setdefault(SLOTS[bound.assumption], []).append(bound)
+    attacks = {bound.attack for bound in bounds}
+    partly = [s for s, of in columns.items() if {bound.attack for bound in of} != attacks]
     lines = []
     for slot in (slot for slot in STANDS_ON if slot in columns):
         sure = " or ".join(map(percent, sorted({b.confidence for b in columns[slot]})))
@@ -64,7 +66,8 @@ def certified_legend(bounds: Sequence[Bound], fixed: str) -> list[tuple[str, str
             (
                 name,
                 f"a leak of at least this much is shown with {sure} confidence, "
-                f"{STANDS_ON[slot]}; {_by(columns[slot])}.",
+                f"{STANDS_ON[slot]}; {_by(columns[slot])}."
+                + (f" {NOTHING}: not of rules that are counted." if slot in partly else ""),
             )
         )
     lines[-1] = (

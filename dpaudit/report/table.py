@@ -8,10 +8,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from dpaudit.report.formats import at_least, nearest, printable
-from dpaudit.report.words import SLOTS
+from dpaudit.report.words import NOTHING, SLOTS
 from dpaudit.types import Bound, Published, Report
 
-NOTHING = "—"
 PUBLISHED = [("published", "estimate"), ("same search,", "no leak")]
 
 

@@ -20,6 +20,9 @@ GAME = (
     "one record. Epsilon measures this leak: 0 is none, more is worse."
 )
 
+NOTHING = "—"
+"""Stands where a table has no number."""
+
 SLOTS = {"accountant": "by curve", "gaussian": "by curve", "none": "outright", "prior": "by prior"}
 """What a bound stands on, in two words, by its assumption; in the order of columns."""
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from dpaudit import compare, data, defences, game, registry, report, settled
-from dpaudit.choice import Choice
+from dpaudit.choice import ALL, Choice
 from dpaudit.cluster import cluster
 from dpaudit.compare import Comparison
 from dpaudit.config import Config, digest
@@ -77,7 +77,7 @@ class Run:
 def _choice(journal: Journal, choice: Mapping[str, Any]) -> Choice:
     given = {name: value for name, value in choice.items() if value not in (None, ())}
     chosen = {**vars(Choice.configured(journal.settings)), **given}
-    if "primary" not in given and chosen["primary"] not in chosen["attacks"]:
+    if "primary" not in given and chosen["primary"] not in (ALL, *chosen["attacks"]):
         chosen["primary"] = "auto"
     return Choice(**chosen)
 

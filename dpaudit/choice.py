@@ -18,6 +18,9 @@ from dpaudit.protocols import Attack
 from dpaudit.summaries import summarised
 from dpaudit.types import Claim, Observation, Observations
 
+ALL = "all"
+"""As a primary: every attack decides, at its share of the error probability."""
+
 
 @dataclass(frozen=True)
 class Choice:
@@ -40,7 +43,7 @@ class Choice:
     def __post_init__(self) -> None:
         checks.refuse(
             [
-                checks.one_of("primary", self.primary, ("auto", *self.attacks)),
+                checks.one_of("primary", self.primary, ("auto", ALL, *self.attacks)),
                 checks.in_range("confidence", self.confidence, 0.5, 1, ends="()"),
             ]
         )

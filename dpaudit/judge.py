@@ -2,8 +2,8 @@
 
 The law that is kept here: a rule is fixed without the trials that judge it, and one bound
 decides. Its attack is named in the configuration or picked on the choosing half; its estimator
-is the first of the attack's jury. A later judgement of the same journal with another primary is
-numbered and decides only at a/2^looks.
+is the first of the attack's jury. Of m attacks that are all to decide each has a/m. A later
+judgement of the same journal with another primary is numbered and decides only at a/2^looks.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 
 from dpaudit import defences
 from dpaudit.advice import next_steps
-from dpaudit.choice import Choice
+from dpaudit.choice import ALL, Choice
 from dpaudit.errors import BadInput
 from dpaudit.estimators.published import published
 from dpaudit.journal import Journal
@@ -24,6 +24,7 @@ from dpaudit.jury import Jury, pick
 from dpaudit.played import Played, read
 from dpaudit.protocols import Attack
 from dpaudit.selections import chooses, promises
+from dpaudit.suspicions import suspicions
 from dpaudit.trials import Trials
 from dpaudit.types import (
     IN,
@@ -32,7 +33,6 @@ from dpaudit.types import (
     Bound,
     Claim,
     Evidence,
-    Observations,
     Report,
     Verdict,
 )
@@ -50,22 +50,23 @@ def judge(journal: Journal, choice: Choice) -> Report:
     trials = {name: played.trials(name, attack) for name, attack in attacks.items()}
 
     look = _look(choice, attacks, juries, trials)
-    primary = look.attack
     fixed = {
-        name: juries[name].fix(attack, trials[name], always=look.picked and name == primary)
+        name: juries[name].fix(attack, trials[name], always=look.picked and name == look.attack)
         for name, attack in attacks.items()
     }
     looks = 1
     if choice != (own := Choice.configured(played.settings)) and look != _own(own, undefended):
         looks = journal.look(look.name, look.estimator)
-    sure, surest = choice.confidence, deciding(choice.confidence, looks)
+    deciders = list(attacks) if choice.primary == ALL else [look.attack]
+    sure, surest = choice.confidence, deciding(choice.confidence, looks, len(deciders))
     judged = [
         (rule, bound)
         for name, rule in fixed.items()
-        for bound in juries[name].bounds(rule, surest if name == primary else sure, sure)
+        for bound in juries[name].bounds(rule, surest if name in deciders else sure, sure)
     ]
     bounds = [bound for _, bound in judged]
-    decisive = [bound.attack for bound in bounds].index(primary)
+    first = [[bound.attack for bound in bounds].index(name) for name in deciders]
+    decisive = max(first, key=lambda i: (bounds[i].epsilon, bounds[i].ceiling))
     return Report(
         claim=claim,
         verdict=verdict(claim, bounds[decisive]),
@@ -76,6 +77,7 @@ def judge(journal: Journal, choice: Choice) -> Report:
             for name, a in attacks.items()
         ],
         looks=looks,
+        deciding=len(deciders),
         models=played.models,
         data=facts["data"],
         canary=facts["canary"],
@@ -86,7 +88,7 @@ def judge(journal: Journal, choice: Choice) -> Report:
         versions=facts["versions"],
         seed=played.seed,
         next_steps=next_steps(claim, bounds[decisive], facts["canary"]["name"], attacks),
-        warnings=[*facts["warnings"], *_diverged(undefended.seen), *_repeated(undefended.seen)],
+        warnings=[*facts["warnings"], *suspicions(undefended.seen)],
         defence=choice.defence,
         evidence=Evidence(
             scores=[rule.trials.scores(rule.rule) for rule, _ in judged],
@@ -118,12 +120,15 @@ class Look:
         return f"{self.attack}{behind}{'' if self.held_out else ' on all trials'}"
 
 
-def deciding(confidence: float, looks: int) -> float:
+def deciding(confidence: float, looks: int, attacks: int = 1) -> float:
     """The confidence at which a look may decide: that asked for, then 1 - a/4, 1 - a/8, ...
 
-    All looks together err with a probability of at most 1.5 a, however many there are.
+    All looks together err with a probability of at most 1.5 a, however many there are. Several
+    attacks that are all to decide share the error of their look.
     """
-    return confidence if looks == 1 else 1 - (1 - confidence) / 2**looks
+    if looks == attacks == 1:
+        return confidence
+    return 1 - (1 - confidence) / (attacks * (1 if looks == 1 else 2**looks))
 
 
 def verdict(claim: Claim, bound: Bound) -> Verdict:
@@ -159,36 +164,16 @@ def _look(
 ) -> Look:
     """Who decides: named beforehand, or picked on the choosing half."""
     primary = choice.primary
+    if primary == ALL:
+        by = dict.fromkeys(jury.names[0] for jury in juries.values())
+        everyone = f"all of {', '.join(attacks)}"
+        return Look(everyone, ", ".join(by), choice.defence, held_out=True, picked=False)
     if primary == "auto":
         primary = pick(attacks, juries, {name: t.halves()[0] for name, t in trials.items()})
     picked = choice.primary == "auto" and len(attacks) > 1
     jury = juries[primary]
     held_out = picked or chooses(attacks[primary], jury.takes)
     return Look(primary, jury.names[0], choice.defence, held_out, picked)
-
-
-def _diverged(seen: Observations) -> list[str]:
-    """A warning where models released what is no number."""
-    released = [a.reshape(len(a), -1) for a in seen.values() if a.dtype.kind == "f" and a.size]
-    bad = np.any([~np.isfinite(a).all(axis=1) for a in released], axis=0) if released else None
-    if bad is None or not bad.any():
-        return []
-    return [f"{bad.sum()} of {len(bad)} models diverged (they release NaN or infinity); lower --lr"]
-
-
-def _repeated(seen: Observations) -> list[str]:
-    """A warning where models are equal to the last bit: their randomness was not their own."""
-    logits = seen.get("logits")
-    if logits is None or logits.dtype.kind != "f":
-        return []
-    usable = logits[np.isfinite(logits).all(axis=tuple(range(1, logits.ndim)))]
-    repeated = len(usable) - len(np.unique(usable, axis=0))
-    if not repeated:
-        return []
-    return [
-        f"{repeated} of {len(logits)} models say exactly the same of the canary as another one; "
-        "trials that share their randomness prove nothing"
-    ]
 
 
 def _utility(accuracy: Array | None, worlds: Array) -> dict[str, float]:

@@ -317,4 +317,6 @@ class Report:
     next_steps: Sequence[str]
     warnings: Sequence[str] = ()
     defence: str = "none"
+    deciding: int = 1
+    """How many attacks decide, each at its share of the error; the primary shows most of them."""
     evidence: Evidence | None = field(default=None, compare=False, repr=False)

@@ -9,6 +9,7 @@ from chance import count_is
 from playground import KNOWN, observe, worlds_and_indices
 from scipy.stats import binom
 
+from dpaudit.accounting import gaussian_epsilon
 from dpaudit.attacks import Learned, Loss, MeanStd
 from dpaudit.choice import Choice
 from dpaudit.errors import BadInput
@@ -194,6 +195,20 @@ def test_a_run_whose_own_estimator_is_gone_can_be_judged_by_another(path):
     assert judged(path, "loss").looks == 2
 
 
+def test_attacks_that_are_all_to_decide_share_the_error(path):
+    three = ("loss", "mean+std", "learned")
+    finished(path, released(80, shift=4.0), claimed(epsilon=0.5), primary="all", attacks=three)
+    report = judged(path, *three, primary="all")
+    assert (report.looks, report.deciding, report.verdict) == (1, 3, "VIOLATION")
+    assert [b.confidence for b in report.bounds] == pytest.approx([1 - 0.05 / 3] * 3)
+    assert deciding_bound(report).epsilon == max(b.epsilon for b in report.bounds)
+    again = judged(path, *three, primary="loss")
+    assert (again.looks, again.deciding) == (2, 1)
+    other = judged(path, "loss", "learned", primary="all")
+    assert other.looks == 3
+    assert deciding_bound(other).confidence == pytest.approx(1 - 0.05 / 8 / 2)
+
+
 # ---------------------------------------------------------------- how often it errs
 
 
@@ -255,3 +270,28 @@ def test_all_looks_at_a_journal_together_err_as_rarely_as_the_law_says(tmp_path)
     assert together < 0.025
     assert count_is(refuted, games, together)
     assert not count_is(unpaid, games, together)
+
+
+def test_attacks_that_all_decide_err_together_as_rarely_as_one(tmp_path):
+    """Each has a/3, on all trials: at most 5 % of journals."""
+    games = 150
+    found = audits(tmp_path, games, ["all"], **FAST)
+    refuted = sum(report.verdict == "VIOLATION" for (report,) in found)
+    together = 1 - (1 - alarm_rate(36, 1 - 0.05 / 3)) ** 3
+    assert together <= 0.05
+    assert count_is(refuted, games, together)
+
+
+@pytest.mark.verify
+def test_a_claim_that_holds_exactly_is_refuted_as_often_as_stated(tmp_path):
+    """By the defaults of a run: the score is the best there is, so that all of the 5 % are used."""
+    mu, games, refuted = 2.0, 300, 0
+    claim = Claim(gaussian_epsilon(mu, DELTA), DELTA, curve=GaussianCurve(mu))
+    for game in range(games):
+        seen = {"logits": independent(48, np.random.default_rng([13, game]), mu)["logits"]}
+        path = finished(tmp_path / str(game) / "j", seen, claim, seed=game, primary="loss")
+        with patch("dpaudit.judge.published"):
+            report = judged(path, "loss", "learned", primary="loss")
+        assert (deciding_bound(report).estimator, report.looks) == ("rank-test", 1)
+        refuted += report.verdict == "VIOLATION"
+    assert count_is(refuted, games, 0.05)

@@ -26,7 +26,8 @@ def judging_options(command: F) -> F:
         click.option("--confidence", type=float, help=f"[default: {Config.confidence}]"),
         click.option(
             "--primary",
-            help="The attack whose bound decides.  [default: picked on the choosing half]",
+            help="The attack whose bound decides, or all, each at its share of the error.  "
+            "[default: picked on the choosing half]",
             shell_complete=names.deciding,
         ),
         click.option(

@@ -115,7 +115,12 @@ def deciding_lines(report: Report) -> list[str]:
     lines = [f"> decides: {bound.attack}: {decision_line(bound)}."]
     if bound.sentence:
         lines.append(bound.sentence)
-    if len(report.bounds) > 1:
+    if report.deciding > 1:
+        lines.append(
+            f"All {report.deciding} attacks were to decide, each at {percent(bound.confidence)} "
+            "confidence; this one shows most. What stands beside their bounds never decides."
+        )
+    elif len(report.bounds) > 1:
         lines.append("All other bounds are for comparison and never decide.")
     return lines
 

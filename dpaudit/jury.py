@@ -13,9 +13,8 @@ from dpaudit.curves import within_reach
 from dpaudit.errors import BadInput
 from dpaudit.estimators import FREE
 from dpaudit.estimators.checked import Checked
-from dpaudit.protocols import Attack, Estimator, scoring
-from dpaudit.rates import BoundCriterion
-from dpaudit.selections import Fixed, HoldOut, refuse_other_curve
+from dpaudit.protocols import Attack, Criterion, Estimator, scoring
+from dpaudit.selections import Fixed, HoldOut, criterion, refuse_other_curve
 from dpaudit.trials import Trials
 from dpaudit.types import Array, Bound, Claim, Counts, Guesses, Scores
 
@@ -67,7 +66,12 @@ class Jury:
 
     def fix(self, attack: Attack, trials: Trials, always: bool) -> Fixed:
         """The attack's rule, and the trials that judge it."""
-        return HoldOut(always=always).fix(attack, trials, self.claim.delta, self.takes)
+        return HoldOut(always=always).fix(attack, trials, self.criterion, self.takes)
+
+    @property
+    def criterion(self) -> Criterion:
+        """By which rules are chosen for the first of them."""
+        return criterion(self._make(self.names[0]), self.claim.delta)
 
     def bounds(self, fixed: Fixed, first: float, others: float) -> list[Bound]:
         """The bound of each, at the confidence of the first and at that of the others."""
@@ -109,13 +113,13 @@ class Jury:
         quarters = choosing.halves()
         if not all(map(len, quarters)):
             return False, 0.0
-        criterion = BoundCriterion(self.claim.delta)
-        crossed = [(b, a.fit(attack, criterion)) for a, b in (quarters, quarters[::-1])]
+        best = self.criterion
+        crossed = [(b, a.fit(attack, best)) for a, b in (quarters, quarters[::-1])]
         if self.takes is Scores:
-            shown = _auc if self.names[0] != FREE[Scores] else partial(_best, criterion)
+            shown = _auc if self.names[0] != FREE[Scores] else partial(_best, best)
             return True, float(np.mean([shown(b.scores(rule)) for b, rule in crossed]))
         fp, out, fn, inn = np.sum([astuple(b.count(rule)) for b, rule in crossed], axis=0)
-        return False, float(criterion(fp, out, fn, inn))
+        return False, float(best(fp, out, fn, inn))
 
 
 def _takes(name: str) -> type:
@@ -137,7 +141,7 @@ def _auc(scores: Scores) -> float:
     return float(np.mean(below + upto) / (2 * len(out)))
 
 
-def _best(criterion: BoundCriterion, scores: Scores) -> float:
+def _best(criterion: Criterion, scores: Scores) -> float:
     """What the best threshold would certify: the statistic of the exact scan."""
     thresholds: Array = np.unique(np.concatenate([scores.out, scores.inn]))
     fp = len(scores.out) - np.searchsorted(np.sort(scores.out), thresholds, side="right")

@@ -112,7 +112,8 @@ class Estimator(Protocol):
     """Turns an outcome into a bound.
 
     Optional attributes: `takes`, the kind of outcome that it needs, where that is not `Counts`;
-    `assumption`, as its bounds have it, so that it can be refused before anything is judged.
+    `assumption`, as its bounds have it, so that it can be refused before anything is judged;
+    `criterion`, by which rules are chosen for it, where that is not the bound without assumption.
     """
 
     def bound(self, outcome: Outcome, delta: float) -> Bound: ...

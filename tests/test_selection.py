@@ -405,7 +405,7 @@ def test_dkw_takes_a_learned_score_to_other_trials():
     seen = summarised(observe(worlds, np.random.default_rng(3), shift=6.0))
     trials = Trials(Learned().features(seen, KNOWN), worlds, "learned")
     bound = DKW().bound(Learned(), trials, ClopperPearson, DELTA, 0.95)
-    judging = HoldOut().fix(Learned(), trials, DELTA)
+    judging = HoldOut().fix(Learned(), trials, BoundCriterion(DELTA))
     scores = judging.trials.scores(judging.rule)
     assert bound.epsilon == pytest.approx(dkw_by_loop(scores.out, scores.inn, 0.05, DELTA)[0])
     assert (bound.counts.out, bound.counts.inn) == (20, 20)
@@ -686,3 +686,15 @@ def test_counts_are_those_that_the_bound_was_made_of():
         share = {HoldOut: 1, ReversedKFold: 5, Bonferroni: 7}[type(strategy)]
         value = BoundCriterion(DELTA, 1 - 0.05 / share)(np.array(fp), out, np.array(fn), inn)
         assert bound.epsilon == pytest.approx(max(0.0, float(value)), rel=1e-12)
+
+
+@pytest.mark.parametrize("strategy", [HoldOut(), ReversedKFold(2), MultiSplit(1)], ids=kind)
+def test_rules_are_chosen_by_what_will_judge_them(strategy):
+    """Under a Gaussian curve the middle shows most, without an assumption an end."""
+    trials = shifted(400, np.random.default_rng(0), mu=2.0)
+    gaussian, free = (
+        strategy.bound(ONE, trials, made, DELTA, 0.95, seed=0) for made in (GDP, ClopperPearson)
+    )
+    assert gaussian.rule != free.rule
+    as_free = GDP(gaussian.confidence).bound(free.counts, DELTA)
+    assert gaussian.epsilon > as_free.epsilon + 0.3

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import get_args
 
 from dpaudit.errors import blamed
-from dpaudit.protocols import Estimator
+from dpaudit.protocols import Criterion, Estimator
 from dpaudit.types import Assumption, Bound, Counts, Outcome
 
 
@@ -23,6 +23,11 @@ class Checked:
         """The kind of outcome that it needs."""
         kind: type = getattr(self.estimator, "takes", Counts)
         return kind
+
+    @property
+    def criterion(self) -> Criterion | None:
+        """By which rules are chosen for it, where it says so."""
+        return getattr(self.estimator, "criterion", None)
 
     def bound(self, outcome: Outcome, delta: float) -> Bound:
         with blamed(f"the estimator {self.name}"):

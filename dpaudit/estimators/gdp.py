@@ -12,7 +12,8 @@ from scipy.special import ndtri
 from dpaudit.curves import Gaussian
 from dpaudit.estimators import inputs
 from dpaudit.estimators.sentences import ASSUMED, RULE, confident, sentence
-from dpaudit.rates import lower_rate, upper_rate
+from dpaudit.protocols import Criterion
+from dpaudit.rates import GaussianCriterion, lower_rate, upper_rate
 from dpaudit.types import Array, Assumption, Bound, Counts, Outcome
 
 
@@ -33,6 +34,7 @@ class GDP:
     confidence: float = 0.95
 
     assumption: ClassVar[Assumption] = "gaussian"
+    criterion: ClassVar[Criterion] = GaussianCriterion()
 
     def __post_init__(self) -> None:
         inputs.sure(self.confidence)

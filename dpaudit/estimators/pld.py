@@ -8,7 +8,8 @@ from dpaudit import checks
 from dpaudit.curves import Family, family, last_refuted, margin
 from dpaudit.estimators import inputs
 from dpaudit.estimators.sentences import RULE, confident, of_curve, sentence
-from dpaudit.rates import upper_rate
+from dpaudit.protocols import Criterion
+from dpaudit.rates import GaussianCriterion, upper_rate
 from dpaudit.types import Adjacency, Assumption, Bound, Counts, Curve, Outcome
 
 
@@ -37,6 +38,11 @@ class PLD:
     def assumption(self) -> Assumption:
         """That of the kind of curve, whatever the delta."""
         return family(self.curve, 0.0, self.adjacency).assumption
+
+    @property
+    def criterion(self) -> Criterion | None:
+        """That of a Gaussian curve, which DP-SGD's are close to."""
+        return None if self.assumption == "none" else GaussianCriterion()
 
     def bound(self, outcome: Outcome, delta: float) -> Bound:
         c = inputs.given("PLD", Counts, outcome, delta)

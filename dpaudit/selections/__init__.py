@@ -2,7 +2,7 @@
 
 from dpaudit.selections.bonferroni import Bonferroni
 from dpaudit.selections.dkw import DKW
-from dpaudit.selections.fixed import Fixed, Maker, Selection
+from dpaudit.selections.fixed import Fixed, Maker, Selection, criterion
 from dpaudit.selections.hold_out import HoldOut, chooses
 from dpaudit.selections.in_sample import Description, InSample
 from dpaudit.selections.multi_split import MultiSplit
@@ -21,6 +21,7 @@ __all__ = [
     "ReversedKFold",
     "Selection",
     "chooses",
+    "criterion",
     "promises",
     "refuse_other_curve",
 ]

@@ -11,7 +11,7 @@ import numpy as np
 from dpaudit.errors import BadInput
 from dpaudit.estimators.sentences import ASSUMED, SCORE, confident, sentence
 from dpaudit.protocols import Attack
-from dpaudit.rates import rounded
+from dpaudit.rates import BoundCriterion, rounded
 from dpaudit.selections.fixed import Maker
 from dpaudit.selections.hold_out import HoldOut, chooses
 from dpaudit.trials import Trials
@@ -109,7 +109,7 @@ def errors(scores: Scores) -> tuple[Array, Array, Array]:
 
 def _scored(attack: Attack, trials: Trials, delta: float) -> tuple[str, Scores, str]:
     """The name of the score, its values on trials that had no part in it, how it was fixed."""
-    fixed = HoldOut().fix(attack, trials, delta, Scores)
+    fixed = HoldOut().fix(attack, trials, BoundCriterion(delta), Scores)
     names = getattr(fixed.rule, "names", (trials.attack,))
     _refuse_several(names)
     how = "learned on other trials" if chooses(attack, Scores) else "fixed beforehand"

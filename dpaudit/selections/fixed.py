@@ -8,7 +8,8 @@ from typing import Protocol, TypeAlias
 
 from dpaudit.errors import BadInput
 from dpaudit.estimators.sentences import confident
-from dpaudit.protocols import Attack, Estimator, Rule
+from dpaudit.protocols import Attack, Criterion, Estimator, Rule
+from dpaudit.rates import BoundCriterion
 from dpaudit.trials import Trials
 from dpaudit.types import IN, OUT, Bound, Counts, Decisions, Outcome, Scores
 
@@ -74,9 +75,13 @@ def kind(estimator: Estimator) -> type:
     return takes
 
 
-def taken(maker: Maker, confidence: float) -> type:
-    """The kind of outcome that what a maker makes takes."""
-    return kind(maker(confidence))
+def criterion(estimator: Estimator, delta: float) -> Criterion:
+    """By which rules are chosen for an estimator.
+
+    Not at the confidence asked for: an attack has one rule, whatever the confidence, else one
+    could ask for one confidence after the other until a rule fits the judging trials.
+    """
+    return getattr(estimator, "criterion", None) or BoundCriterion(delta)
 
 
 def best(bounds: Sequence[Bound], confidence: float, selection: str) -> Bound:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dpaudit.protocols import Attack, Rule, scoring
-from dpaudit.rates import BoundCriterion
-from dpaudit.selections.fixed import Fixed, Maker, taken
+from dpaudit.protocols import Attack, Criterion, Rule, scoring
+from dpaudit.selections.fixed import Fixed, Maker, criterion, kind
 from dpaudit.trials import Trials
 from dpaudit.types import Bound, Counts, Scores
 
@@ -34,13 +33,16 @@ class HoldOut:
         seed: int = 0,
     ) -> Bound:
         """The bound of the rule on the judging half; nothing here is random."""
-        takes = taken(estimator, confidence)
-        return self.fix(attack, trials, delta, takes).bound(estimator, delta, confidence)
+        made = estimator(confidence)
+        fixed = self.fix(attack, trials, criterion(made, delta), kind(made))
+        return fixed.bound(estimator, delta, confidence)
 
-    def fix(self, attack: Attack, trials: Trials, delta: float, takes: type = Counts) -> Fixed:
+    def fix(
+        self, attack: Attack, trials: Trials, criterion: Criterion, takes: type = Counts
+    ) -> Fixed:
         """The rule, and the trials that may judge it by estimators that take this outcome."""
         choosing, judging = trials.halves()
-        rule = chosen(attack, choosing, delta)
+        rule = choosing.fit(attack, criterion)
         if self.always or chooses(attack, takes):
             return Fixed(rule, judging, f"hold-out{searched(rule) if takes is not Scores else ''}")
         return Fixed(rule, trials, "nothing to choose")
@@ -49,15 +51,6 @@ class HoldOut:
 def chooses(attack: Attack, takes: type) -> bool:
     """Whether an attack chooses anything that an estimator of such outcomes looks at."""
     return attack.fitted and not (takes is Scores and scoring(attack) == "fixed")
-
-
-def chosen(attack: Attack, choosing: Trials, delta: float) -> Rule:
-    """The rule that would certify most if its counts here were those of the judging trials.
-
-    Not at the confidence asked for: an attack has one rule, whatever the confidence, else one
-    could ask for one confidence after the other until a rule fits the judging trials.
-    """
-    return choosing.fit(attack, BoundCriterion(delta))
 
 
 def searched(rule: Rule) -> str:

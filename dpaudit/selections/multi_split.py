@@ -9,8 +9,8 @@ import numpy as np
 from dpaudit import checks
 from dpaudit.protocols import Attack
 from dpaudit.seeds import generator
-from dpaudit.selections.fixed import Fixed, Maker, refuse_credible, restated, taken
-from dpaudit.selections.hold_out import HoldOut, chooses, chosen
+from dpaudit.selections.fixed import Fixed, Maker, criterion, kind, refuse_credible, restated
+from dpaudit.selections.hold_out import HoldOut, chooses
 from dpaudit.trials import Trials
 from dpaudit.types import Bound
 
@@ -47,14 +47,15 @@ class MultiSplit:
     ) -> Bound:
         """The bound of the split that is in the middle."""
         each = 1 - (1 - confidence) / 2
-        if not chooses(attack, taken(estimator, each)):
+        made = estimator(each)
+        if not chooses(attack, kind(made)):
             return HoldOut().bound(attack, trials, estimator, delta, confidence)
         draw = generator(seed, "splits", trials.attack)
         bounds = []
         for _ in range(self.splits):
             order = draw.permutation(trials.per_world)
             here = np.isin(trials.indices, order[: (len(order) + 1) // 2])
-            rule = chosen(attack, trials[here], delta)
+            rule = trials[here].fit(attack, criterion(made, delta))
             bounds.append(Fixed(rule, trials[~here], "").bound(estimator, delta, each))
         refuse_credible(bounds)
         median = sorted(bounds, key=lambda bound: bound.epsilon)[self.splits // 2]

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from dpaudit import checks
 from dpaudit.protocols import Attack
-from dpaudit.selections.fixed import Fixed, Maker, best, taken
-from dpaudit.selections.hold_out import HoldOut, chooses, chosen
+from dpaudit.selections.fixed import Fixed, Maker, best, criterion, kind
+from dpaudit.selections.hold_out import HoldOut, chooses
 from dpaudit.trials import Trials
 from dpaudit.types import Bound
 
@@ -39,13 +39,14 @@ class ReversedKFold:
     ) -> Bound:
         """The best of the K bounds; nothing here is random."""
         each = 1 - (1 - confidence) / self.folds
-        if not chooses(attack, taken(estimator, each)):
+        made = estimator(each)
+        if not chooses(attack, kind(made)):
             return HoldOut().bound(attack, trials, estimator, delta, confidence)
         checks.refuse([checks.at_least("trials a world", trials.per_world, self.folds)])
         bounds = []
         for fold in range(self.folds):
             here = trials.indices % self.folds == fold
-            rule = chosen(attack, trials[here], delta)
+            rule = trials[here].fit(attack, criterion(made, delta))
             bounds.append(Fixed(rule, trials[~here], "").bound(estimator, delta, each))
         return best(bounds, confidence, self._selection(each))
 

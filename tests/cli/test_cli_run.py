@@ -86,7 +86,11 @@ def test_a_real_report_fulfils_its_schema_and_says_what_was_played(trained):
     assert report["canary"]["name"] == "random"
     assert report["models"] == {"in": 4, "out": 4, "choosing": 4, "judging": 4}
     assert report["claim"]["curve"]["noise_multiplier"] == 2.0
-    assert [bound["attack"] for bound in report["bounds"]] == ["loss", "mean"]
+    assert [(bound["attack"], bound["estimator"]) for bound in report["bounds"]] == [
+        (attack, estimator)
+        for attack in ("loss", "mean")
+        for estimator in ("rank-test", "exact-scan")
+    ]
 
 
 def test_stdout_is_the_report_alone_and_progress_goes_to_stderr(undisturbed, shell):

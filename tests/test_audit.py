@@ -122,7 +122,7 @@ def test_configured_primary_gives_way_to_attacks_without_it(config, tmp_path):
     again = run.judge(attacks=("mean",))
     assert again.bounds[again.primary].attack == "mean"
     assert again.looks == 2
-    with pytest.raises(BadInput, match="primary must be one of auto, mean, not 'loss'"):
+    with pytest.raises(BadInput, match="primary must be one of auto, all, mean, not 'loss'"):
         run.judge(attacks=("mean",), primary="loss")
 
 
@@ -137,7 +137,7 @@ def test_configured_primary_gives_way_to_attacks_without_it(config, tmp_path):
         ({"attacks": ("loss", "means")}, "no 'means' among the attacks"),
         ({"attacks": ("mean | min & max",)}, "mixes & and |"),
         ({"estimator": "point"}, "no 'point' among the estimators"),
-        ({"primary": "max"}, "primary must be one of auto, loss, mean"),
+        ({"primary": "max"}, "primary must be one of auto, all, loss, mean"),
         ({"data": "/nowhere.npz"}, "/nowhere.npz: there is no such file"),
         ({"fingerprint": "0"}, "does not hold the data that this configuration was made for"),
         ({"epsilon": -1.0, "delta": 2.0}, "2 problems"),

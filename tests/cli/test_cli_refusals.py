@@ -20,7 +20,7 @@ FAST = ("run", "--mechanism", "leaky", "--canary", "random", "--models", "4")
         ("--data mnits", "no 'mnits' among the data"),
         ("--data nowhere.npz", "nowhere.npz: there is no such file; check the path"),
         ("--estimator clopper", "did you mean 'clopper-pearson'?"),
-        ("--primary max", "primary must be one of auto, loss, mean+std"),
+        ("--primary max", "primary must be one of auto, all, loss, mean+std"),
         ("--epsilon -1 --delta 2", "2 problems: (1) epsilon must be a number above 0, not -1.0;"),
         ("--epsilon 8 --noise-multiplier 1", "give either epsilon or noise_multiplier"),
         ("--epsilon nan", "epsilon must be a number above 0, not nan"),

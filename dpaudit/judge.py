@@ -17,6 +17,7 @@ import numpy as np
 from dpaudit import defences
 from dpaudit.advice import next_steps
 from dpaudit.choice import ALL, Choice
+from dpaudit.curves import within_reach
 from dpaudit.errors import BadInput
 from dpaudit.estimators.published import published
 from dpaudit.journal import Journal
@@ -88,7 +89,7 @@ def judge(journal: Journal, choice: Choice) -> Report:
         versions=facts["versions"],
         seed=played.seed,
         next_steps=next_steps(claim, bounds[decisive], facts["canary"]["name"], attacks),
-        warnings=[*facts["warnings"], *suspicions(undefended.seen)],
+        warnings=[*facts["warnings"], *suspicions(undefended.seen), *_without_curve(claim)],
         defence=choice.defence,
         evidence=Evidence(
             scores=[rule.trials.scores(rule.rule) for rule, _ in judged],
@@ -174,6 +175,16 @@ def _look(
     jury = juries[primary]
     held_out = picked or chooses(attacks[primary], jury.takes)
     return Look(primary, jury.names[0], choice.defence, held_out, picked)
+
+
+def _without_curve(claim: Claim) -> list[str]:
+    """A warning where a claim's curve is not used, although it has one."""
+    if claim.curve is None or within_reach(claim.curve):
+        return []
+    return [
+        "the claim's curve would take minutes and gigabytes to compute, so that the bounds do "
+        "without it and show less"
+    ]
 
 
 def _utility(accuracy: Array | None, worlds: Array) -> dict[str, float]:

@@ -132,6 +132,13 @@ def test_a_leak_beyond_the_accountants_curve_is_a_violation(path):
     assert deciding_bound(report).epsilon > 5 > ClopperPearson().ceiling(80, 80, DELTA)
 
 
+def test_a_curve_that_takes_too_long_is_done_without_and_said_so(path):
+    finished(path, released(8), claimed(ENDLESS), attacks=["loss"])
+    report = judged(path, "loss")
+    assert [b.estimator for b in report.bounds] == ["exact-scan"]
+    assert report.warnings[-1].startswith("the claim's curve would take minutes")
+
+
 # ---------------------------------------------------------------- who decides
 
 

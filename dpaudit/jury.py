@@ -15,8 +15,9 @@ from dpaudit.estimators import FREE
 from dpaudit.estimators.checked import Checked
 from dpaudit.protocols import Attack, Criterion, Estimator, scoring
 from dpaudit.selections import Fixed, HoldOut, criterion, refuse_other_curve
+from dpaudit.selections.dkw import errors
 from dpaudit.trials import Trials
-from dpaudit.types import Array, Bound, Claim, Counts, Guesses, Scores
+from dpaudit.types import Bound, Claim, Counts, Guesses, Scores
 
 AUTO = "auto"
 """The strongest estimator that the attack and the claim allow."""
@@ -110,16 +111,16 @@ class Jury:
         not look better for that alone. Exact tests of scores come before counts of decisions,
         which cannot show as much.
         """
-        quarters = choosing.halves()
+        quarters, scored = choosing.halves(), self.takes is Scores
         if not all(map(len, quarters)):
-            return False, 0.0
+            return scored, 0.0
         best = self.criterion
         crossed = [(b, a.fit(attack, best)) for a, b in (quarters, quarters[::-1])]
-        if self.takes is Scores:
+        if scored:
             shown = _auc if self.names[0] != FREE[Scores] else partial(_best, best)
-            return True, float(np.mean([shown(b.scores(rule)) for b, rule in crossed]))
+            return scored, float(np.mean([shown(b.scores(rule)) for b, rule in crossed]))
         fp, out, fn, inn = np.sum([astuple(b.count(rule)) for b, rule in crossed], axis=0)
-        return False, float(best(fp, out, fn, inn))
+        return scored, float(best(fp, out, fn, inn))
 
 
 def _takes(name: str) -> type:
@@ -143,7 +144,5 @@ def _auc(scores: Scores) -> float:
 
 def _best(criterion: Criterion, scores: Scores) -> float:
     """What the best threshold would certify: the statistic of the exact scan."""
-    thresholds: Array = np.unique(np.concatenate([scores.out, scores.inn]))
-    fp = len(scores.out) - np.searchsorted(np.sort(scores.out), thresholds, side="right")
-    fn = np.searchsorted(np.sort(scores.inn), thresholds, side="right")
+    _, fp, fn = errors(scores)
     return float(criterion(fp, len(scores.out), fn, len(scores.inn)).max())

@@ -78,6 +78,7 @@ class Choice:
     def juries(self, attacks: Mapping[str, Attack], claim: Claim, seed: int) -> dict[str, Jury]:
         """Who judges each attack; estimators that cannot judge this claim are refused."""
         juries = {n: Jury.of(self.estimator, a, claim, seed) for n, a in attacks.items()}
+        share = len(attacks) if self.primary == ALL else 1
         for jury in juries.values():
-            jury.refuse()
+            jury.refuse(1 - (1 - self.confidence) / share)
         return juries

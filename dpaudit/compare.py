@@ -153,9 +153,8 @@ def _defended(
     delta, sure = view.claim.delta, choice.confidence
 
     def bounds(name: str, attack: Attack) -> list[Bound]:
-        # On the other half even where nothing was fitted, if the attack itself was picked.
-        picked = name == strongest and len(fitting) > 1
-        fixed = juries[name].fix(attack, trials[name], always=picked)
+        # On the other half even where nothing is fitted: which one is strongest was picked.
+        fixed = juries[name].fix(attack, trials[name], always=True)
         return juries[name].bounds(fixed, sure, sure)
 
     return Defended(

@@ -197,15 +197,26 @@ class Journal:
 
         Only a new one is written down, so that a run which may only be read can be judged.
         """
+        if known := self._known(attack, estimator):
+            return known
+        with self._transaction():
+            number = self._next()
+            self._db.execute("INSERT INTO looks VALUES (?, ?, ?)", (number, attack, estimator))
+        return number
+
+    def upcoming(self, attack: str, estimator: str) -> int:
+        """The number that such a look has or would have; nothing is written down."""
+        with self._explained():
+            return self._known(attack, estimator) or self._next()
+
+    def _known(self, attack: str, estimator: str) -> int:
         query = "SELECT number FROM looks WHERE attack = ? AND estimator = ?"
         with self._explained():
-            known = self._db.execute(query, (attack, estimator)).fetchone()
-        if known:
-            return int(known[0])
-        with self._transaction():
-            (last,) = self._db.execute("SELECT COALESCE(MAX(number), 1) FROM looks").fetchone()
-            row = (last + 1, attack, estimator)
-            self._db.execute("INSERT INTO looks VALUES (?, ?, ?)", row)
+            found = self._db.execute(query, (attack, estimator)).fetchone()
+        return int(found[0]) if found else 0
+
+    def _next(self) -> int:
+        (last,) = self._db.execute("SELECT COALESCE(MAX(number), 1) FROM looks").fetchone()
         return int(last) + 1
 
     # ------------------------------------------------------------ the file

@@ -9,7 +9,7 @@ judgement of the same journal with another primary is numbered and decides only 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -55,11 +55,12 @@ def judge(journal: Journal, choice: Choice) -> Report:
         name: juries[name].fix(attack, trials[name], always=look.picked and name == look.attack)
         for name, attack in attacks.items()
     }
-    looks = 1
-    if choice != (own := Choice.configured(played.settings)) and look != _own(own, undefended):
-        looks = journal.look(look.name, look.estimator)
     deciders = list(attacks) if choice.primary == ALL else [look.attack]
-    sure, surest = choice.confidence, deciding(choice.confidence, looks, len(deciders))
+    sure, looks = choice.confidence, 1
+    if choice != (own := Choice.configured(played.settings)) and look != _own(own, undefended):
+        _refuse_too_many(journal.upcoming(look.name, look.estimator), sure, juries, deciders)
+        looks = journal.look(look.name, look.estimator)
+    surest = deciding(sure, looks, len(deciders))
     judged = [
         (rule, bound)
         for name, rule in fixed.items()
@@ -68,9 +69,10 @@ def judge(journal: Journal, choice: Choice) -> Report:
     bounds = [bound for _, bound in judged]
     first = [[bound.attack for bound in bounds].index(name) for name in deciders]
     decisive = max(first, key=lambda i: (bounds[i].epsilon, bounds[i].ceiling))
+    reach = max(bounds[i].ceiling for i in first)
     return Report(
         claim=claim,
-        verdict=verdict(claim, bounds[decisive]),
+        verdict=verdict(claim, bounds[decisive], reach),
         primary=decisive,
         bounds=bounds,
         published=[
@@ -78,7 +80,7 @@ def judge(journal: Journal, choice: Choice) -> Report:
             for name, a in attacks.items()
         ],
         looks=looks,
-        deciding=len(deciders),
+        deciders=first if len(first) > 1 else (),
         models=played.models,
         data=facts["data"],
         canary=facts["canary"],
@@ -88,7 +90,7 @@ def judge(journal: Journal, choice: Choice) -> Report:
         utility=_utility(played.seen.get("accuracy"), worlds),
         versions=facts["versions"],
         seed=played.seed,
-        next_steps=next_steps(claim, bounds[decisive], facts["canary"]["name"], attacks),
+        next_steps=next_steps(claim, bounds[decisive], reach, facts["canary"]["name"], attacks),
         warnings=[*facts["warnings"], *suspicions(undefended.seen), *_without_curve(claim)],
         defence=choice.defence,
         evidence=Evidence(
@@ -124,23 +126,39 @@ class Look:
 def deciding(confidence: float, looks: int, attacks: int = 1) -> float:
     """The confidence at which a look may decide: that asked for, then 1 - a/4, 1 - a/8, ...
 
-    All looks together err with a probability of at most 1.5 a, however many there are. Several
-    attacks that are all to decide share the error of their look.
+    All looks together err with a probability of at most 1.5 a, however many there are, as long
+    as none is chosen for what an earlier report happened to show of it. Several attacks that are
+    all to decide share the error of their look.
     """
     if looks == attacks == 1:
         return confidence
     return 1 - (1 - confidence) / (attacks * (1 if looks == 1 else 2**looks))
 
 
-def verdict(claim: Claim, bound: Bound) -> Verdict:
-    """The claim against the one bound that decides.
+def _refuse_too_many(
+    looks: int, sure: float, juries: Mapping[str, Jury], deciders: Sequence[str]
+) -> None:
+    """Refuse a look that would have to be surer than can be computed, before it is numbered."""
+    try:
+        for name in deciders:
+            juries[name].refuse(deciding(sure, looks, len(deciders)))
+    except BadInput as error:
+        raise BadInput(
+            f"look {looks} at the same models cannot decide any more ({error}); train others, "
+            "with another --seed"
+        ) from error
+
+
+def verdict(claim: Claim, bound: Bound, reach: float | None = None) -> Verdict:
+    """The claim against the one bound that decides, which could have reached so much.
 
     A bound that assumes a curve refutes only a claim that has that curve; a bare
     (epsilon, delta) never promised it.
     """
     if bound.epsilon > claim.epsilon:
         return "VIOLATION" if promises(claim, bound.assumption) else "INCONCLUSIVE"
-    return "INCONCLUSIVE" if bound.ceiling < claim.epsilon else "NO_VIOLATION_FOUND"
+    reach = bound.ceiling if reach is None else reach
+    return "INCONCLUSIVE" if reach < claim.epsilon else "NO_VIOLATION_FOUND"
 
 
 def _own(own: Choice, undefended: Played) -> Look | None:

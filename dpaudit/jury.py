@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import astuple, dataclass
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import astuple, dataclass, replace
 from functools import partial
 
 import numpy as np
+from scipy.special import ndtri
 
 from dpaudit import registry
+from dpaudit.accounting import gaussian_epsilon
 from dpaudit.curves import within_reach
 from dpaudit.errors import BadInput
 from dpaudit.estimators import FREE
 from dpaudit.estimators.checked import Checked
 from dpaudit.protocols import Attack, Criterion, Estimator, scoring
+from dpaudit.rates import lower_rate
 from dpaudit.selections import Fixed, HoldOut, criterion, refuse_other_curve
-from dpaudit.selections.dkw import errors
 from dpaudit.trials import Trials
-from dpaudit.types import Bound, Claim, Counts, Guesses, Scores
+from dpaudit.types import Bound, Claim, Counts, Curve, Guesses, Scores
 
 AUTO = "auto"
 """The strongest estimator that the attack and the claim allow."""
@@ -45,25 +48,27 @@ class Jury:
             return cls((named,), claim, seed)._with_free()
         if scoring(attack) == "margins":
             return cls((FREE[Counts],), claim, seed)
-        known = claim.curve is not None and within_reach(claim.curve)
-        return cls(("rank-test",) if known else (FREE[Scores],), claim, seed)._with_free()
+        jury = cls((FREE[Scores],), claim, seed)
+        return jury if jury._curve == "pure" else replace(jury, names=("rank-test",))._with_free()
 
     def _with_free(self) -> Jury:
-        made = self._make(self.names[0])
-        beside = FREE[self.takes]
-        if getattr(made, "assumption", "none") == "none" or beside in self.names:
+        (name,), beside = self.names, FREE[self.takes]
+        assumption = getattr(self._make(name), "assumption", "none")
+        if assumption == "none" or beside == name:
             return self
-        return Jury((*self.names, beside), self.claim, self.seed)
+        # A credible bound refutes nothing, and so does not decide.
+        names = (beside, name) if assumption == "prior" else (name, beside)
+        return replace(self, names=names)
 
     @property
     def takes(self) -> type:
         """The kind of outcome that they judge by."""
         return _takes(self.names[0])
 
-    def refuse(self) -> None:
-        """Refuse what cannot judge this claim, before anything is judged."""
+    def refuse(self, confidence: float) -> None:
+        """Refuse what cannot judge this claim so surely, before anything is judged."""
         for name in self.names:
-            refuse_other_curve(self._make(name), self.claim)
+            refuse_other_curve(self._make(name, confidence), self.claim)
 
     def fix(self, attack: Attack, trials: Trials, always: bool) -> Fixed:
         """The attack's rule, and the trials that judge it."""
@@ -91,36 +96,46 @@ class Jury:
                 f"{name} needs guesses of one run, and two worlds of trials give decisions or "
                 "scores; choose another estimator"
             )
-        wanted = registry.asked(registry.load("estimators", name)).get("curve")
-        # The curve of (epsilon, delta) itself, unless the estimator is about another one.
-        bare = None if wanted is None or wanted.default is wanted.empty else "pure"
+        wanted, curve = registry.asked(registry.load("estimators", name)).get("curve"), self._curve
+        if wanted and wanted.default is wanted.empty and curve == "pure":
+            raise BadInput(
+                f"{name} assumes a curve, and the claim has none that can be computed; choose an "
+                "estimator that assumes nothing, such as clopper-pearson"
+            )
         made: Estimator = registry.make(
             "estimators",
             name,
             confidence=confidence,
             seed=self.seed,
-            curve=bare if self.claim.curve is None else self.claim.curve,
+            curve=curve,
             adjacency=self.claim.adjacency,
         )
         return made
 
-    def worth(self, attack: Attack, choosing: Trials) -> tuple[bool, float]:
-        """How well an attack does within the choosing half, rule and errors on different trials.
+    @property
+    def _curve(self) -> Curve | str:
+        """The claim's, or that of (epsilon, delta) itself."""
+        known = self.claim.curve
+        return "pure" if known is None or not within_reach(known) else known
+
+    def worth(self, attack: Attack, choosing: Trials) -> tuple[float, bool, float]:
+        """About how much an attack would certify, by rules and errors of the choosing half alone.
 
         Each quarter judges the rules of the other, so that an attack which can tune more does
-        not look better for that alone. Exact tests of scores come before counts of decisions,
-        which cannot show as much.
+        not look better for that alone. Where nothing would be certified a score comes first,
+        whose ceiling is the higher one.
         """
         quarters, scored = choosing.halves(), self.takes is Scores
         if not all(map(len, quarters)):
-            return scored, 0.0
+            return 0.0, scored, 0.0
         best = self.criterion
         crossed = [(b, a.fit(attack, best)) for a, b in (quarters, quarters[::-1])]
-        if scored:
-            shown = _auc if self.names[0] != FREE[Scores] else partial(_best, best)
-            return scored, float(np.mean([shown(b.scores(rule)) for b, rule in crossed]))
-        fp, out, fn, inn = np.sum([astuple(b.count(rule)) for b, rule in crossed], axis=0)
-        return scored, float(best(fp, out, fn, inn))
+        if scored and self.names[0] != FREE[Scores] and self.claim.delta > 0:
+            shown = _by_auc([b.scores(rule) for b, rule in crossed], self.claim.delta)
+        else:
+            fp, out, fn, inn = np.sum([astuple(b.count(rule)) for b, rule in crossed], axis=0)
+            shown = float(best(fp, out, fn, inn))
+        return max(0.0, shown), scored, shown
 
 
 def _takes(name: str) -> type:
@@ -135,14 +150,16 @@ def pick(
     return max(attacks, key=lambda name: juries[name].worth(attacks[name], choosing[name]))
 
 
-def _auc(scores: Scores) -> float:
-    """How often an in-trial scores higher; ties count half, which is enough for a choice."""
+def _by_auc(judged: Sequence[Scores], delta: float) -> float:
+    """About what a test of scores would certify under a Gaussian curve; below 0 still an order."""
+    pairs = sum(len(scores.inn) for scores in judged)
+    won = sum(_won(scores) for scores in judged)
+    mu = math.sqrt(2) * float(ndtri(lower_rate(won, pairs, 0.05)))
+    return gaussian_epsilon(mu, delta) if mu > 0 else mu
+
+
+def _won(scores: Scores) -> float:
+    """How many in-trials outdo an out-trial; ties count half, which is enough for a choice."""
     out = np.sort(scores.out)
     below, upto = (np.searchsorted(out, scores.inn, side=side) for side in ("left", "right"))
-    return float(np.mean(below + upto) / (2 * len(out)))
-
-
-def _best(criterion: Criterion, scores: Scores) -> float:
-    """What the best threshold would certify: the statistic of the exact scan."""
-    _, fp, fn = errors(scores)
-    return float(criterion(fp, len(scores.out), fn, len(scores.inn)).max())
+    return float(np.sum(below + upto) / (2 * len(out)))

@@ -317,6 +317,14 @@ class Report:
     next_steps: Sequence[str]
     warnings: Sequence[str] = ()
     defence: str = "none"
-    deciding: int = 1
-    """How many attacks decide, each at its share of the error; the primary shows most of them."""
+    deciders: Sequence[int] = ()
+    """All bounds that were to decide, each at its share of the error, where there are several.
+
+    The primary shows most of them.
+    """
     evidence: Evidence | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def reach(self) -> float:
+        """The most that a bound which was to decide could have shown."""
+        return max(self.bounds[i].ceiling for i in (self.primary, *self.deciders))

@@ -159,7 +159,7 @@ def test_prepare_finds_what_is_wrong_before_anything_is_written(
 def test_prepare_refuses_an_estimator_of_a_curve_that_the_claim_does_not_have(config):
     with pytest.raises(BadInput, match="trade-off curve, and the claim has no curve"):
         audit.prepare(replace(config, estimator="gdp"))
-    with pytest.raises(BadInput, match="pld needs curve, which this run does not have"):
+    with pytest.raises(BadInput, match="pld assumes a curve, and the claim has none"):
         audit.prepare(replace(config, estimator="pld"))
     with pytest.raises(BadInput, match="one-run needs guesses of one run"):
         audit.prepare(replace(config, estimator="one-run"))

@@ -1,5 +1,6 @@
 import math
 from dataclasses import asdict
+from functools import partial
 from unittest.mock import patch
 
 import numpy as np
@@ -13,7 +14,7 @@ from dpaudit.attacks import Loss
 from dpaudit.choice import Choice
 from dpaudit.config import Config
 from dpaudit.errors import BadInput
-from dpaudit.estimators import ClopperPearson
+from dpaudit.estimators import ClopperPearson, ExactScan
 from dpaudit.estimators.published import published
 from dpaudit.journal import Journal
 from dpaudit.judge import deciding, judge, verdict
@@ -345,25 +346,35 @@ def test_verdict_of_a_journal(path, claimed, expected):
 @pytest.mark.parametrize("confidence", [0.6, 0.95, 0.9875])
 def test_models_needed_really_have_a_ceiling_above(epsilon, confidence):
     """Just above: a tenth fewer, which two digits leave open, do not."""
-    needed = models_needed(epsilon, DELTA, confidence)
-    ceiling = ClopperPearson(confidence).ceiling
-    assert ceiling(needed // 4, needed // 4, DELTA) > epsilon
-    fewer = math.floor(0.9 * needed) // 4 if needed > 100 else needed // 4 - 1
-    assert fewer == 0 or ceiling(fewer, fewer, DELTA) <= epsilon
+    for estimator, selection in (
+        (ClopperPearson(confidence), "hold-out"),
+        (ExactScan(confidence), "hold-out"),
+        (ExactScan(confidence), "nothing to choose"),
+    ):
+        name = "clopper-pearson" if isinstance(estimator, ClopperPearson) else "exact-scan"
+        bound = Bound(0.0, DELTA, confidence, name, "none", selection, 0.0)
+        needed = models_needed(Claim(epsilon, DELTA), bound)
+        share = 4 if selection == "hold-out" else 2
+        n = -(-needed // share)
+        assert estimator.ceiling(n, n, DELTA) > epsilon
+        fewer = math.floor(0.9 * needed) // share if needed > 100 else n - 1
+        assert fewer == 0 or estimator.ceiling(fewer, fewer, DELTA) <= epsilon
 
 
 @pytest.mark.parametrize("epsilon", [50.0, 800.0, 1e6])
 def test_a_claim_beyond_all_models_is_told_so(epsilon):
     bound = Bound(0.0, DELTA, 0.95, "clopper-pearson", "none", "hold-out", 2.57)
-    assert models_needed(epsilon, DELTA, 0.95) is None
-    assert "more than can be trained" in next_steps(Claim(epsilon, DELTA), bound, "blank", [])[0]
+    claim = Claim(epsilon, DELTA)
+    assert models_needed(claim, bound) is None
+    assert "more than can be trained" in next_steps(claim, bound, 2.57, "blank", [])[0]
 
 
 def test_advice_fits_what_was_judged():
     bound = Bound(0.0, DELTA, 0.95, "someone-elses", "none", "hold-out", 2.57)
-    assert next_steps(Claim(8.0, DELTA), bound, "blank", [])[0].endswith("takes more (--models).")
+    advised = partial(next_steps, Claim(8.0, DELTA), bound, 2.57, "blank")
+    assert advised([])[0].endswith("takes more (--models).")
     for attacks, named in ((["mean+std"], "'mean & inv_std'"), (["released"], "NAME")):
-        assert f"--attack {named}." in next_steps(Claim(8.0, DELTA), bound, "blank", attacks)[-1]
+        assert f"--attack {named}." in advised(attacks)[-1]
 
 
 # ---------------------------------------------------------------- what is refused

@@ -394,10 +394,24 @@ def test_dkw_refuses_rules_on_several_statistics():
 
     class Disguised(Settled):
         def fit(self, features, worlds, criterion):
-            return TWO.fit(features, worlds, criterion)
+            return ThresholdRule("&", ("one", "two"), (0.0, 0.0), (1.0, 1.0))
 
     with pytest.raises(BadInput, match="covers the thresholds of one score"):
         DKW().bound(Disguised(), trials, ClopperPearson, DELTA, 0.95)
+
+
+@pytest.mark.parametrize("estimator", [ClopperPearson, RankTest])
+def test_an_attack_that_only_says_that_it_chooses_nothing_is_refused(estimator):
+    """Else a plug-in's mistake would have trials judge the score that was learned from them."""
+
+    class Wrong(Learned):
+        scoring, fitted = "fixed", estimator is RankTest
+
+    worlds, _ = worlds_and_indices(40)
+    seen = summarised(observe(worlds, np.random.default_rng(0)))
+    trials = Trials(Wrong().features(seen, KNOWN), worlds, "wrong")
+    with pytest.raises(BadInput, match="the attack wrong says that it chooses nothing"):
+        HoldOut().bound(Wrong(), trials, lambda c: estimator(confidence=c), DELTA, 0.95)
 
 
 def test_dkw_takes_a_learned_score_to_other_trials():

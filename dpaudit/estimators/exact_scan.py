@@ -10,7 +10,7 @@ import numpy as np
 
 from dpaudit import checks
 from dpaudit.curves import Pure
-from dpaudit.estimators.ranking import ranks, refuse_empty
+from dpaudit.estimators.ranking import own_seed, ranks, refuse_empty
 from dpaudit.estimators.sentences import ASSUMED, SCORE, confident, sentence
 from dpaudit.estimators.simulation import Draws, enough, last_rejected
 from dpaudit.rates import log_ratio, upper_rate
@@ -94,7 +94,8 @@ class ExactScan:
             met = curves.inn(parameter, uniform[:, corners.inn]) < drawn[:, corners.out]
             return np.asarray(met.any(axis=1))
 
-        draws = Draws(len(out), len(inn), enough(self.draws, self._a), self.seed)
+        seed = own_seed(self.seed, inn)
+        draws = Draws(len(out), len(inn), enough(self.draws, self._a), seed)
         return curves.parameter(last_rejected(curves, exceeds, draws, self._a))
 
 

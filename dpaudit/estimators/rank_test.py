@@ -9,7 +9,7 @@ import numpy as np
 
 from dpaudit import checks
 from dpaudit.curves import Family, family, last_refuted
-from dpaudit.estimators.ranking import ranks, refuse_empty
+from dpaudit.estimators.ranking import own_seed, ranks, refuse_empty
 from dpaudit.estimators.sentences import SCORE, confident, of_curve, sentence
 from dpaudit.estimators.simulation import Draws, enough, last_rejected
 from dpaudit.types import Adjacency, Array, Assumption, Bound, Curve, Outcome, Scores
@@ -68,7 +68,8 @@ class RankTest:
         def exceeds(drawn: Array, uniform: Array, parameter: float) -> Array:
             return wins(drawn, curves.inn(parameter, uniform)) >= won
 
-        draws = Draws(len(out), len(inn), enough(self.draws, self._a), self.seed)
+        seed = own_seed(self.seed, inn)
+        draws = Draws(len(out), len(inn), enough(self.draws, self._a), seed)
         step = last_rejected(curves, exceeds, draws, self._a)
         ceiling = self.ceiling(len(out), len(inn), delta)
         epsilon = min(ceiling, curves.epsilon(curves.parameter(step), delta))

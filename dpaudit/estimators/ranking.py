@@ -9,7 +9,7 @@ import numpy as np
 from dpaudit import checks
 from dpaudit.errors import BadInput
 from dpaudit.rates import rounded
-from dpaudit.seeds import generator
+from dpaudit.seeds import derive, generator
 from dpaudit.types import Array, Outcome, Scores
 
 
@@ -31,6 +31,16 @@ def ranks(outcome: Outcome, who: str, seed: int) -> tuple[Array, Array]:
     rank = np.empty(len(scores), dtype=np.int64)
     rank[sequence] = np.arange(len(scores))
     return rank[: len(out)], rank[len(out) :]
+
+
+def own_seed(seed: int, inn: Array) -> int:
+    """The seed of what is simulated for trials of these ranks.
+
+    From the seed and the order, too: draws that happen to be small would be so in every audit
+    with that seed and as many trials, and let all of them err more often than stated.
+    """
+    order = hashlib.sha256(np.sort(inn).astype("<i8").tobytes()).hexdigest()
+    return derive(seed, "order", order)
 
 
 def refuse_empty(out: int, inn: int) -> None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from dpaudit.compare import Comparison, Defended, Utility
 from dpaudit.report import formats, table, words
 from dpaudit.report.comparison_json import check
-from dpaudit.report.legend import certified_legend
+from dpaudit.report.legend import COUNTED, certified_legend, counted_alone
 from dpaudit.report.wrapping import NARROWEST, WIDEST, labelled, wrap
 from dpaudit.types import Bound
 
@@ -196,8 +196,13 @@ def _attacks_legend(comparison: Comparison) -> list[tuple[str, str]]:
         ),
         (">", "the attack that does best against this defence on the models that choose rules."),
     ]
+    reasons = []
     if any({b.attack for b in d.bounds} != set(comparison.attacks) for d in comparison.defended):
-        entries.append((words.NOTHING, "the attack needs what is not released there."))
+        reasons.append("the attack needs what is not released there")
+    if any(counted_alone(d.bounds) for d in comparison.defended):
+        reasons.append(COUNTED)
+    if reasons:
+        entries.append((words.NOTHING, f"{'; or '.join(reasons)}."))
     return entries
 
 

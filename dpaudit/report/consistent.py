@@ -18,6 +18,8 @@ def check(report: Report) -> None:
         raise BadInput(f"the claim's epsilon is {report.claim.epsilon}, not a number >= 0")
     if not 0 <= report.claim.delta < 1:
         raise BadInput(f"the claim's delta is {report.claim.delta}, not in [0, 1)")
+    if not all(0 <= i < len(report.bounds) for i in report.deciders):
+        raise BadInput(f"{report.deciders} are to decide of {len(report.bounds)} bounds")
     for bound in report.bounds:
         check_bound(bound)
     for published in report.published:
@@ -56,11 +58,11 @@ def _check_verdict(report: Report) -> None:
     if report.verdict == "VIOLATION":
         fits = refuted
     elif report.verdict == "NO_VIOLATION_FOUND":
-        fits = bound.ceiling >= claimed and not (refuted and decides)
+        fits = report.reach >= claimed and not (refuted and decides)
     else:
         fits = not (refuted and decides)
     if not fits:
         raise BadInput(
             f"the verdict {report.verdict} contradicts its numbers: claim {claimed}, "
-            f"bound {bound.epsilon}, ceiling {bound.ceiling}"
+            f"bound {bound.epsilon}, ceiling {report.reach}"
         )

@@ -71,9 +71,8 @@ def _banner(report: Report, digits: int) -> list[str]:
     """The first screen: the question, the answer, its three numbers, and what was done."""
     bound = report.bounds[report.primary]
     sure = formats.percent(bound.confidence)
-    ceiling = (
-        "no limit" if bound.ceiling == float("inf") else formats.nearest(bound.ceiling, digits)
-    )
+    reach = report.reach
+    ceiling = "no limit" if reach == float("inf") else formats.nearest(reach, digits)
     numbers = (
         ("claimed leak, at most", formats.nearest(report.claim.epsilon, digits)),
         (f"certified leak, at least ({sure} sure)", formats.at_least(bound.epsilon, digits)),

@@ -38,7 +38,22 @@ def legend(report: Report) -> list[tuple[str, str]]:
         if report.models["choosing"]
         else "no rule was tuned on the models that judge it"
     )
-    return [*lines, *certified_legend(report.bounds, fixed)]
+    lines += certified_legend(report.bounds, fixed)
+    if counted_alone(report.bounds):
+        lines.append((NOTHING, f"{COUNTED}."))
+    return lines
+
+
+COUNTED = "rules on several statistics are counted, which uses no curve"
+
+
+def counted_alone(bounds: Sequence[Bound]) -> bool:
+    """Whether some attacks lack a bound that others have."""
+    slots = {SLOTS[bound.assumption] for bound in bounds}
+    attacks = {bound.attack for bound in bounds}
+    return any(
+        {b.attack for b in bounds if SLOTS[b.assumption] == slot} != attacks for slot in slots
+    )
 
 
 STANDS_ON = {
@@ -53,11 +68,11 @@ def certified_legend(bounds: Sequence[Bound], fixed: str) -> list[tuple[str, str
     columns: dict[str, list[Bound]] = {}
     for bound in bounds:
         columns.setdefault(SLOTS[bound.assumption], []).append(bound)
-    attacks = {bound.attack for bound in bounds}
-    partly = [s for s, of in columns.items() if {bound.attack for bound in of} != attacks]
     lines = []
     for slot in (slot for slot in STANDS_ON if slot in columns):
-        sure = " or ".join(map(percent, sorted({b.confidence for b in columns[slot]})))
+        sure = " or, where it decides, ".join(
+            map(percent, sorted({b.confidence for b in columns[slot]}))
+        )
         if list(columns) == ["outright"]:
             name = "Certified epsilon"
         else:
@@ -66,8 +81,7 @@ def certified_legend(bounds: Sequence[Bound], fixed: str) -> list[tuple[str, str
             (
                 name,
                 f"a leak of at least this much is shown with {sure} confidence, "
-                f"{STANDS_ON[slot]}; {_by(columns[slot])}."
-                + (f" {NOTHING}: not of rules that are counted." if slot in partly else ""),
+                f"{STANDS_ON[slot]}; {_by(columns[slot])}.",
             )
         )
     lines[-1] = (

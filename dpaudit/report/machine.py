@@ -39,7 +39,7 @@ def to_dict(report: Report) -> dict[str, Any]:
             "bounds": [bound_values(bound) for bound in report.bounds],
             "published": [published_values(published) for published in report.published],
             "looks": report.looks,
-            "deciding": report.deciding,
+            "deciders": report.deciders or [report.primary],
             "models": report.models,
             "data": report.data,
             "canary": report.canary,

@@ -22,7 +22,7 @@ class Row:
     bounds: Mapping[str, Bound] = field(default_factory=dict)
     published: Published | None = None
     deciding: str = ""
-    """The slot of the bound that decides, if it is here."""
+    """The slot of the bound that decides, or was to, if it is here."""
 
 
 def rows(report: Report) -> list[Row]:
@@ -35,10 +35,11 @@ def rows(report: Report) -> list[Row]:
         if (there := next(free, None)) is None:
             filled.append((bound.attack, there := {}))
         there[slot] = bound
-    primary = report.bounds[report.primary]
+    deciders = [report.bounds[i] for i in (report.primary, *report.deciders)]
     found = []
     for attack, bounds in filled:
-        deciding = next((slot for slot, bound in bounds.items() if bound is primary), "")
+        mine = (s for s, bound in bounds.items() if any(bound is other for other in deciders))
+        deciding = next(mine, "")
         # An attack with two rows has one published estimate: it is shown once.
         found.append(Row(attack, bounds, published.pop(attack, None), deciding))
     return found + [Row(name, published=p) for name, p in published.items()]
@@ -56,7 +57,9 @@ def titles(slots: Sequence[str]) -> list[tuple[str, str]]:
         return [("certified", "epsilon"), ("", "ceiling")]
     proof = {"by prior": "credible"}
     return [
-        title for slot in slots for title in ((proof.get(slot, "certified"), slot), ("", "ceiling"))
+        title
+        for slot in slots
+        for title in ((proof.get(slot, "certified"), slot), ("ceil-", "ing"))
     ]
 
 

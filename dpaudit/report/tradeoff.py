@@ -46,8 +46,10 @@ def promised(fpr: Array, claim: Claim) -> Array | None:
     c = claim.curve
     known = family(c, claim.delta, claim.adjacency)
     if isinstance(c, DPSGDCurve):
-        # Steps that all see every record make one Gaussian mechanism.
-        full = math.sqrt(c.steps) / c.noise_multiplier
+        # Steps that all see every record make one Gaussian mechanism; a record that is replaced
+        # moves a sum by twice the clip.
+        moved = 2 if claim.adjacency == "replace" else 1
+        full = moved * math.sqrt(c.steps) / c.noise_multiplier
         parameter = full if c.sample_rate == 1 else c.noise_multiplier
     else:
         parameter = c.mu

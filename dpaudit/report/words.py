@@ -40,9 +40,9 @@ def digits_needed(report: Report) -> int:
     for digits in range(2, 9):
         claim = float(nearest(claimed, digits))
         above = float(at_least(bound.epsilon, digits)) > claim
-        below = float(nearest(bound.ceiling, digits)) < claim
+        below = float(nearest(report.reach, digits)) < claim
         shown = claim > 0 or claimed == 0
-        if shown and (above, below) == (bound.epsilon > claimed, bound.ceiling < claimed):
+        if shown and (above, below) == (bound.epsilon > claimed, report.reach < claimed):
             return digits
     return 9
 
@@ -115,10 +115,11 @@ def deciding_lines(report: Report) -> list[str]:
     lines = [f"> decides: {bound.attack}: {decision_line(bound)}."]
     if bound.sentence:
         lines.append(bound.sentence)
-    if report.deciding > 1:
+    if report.deciders:
+        each = percent(bound.confidence)
         lines.append(
-            f"All {report.deciding} attacks were to decide, each at {percent(bound.confidence)} "
-            "confidence; this one shows most. What stands beside their bounds never decides."
+            f"All {len(report.deciders)} attacks were to decide, each at {each} confidence; this "
+            "one shows most. What stands beside their bounds never decides."
         )
     elif len(report.bounds) > 1:
         lines.append("All other bounds are for comparison and never decide.")
@@ -167,7 +168,7 @@ def standing_out(report: Report) -> str:
 def verdict_sentence(report: Report, digits: int) -> str:
     """What the verdict rests on, with its numbers, and what it does not say."""
     bound = report.bounds[report.primary]
-    claimed, ceiling = nearest(report.claim.epsilon, digits), nearest(bound.ceiling, digits)
+    claimed, ceiling = nearest(report.claim.epsilon, digits), nearest(report.reach, digits)
     found = certified(bound, digits)
     models = f"{judging(report):,} judging models"
     if report.verdict == "VIOLATION":
@@ -186,11 +187,11 @@ def verdict_sentence(report: Report, digits: int) -> str:
             f"up to {ceiling}. This is not a proof of privacy: a stronger attack or another canary "
             f"may find more."
         )
-    if bound.ceiling < report.claim.epsilon:
+    if report.reach < report.claim.epsilon:
         return (
-            f"with {models} no attack could certify more than {ceiling} (by {bound.estimator}), "
-            f"below the claim of {claimed}. This audit can neither refute nor support the claim; "
-            f"{found}."
+            f"what decides here could not have certified more than {ceiling} with {models} (by "
+            f"{bound.estimator}, {percent(bound.confidence)} confidence), below the claim of "
+            f"{claimed}. This audit can neither refute nor support the claim; {found}."
         )
     return f"{found}, which does not settle the claim of {claimed} (ceiling {ceiling})."
 
@@ -201,7 +202,8 @@ def looks_line(report: Report) -> str:
         return ""
     return (
         f"This is look {report.looks} at the same models, so the deciding bound is held to "
-        f"{percent(report.bounds[report.primary].confidence)} confidence."
+        f"{percent(report.bounds[report.primary].confidence)} confidence. That does not allow for "
+        "an attack which was chosen for what an earlier report showed of it."
     )
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+import numpy as np
+
+from dpaudit.errors import BadInput
 from dpaudit.protocols import Attack, Criterion, Rule, scoring
 from dpaudit.selections.fixed import Fixed, Maker, criterion, kind
 from dpaudit.trials import Trials
-from dpaudit.types import Bound, Counts, Scores
+from dpaudit.types import IN, OUT, Bound, Counts, Scores
 
 
 @dataclass(frozen=True)
@@ -45,12 +48,30 @@ class HoldOut:
         rule = choosing.fit(attack, criterion)
         if self.always or chooses(attack, takes):
             return Fixed(rule, judging, f"hold-out{searched(rule) if takes is not Scores else ''}")
+        _refuse_choosing(attack, rule, trials, criterion)
         return Fixed(rule, trials, "nothing to choose")
 
 
 def chooses(attack: Attack, takes: type) -> bool:
     """Whether an attack chooses anything that an estimator of such outcomes looks at."""
     return attack.fitted and not (takes is Scores and scoring(attack) == "fixed")
+
+
+def _refuse_choosing(attack: Attack, rule: Rule, trials: Trials, criterion: Criterion) -> None:
+    """Refuse an attack whose scores, or rule, are not as fixed as it says."""
+    choosing, _ = trials.halves()
+    turned = replace(choosing, worlds=np.where(choosing.worlds == OUT, IN, OUT))
+    other = turned.fit(attack, criterion)
+    same = np.array_equal(
+        rule.score(trials.features), other.score(trials.features), equal_nan=True
+    ) and (
+        attack.fitted or np.array_equal(rule.decide(trials.features), other.decide(trials.features))
+    )
+    if not same:
+        raise BadInput(
+            f"the attack {trials.attack} says that it chooses nothing, and scores trials otherwise "
+            "if their worlds are swapped; only one that does not may be judged on all of them"
+        )
 
 
 def searched(rule: Rule) -> str:

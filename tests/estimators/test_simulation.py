@@ -86,7 +86,7 @@ def test_what_is_kept_in_memory_changes_nothing(held, monkeypatch):
 
 def test_there_are_draws_enough_for_any_confidence():
     assert enough(2000, 0.05) == 2000
-    assert enough(2000, 1e-4) == 200_000
+    assert enough(2000, 1e-4) == 20_000
 
 
 # ---------------------------------------------------------------- level

@@ -85,7 +85,7 @@ def test_every_verdict_shows_claim_bound_and_ceiling_in_its_sentence(verdict: st
 
 def test_inconclusive_says_what_so_many_models_could_show() -> None:
     text = flat(render(inconclusive()))
-    assert "with 50 judging models no attack could certify more than 1.84" in text
+    assert "could not have certified more than 1.84 with 50 judging models" in text
     assert "neither refute nor support the claim" in text
 
 
@@ -249,8 +249,8 @@ def test_a_printed_bound_is_still_a_bound() -> None:
                 bounds=[bound(epsilon=0.1, ceiling=2.5701)],
                 primary=0,
             ),
-            "no attack could certify more than 2.5701 (by clopper-pearson), "
-            "below the claim of 2.5704",
+            "could not have certified more than 2.5701 with 50 judging models (by "
+            "clopper-pearson, 95 % confidence), below the claim of 2.5704",
         ),
         (
             violation(

@@ -109,7 +109,7 @@ def _attacks(comparison: Comparison) -> list[Row]:
                 *_certified(comparison, d, attack),
             ]
             mark = "> " if attack == d.strongest else "  "
-            rows.append(Row(f"  {d.defence}", cells, mark))
+            rows.append(Row(f" {d.defence}", cells, mark))
     return rows
 
 
@@ -136,7 +136,10 @@ def _table(
     for row in rows:
         text = formats.printable(row.label)
         indent = " " * (len(text) - len(text.lstrip()))
-        first, *more = textwrap.wrap(text, label, subsequent_indent=indent) or [words.NOTHING]
+        wrapped = textwrap.wrap(
+            text.strip(), label, initial_indent=indent, subsequent_indent=indent
+        )
+        first, *more = wrapped or [words.NOTHING]
         lines.append(line(row.mark, first, row.cells))
         lines += [line("  ", rest, ()) for rest in more]
     return lines

@@ -15,7 +15,7 @@ from dpaudit.report.consistent import check
 from dpaudit.report.drawing import short
 from dpaudit.report.formats import nearest, percent, power, printable, value
 from dpaudit.report.judged import Judged, judged
-from dpaudit.report.table import cells, head, rows
+from dpaudit.report.table import cells, head, in_one_line, rows
 from dpaudit.report.tradeoff import rectangle
 from dpaudit.types import Array, Report
 
@@ -50,7 +50,7 @@ def pictures(report: Report) -> Iterator[Picture]:
 
 def _bounds(report: Report) -> Picture:
     digits = words.digits_needed(report)
-    titles = [" ".join(title).strip() for title in head(report)]
+    titles = [in_one_line(title) for title in head(report)]
     found = "; ".join(
         f"{row.attack}{' (decides)' if row.deciding else ''}: "
         + ", ".join(map(" ".join, zip(titles, cells(row, report, digits), strict=True)))

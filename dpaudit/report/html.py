@@ -12,7 +12,7 @@ from dpaudit.report.contents import contents
 from dpaudit.report.figures import Picture, pictures
 from dpaudit.report.legend import legend
 from dpaudit.report.stylesheet import CSS
-from dpaudit.report.table import cells, head, rows
+from dpaudit.report.table import cells, head, in_one_line, rows
 from dpaudit.types import Report
 
 
@@ -109,7 +109,7 @@ def _figure(picture: Picture) -> str:
 
 
 def _attacks(report: Report, digits: int) -> str:
-    titles = "".join(f'<th scope="col">{text(" ".join(t).strip())}</th>' for t in head(report))
+    titles = "".join(f'<th scope="col">{text(in_one_line(t))}</th>' for t in head(report))
     lines = [
         f'<table class="of{len(head(report))}">',
         "<caption>Epsilon by attack; &gt; marks the row that decides.</caption>",

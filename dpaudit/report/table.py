@@ -68,6 +68,11 @@ def head(report: Report) -> list[tuple[str, str]]:
     return [*(PUBLISHED if report.published else []), *titles(slots(report.bounds))]
 
 
+def in_one_line(title: tuple[str, str]) -> str:
+    """A title where there is room for it."""
+    return " ".join(title).strip().replace("- ", "")
+
+
 def cells(row: Row, report: Report, digits: int) -> list[str]:
     """The numbers of a row, one for each title."""
     numbers = published_cells(row.published) if report.published else []

@@ -126,8 +126,8 @@ def test_leak_and_utility_stand_side_by_side_first() -> None:
 def test_every_attack_has_a_row_for_each_defence() -> None:
     rows = render(comparison()).split("\n---")[2].splitlines()[1:10]
     assert [row[:18].strip() for row in rows] == [
-        *("loss", "none", ">   quantize:0.01"),
-        *("mean+std", ">   none", "quantize:0.01"),
+        *("loss", "none", ">  quantize:0.01"),
+        *("mean+std", ">  none", "quantize:0.01"),
         *("min+max", "none", "quantize:0.01"),
     ]
     assert rows[1].split()[1:] == ["1.12", "±", "0.27", "1.04", "(<", "1.63)", "0.00", "1.84"]

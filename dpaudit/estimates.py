@@ -15,6 +15,7 @@ from dpaudit.errors import BadInput
 from dpaudit.estimators import FREE, PairedAUC, Point
 from dpaudit.estimators.checked import Checked
 from dpaudit.estimators.sentences import of_others
+from dpaudit.selections.promised import CURVES
 from dpaudit.types import Array, Bound, Counts, Guesses, Scores
 
 Given: TypeAlias = Counts | Scores | Guesses
@@ -25,10 +26,6 @@ KINDS: dict[type, str] = {
     Counts: "counts of decisions (--fp, --out, --fn, --in)",
     Scores: "scores (--scores)",
     Guesses: "guesses of one run (--canaries, --guesses, --correct)",
-}
-CURVES = {
-    "gaussian": "a Gaussian trade-off curve",
-    "accountant": "the accountant's curve of DP-SGD",
 }
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from dpaudit.plan import Course, Question
-from dpaudit.report.drawing import CLAIM, FAINT, IN, INK, MUTED, OUT, blank, style
+from dpaudit.report.drawing import CLAIM, FAINT, IN, INK, MUTED, OUT, PAPER, blank, style
 from dpaudit.report.formats import nearest
 
 if TYPE_CHECKING:
@@ -29,10 +29,12 @@ def draw(question: Question, found: Sequence[Course]) -> Figure:
         for course, look in zip(found, LOOKS, strict=False):
             _course(axes, course, *look)
         true = question.truth.true
-        _level(axes, question.claim, f"claim {nearest(question.claim)}", CLAIM)
-        _level(axes, true, f"true epsilon {nearest(true)}, supposed", MUTED)
+        # To the right, where bounds are close below the truth: each on its free side.
+        _level(axes, question.claim, f"claim {nearest(question.claim)}", CLAIM, below=True)
+        _level(axes, true, f"true epsilon {nearest(true)}, supposed", MUTED, below=False)
         axes.axvline(question.number, color=FAINT, linewidth=4, zorder=0)
         axes.set_xscale("log")
+        axes.xaxis.set_major_formatter(lambda number, _: f"{number:,.0f}")
         axes.set_ylim(0, ABOVE * max(true, question.claim))
         axes.set_xlabel(_below(question))
         axes.set_ylabel("epsilon")
@@ -58,16 +60,18 @@ def _course(axes: Axes, course: Course, color: str, marker: str) -> None:
     )
 
 
-def _level(axes: Axes, epsilon: float, text: str, color: str) -> None:
+def _level(axes: Axes, epsilon: float, text: str, color: str, below: bool) -> None:
     axes.axhline(epsilon, color=color, linewidth=2 if color == CLAIM else 1)
     axes.annotate(
         text,
-        xy=(0, epsilon),
+        xy=(1, epsilon),
         xycoords=("axes fraction", "data"),
-        xytext=(3, 3),
+        xytext=(-3, -3 if below else 3),
         textcoords="offset points",
         color=color,
-        va="bottom",
+        ha="right",
+        bbox={"facecolor": PAPER, "edgecolor": "none", "pad": 1},
+        va="top" if below else "bottom",
     )
 
 

@@ -92,8 +92,8 @@ def _table(plan: Plan) -> list[str]:
         ("", "", "ceiling"),
         ("", "typical", "bound"),
         ("", "chance", "to refute"),
-        (f"{q.unit} for", "a ceiling", f"above {nearest(q.claim)}"),
-        *([("", "", f"above {nearest(q.reach)}")] if q.reach is not None else []),
+        (f"{q.unit} for", "a ceiling", f"> {nearest(q.claim)}"),
+        *([("", "", f"> {nearest(q.reach)}")] if q.reach is not None else []),
         ("", f"for {percent(q.power)}", "chance"),
     ]
     rows = [_cells(row, q) for row in plan.rows]
@@ -163,12 +163,12 @@ def steps(plan: Plan) -> list[str]:
         )
     else:
         number = best.for_power or 0
-        takes = f"{number:,} {q.unit} by {best.estimator}"
+        takes = f"{number:,} {q.unit} by {best.estimator} {_how(q, best)}"
         if plan.pace and q.canaries is None:
-            takes += f", about {duration(plan.pace.time(number))} here,"
+            takes += f", about {duration(plan.pace.time(number))} here"
         found.append(
             f"To refute the claim with a chance of {percent(q.power)} if the true epsilon is "
-            f"{nearest(q.truth.true)} takes at least {takes} {_how(q, number)}."
+            f"{nearest(q.truth.true)} takes at least {takes}."
         )
     short = [r for r in plan.rows if r.ceiling < q.claim]
     if short:
@@ -186,7 +186,11 @@ def steps(plan: Plan) -> list[str]:
     return found
 
 
-def _how(q: Question, number: int) -> str:
+def _how(q: Question, best: Row) -> str:
+    """The command that does it."""
     if q.canaries is not None:
         return "in one training"
-    return f"(dpaudit run --models {number})"
+    usual = "exact-scan" if q.curve == "none" else "rank-test"
+    named = "" if best.estimator == usual else f" --estimator {best.estimator}"
+    fixed = " --attack NAME" if q.fixed_score else ""
+    return f"(dpaudit run --models {best.for_power}{named}{fixed})"

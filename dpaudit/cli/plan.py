@@ -82,6 +82,9 @@ def command(
 
     if figure is not None and figure.suffix not in (".png", ".svg"):
         raise click.UsageError(f"--figure must end in .png or .svg, not '{figure.name}'")
+    if canaries is not None and (given["models"] is not None or fixed_score):
+        other = "--fixed-score" if given["models"] is None else "--models"
+        raise click.UsageError(f"--canaries is of one training, and {other} of many; give either")
     config = configured(file, given)
     progress = Progress()
     try:
@@ -104,14 +107,13 @@ def command(
         if probe:
             pace = forecast.probe(config, workers, progress.say, download)
             found = replace(found, pace=pace)
-        if figure is not None:
-            progress.say("drawing")
-            _draw(question, figure)
     finally:
         progress.clear()
     try:
         if json is not None:
             plan_json.dump(found, json)
+        if figure is not None:
+            _draw(question, figure)
     finally:
         click.echo(terminal.render(found))
 

@@ -65,6 +65,8 @@ class Counted:
         return self.estimator.bound(middle, self.truth.delta).epsilon
 
     def chance(self, n: int) -> float:
+        if not self.ceiling(n) > self.truth.claim:
+            return 0.0
         a = self.truth.a / 2
         u0, u1 = (upper_rate(n * rates, n, a) for rates in self.rates)
         with np.errstate(invalid="ignore"):
@@ -78,7 +80,7 @@ class Counted:
         fp, fn = _likely(n, x), _likely(n, y)
         limit = self.assumed.trade_off(self.claimed, upper_rate(fp, n, self.truth.a / 2))
         allowed = np.searchsorted(upper_rate(fn, n, self.truth.a / 2), limit) + fn[0] - 1
-        return float(binom.pmf(fp, n, x) @ binom.cdf(allowed, n, y))
+        return min(1.0, float(binom.pmf(fp, n, x) @ binom.cdf(allowed, n, y)))
 
 
 def _likely(n: int, rate: float) -> Array:

@@ -54,6 +54,8 @@ class Guessed:
         return self.estimator.bound(Guesses(n, self.guesses(n), middle), self.truth.delta).epsilon
 
     def chance(self, n: int) -> float:
+        if not self.ceiling(n) > self.truth.claim:
+            return 0.0
         r = self.guesses(n)
         enough = least(lambda v: self._refutes(Guesses(n, r, v)), r, start=0)
         return 0.0 if enough is None else float(np.mean(self._right(n) >= enough))

@@ -47,5 +47,7 @@ class Paired:
         return self.estimator.bound(Scores(np.zeros(n), inn), self.truth.delta).epsilon
 
     def chance(self, n: int) -> float:
+        if not self.ceiling(n) > self.truth.claim:
+            return 0.0
         too_many = least(lambda k: bool(upper_rate(k, n, self.truth.a) >= self.claimed), n, start=0)
         return float(binom.cdf(n if too_many is None else too_many - 1, n, self.lost))

@@ -143,12 +143,14 @@ def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
 
 def reading(q: Question) -> str:
     """What the columns are, and what they are not."""
+    by_knots = isinstance(stated(q.curve), DPSGD)
+    close = " DP-SGD's curves are interpolated, to a per cent or two." if by_knots else ""
     how = "simulated" if q.canaries is not None else "computed, or simulated for exact-scan,"
     return (
         f"How to read it. The ceiling is the most that {q.number:,} {q.unit} could show without "
         f"any error. Typical bound (the median outcome) and chance are {how} for the best attack "
         "there can be; a real one shows less, so take these numbers for the least. They are a "
-        "forecast, and no bound."
+        f"forecast, and no bound.{close}"
     )
 
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from dpaudit import checks
 from dpaudit.config import Config
-from dpaudit.curves import Gaussian, Pure, stated, symmetrised
+from dpaudit.curves import Family, Gaussian, Pure, stated, symmetrised
 from dpaudit.errors import BadInput
 from dpaudit.estimators import (
     GDP,
@@ -181,11 +181,9 @@ def prospects(question: Question) -> Iterator[tuple[Prospect, Scale]]:
     truth, sure = question.truth, question.confidence
     curves, pure = truth.curves, Pure(question.delta)
     if question.canaries is not None:
-        m, r = question.canaries, question.guesses
-        share = best_share(truth, m) if r is None else r / m
-        yield Guessed("one-run", OneRun(sure), pure, truth, share), Scale(1)
+        yield _guessed("one-run", OneRun(sure), pure, question), Scale(1)
         if curves.assumption != "none":
-            yield Guessed("one-run-fdp", OneRunFDP(sure, curves), curves, truth, share), Scale(1)
+            yield _guessed("one-run-fdp", OneRunFDP(sure, curves), curves, question), Scale(1)
         return
     chosen, scored = Scale(4), Scale(2 if question.fixed_score else 4)
     yield Counted("clopper-pearson", ClopperPearson(sure), pure, truth), chosen
@@ -199,6 +197,14 @@ def prospects(question: Question) -> Iterator[tuple[Prospect, Scale]]:
         yield Counted("gdp", GDP(sure), curves, truth), chosen
     else:
         yield Counted("pld", PLD(curves, sure), curves, truth), chosen
+
+
+def _guessed(
+    name: str, estimator: OneRun | OneRunFDP, assumed: Family, question: Question
+) -> Guessed:
+    m, r = question.canaries or 0, question.guesses
+    share = best_share(question.truth, m, estimator) if r is None else r / m
+    return Guessed(name, estimator, assumed, question.truth, share)
 
 
 def plan(question: Question) -> Plan:

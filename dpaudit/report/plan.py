@@ -61,8 +61,10 @@ def _curve(q: Question) -> str:
 def _number(plan: Plan) -> list[str]:
     q = plan.question
     if q.canaries is not None:
-        guessed = plan.rows[0].judging
-        return [f"{q.canaries:,} in one training, each put in by a coin; {guessed:,} guessed"]
+        by = {row.judging: f"{row.judging:,} guessed" for row in plan.rows}
+        if len(by) > 1:
+            by = {row.judging: f"{row.judging:,} guessed by {row.estimator}" for row in plan.rows}
+        return [f"{q.canaries:,} in one training, each put in by a coin; {', '.join(by.values())}"]
     lines = [f"{q.number:,}, half of them with the canary"]
     if q.fixed_score:
         lines.append("all of them judge a score that was fixed beforehand; of counted errors half")
@@ -145,7 +147,9 @@ def reading(q: Question) -> str:
     """What the columns are, and what they are not."""
     by_knots = isinstance(stated(q.curve), DPSGD)
     close = " DP-SGD's curves are interpolated, to a per cent or two." if by_knots else ""
-    how = "simulated" if q.canaries is not None else "computed, or simulated for exact-scan,"
+    how = "computed, for exact-scan simulated (standard error at most 3 %),"
+    if q.canaries is not None:
+        how = "simulated (standard error at most 5 %)"
     return (
         f"How to read it. The ceiling is the most that {q.number:,} {q.unit} could show without "
         f"any error. Typical bound (the median outcome) and chance are {how} for the best attack "

@@ -64,7 +64,9 @@ class Question:
                 checks.positive("the claimed epsilon", self.claim),
                 checks.in_range("delta", self.delta, 0, 1, ends="()" if curved else "[)"),
                 checks.at_least("models", self.models, 4),
-                None if self.canaries is None else self._canaries(),
+                _at_most("models", self.models, MOST_MODELS),
+                None if self.canaries is None else checks.at_least("canaries", self.canaries, 2),
+                _at_most("canaries", self.canaries or 0, MOST_CANARIES),
                 self._guesses(),
                 checks.in_range("confidence", self.confidence, 0.5, 1 - 1e-6, ends="(]"),
                 None if self.reach is None else checks.positive("the bound to reach", self.reach),
@@ -78,12 +80,6 @@ class Question:
                 "refutes what is true; give a larger one"
             )
         _ = self.truth.parameter
-
-    def _canaries(self) -> str | None:
-        at_least = checks.at_least("canaries", self.canaries, 2)
-        if at_least or (self.canaries or 0) <= MOST_CANARIES:
-            return at_least
-        return f"canaries must be at most {MOST_CANARIES:,}, not {self.canaries:,}"
 
     def _guesses(self) -> str | None:
         if self.guesses is None:
@@ -111,6 +107,10 @@ class Question:
         curves = curves if self.canaries is None else symmetrised(curves)
         true = 2 * self.claim if self.true is None else self.true
         return Truth(sampled(curves), self.claim, true, self.delta, self.confidence)
+
+
+def _at_most(name: str, value: int, most: int) -> str | None:
+    return f"{name} must be at most {most:,}, not {value:,}" if value > most else None
 
 
 @dataclass(frozen=True)

@@ -111,6 +111,13 @@ def test_a_claim_out_of_reach_says_how_far_was_looked():
     assert row.searched == 10**6
 
 
+def test_what_would_take_long_to_simulate_is_left_open():
+    row = rows(claim=1.0, true=6.0, models=40_000)["exact-scan"]
+    assert math.isnan(row.chance)
+    assert math.isnan(row.typical)
+    assert row.for_power < 40_000
+
+
 def test_courses_rise_to_the_truth_and_stay_below_the_ceiling():
     for course in courses(Question(claim=1.0, true=4.0, curve="gaussian", models=200)):
         assert len(course.numbers) == len(course.ceilings) == len(course.typical) > 8
@@ -130,6 +137,7 @@ def test_time_is_shared_by_the_workers():
         ({"claim": 0.0}, "the claimed epsilon must be a number above 0"),
         ({"claim": 1.0, "true": 1.0}, "a true epsilon of 1 keeps the claim of 1"),
         ({"claim": 1.0, "models": 3}, "models must be a whole number of at least 4, not 3"),
+        ({"claim": 1.0, "models": 10**7}, "models must be at most 1,000,000, not 10,000,000"),
         ({"claim": 1.0, "power": 1.0}, "power must be above 0 and below 1, not 1.0"),
         ({"claim": 1.0, "reach": -1.0}, "the bound to reach must be a number above 0"),
         ({"claim": 1.0, "delta": 0.0, "curve": "gaussian"}, "delta must be above 0 and below 1"),

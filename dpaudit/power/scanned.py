@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -25,7 +26,10 @@ FEWEST, ENOUGH = 250, 1000
 
 @dataclass(frozen=True)
 class Scanned:
-    """Simulated: the scan's own statistic under the claim, and under the truth."""
+    """Simulated: the scan's own statistic under the claim, and under the truth.
+
+    NaN stands for what would take longer than seconds.
+    """
 
     estimator: ExactScan
     truth: Truth
@@ -41,6 +45,8 @@ class Scanned:
         return self.estimator.ceiling(n, n, self.truth.delta)
 
     def typical(self, n: int) -> float:
+        if n > self.most:
+            return math.nan
         found = np.concatenate([t for t, _, _ in self._drawn(n, "true")])
         middle, seen = int(np.argsort(found, kind="stable")[len(found) // 2]), 0
         for reached, out, inn in self._drawn(n, "true"):
@@ -54,6 +60,8 @@ class Scanned:
     def chance(self, n: int) -> float:
         if not self.ceiling(n) > self.truth.claim:
             return 0.0
+        if n > self.most:
+            return math.nan
         found, expected = (
             np.sort(np.concatenate([t for t, _, _ in self._drawn(n, world)]))
             for world in ("true", "claimed")

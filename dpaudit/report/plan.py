@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from dpaudit.curves import DPSGD, stated
 from dpaudit.plan import Plan, Question, Row
 from dpaudit.report.formats import duration, nearest, percent, power
+from dpaudit.report.words import NOTHING
 from dpaudit.report.wrapping import labelled, wrap
 from dpaudit.types import Assumption
 
@@ -125,6 +127,8 @@ def _cells(row: Row, q: Question) -> list[str]:
 
 def chance(share: float) -> str:
     """A probability in per cent, never 0 or 1 by rounding."""
+    if math.isnan(share):
+        return NOTHING
     if share < 0.005:
         return "< 1 %"
     return "> 99 %" if share >= 0.995 else f"{100 * share:.0f} %"
@@ -147,7 +151,7 @@ def reading(q: Question) -> str:
     """What the columns are, and what they are not."""
     by_knots = isinstance(stated(q.curve), DPSGD)
     close = " DP-SGD's curves are interpolated, to a per cent or two." if by_knots else ""
-    how = "computed, for exact-scan simulated (standard error at most 3 %),"
+    how = "computed or simulated (to 5 % or so)"
     if q.canaries is not None:
         how = "simulated (standard error at most 5 %)"
     return (

@@ -87,7 +87,7 @@ def test_a_true_claim_is_refuted_no_more_often_than_the_confidence_allows():
             assert Paired(PairedAUC(curves), curves, barely).chance(n) <= 0.05 + 1e-6
             assert Counted("any", ClopperPearson(), PURE, barely).chance(n) <= 0.05 + 1e-6
     barely = truth(GAUSS, claim=2.0, true=2.0 + 1e-9)
-    assert Ranked(RankTest(), GAUSS, barely).chance(200) == pytest.approx(0.05, abs=1e-6)
+    assert Ranked(RankTest(), GAUSS, barely).chance(400) == pytest.approx(0.05, abs=1e-6)
 
 
 def test_the_typical_bound_of_counts_is_the_median_of_many_audits():
@@ -123,12 +123,13 @@ def test_the_chance_of_pairs_is_that_of_all_numbers_lost(curves, n):
     assert 0.05 < exact < 1
 
 
-@pytest.mark.parametrize("n", [25, 100])
-@pytest.mark.parametrize("true", [2.0, 4.0])
-def test_the_chance_of_the_rank_test_is_close_to_what_simulation_gives(n, true):
+@pytest.mark.parametrize(
+    ("claim", "true", "n"), [(1, 2, 25), (1, 4, 25), (8, 12, 25), (1, 2, 400), (8, 9.5, 400)]
+)
+def test_the_chance_of_the_rank_test_is_close_to_what_simulation_gives(claim, true, n):
     """20,000 draws of the claim, 4,000 of the truth, whose share is off by 0.034 at most."""
-    prospect = Ranked(RankTest(), GAUSS, truth(true=true))
-    claimed, really = (located(GAUSS, e, D) for e in (1.0, true))
+    prospect = Ranked(RankTest(), GAUSS, truth(claim=claim, true=true))
+    claimed, really = (located(GAUSS, e, D) for e in (claim, true))
 
     def won(parameter, number, seed):
         draws = Draws(n, n, number, seed)
@@ -139,7 +140,7 @@ def test_the_chance_of_the_rank_test_is_close_to_what_simulation_gives(n, true):
 
     limit = np.quantile(won(claimed, 20_000, 1), 0.95, method="higher")
     share = np.mean(won(really, 4_000, 2) > limit)
-    assert prospect.chance(n) == pytest.approx(share, abs=0.04 + Z * 0.5 / np.sqrt(4_000))
+    assert prospect.chance(n) == pytest.approx(share, abs=0.05 + Z * 0.5 / np.sqrt(4_000))
 
 
 @pytest.mark.parametrize(

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection
 
-from scipy.special import expit
-
+from dpaudit.power import LIMITED, models_needed
 from dpaudit.types import Bound, Claim
 
 
@@ -22,12 +20,14 @@ def next_steps(
         )
     elif reach < claim.epsilon:
         takes = "more (--models)"
-        if bound.estimator in NO_ERROR and reach == bound.ceiling:
+        if bound.estimator in LIMITED and reach == bound.ceiling:
             needed = models_needed(claim, bound)
-            takes = "more than can be trained" if needed is None else f"about {needed:,} (--models)"
+            takes = "more than can be trained"
+            if needed is not None:
+                takes = f"about {about(needed):,} (--models)"
         steps.append(
             f"These models could not have decided above {reach:.2f}; a ceiling above "
-            f"{claim.epsilon:.2f} takes {takes}."
+            f"{claim.epsilon:.2f} takes {takes}. dpaudit plan tells what others would take."
         )
     else:
         steps.append(
@@ -44,24 +44,7 @@ def next_steps(
     return steps
 
 
-NO_ERROR = {"clopper-pearson": 2, "exact-scan": 1}
-"""Into how many parts the error probability, and the judging half, go for a ceiling."""
-
-
-def models_needed(claim: Claim, bound: Bound) -> int | None:
-    """The least number of models, to two digits, that would have a ceiling above the claim.
-
-    Judged as the bound was: on all models, or on those that did not choose its rule. By
-    Clopper-Pearson no error in the n trials of a world leaves a rate of U = 1 - (a/2)^(1/n), and
-    ln((1-d-U)/U) is above epsilon iff U < (1-d)/(1+e^epsilon); by the exact scan the same holds of
-    U = 1 - a^(1/n) for the n trials of both worlds. None above some 10^13 models, which nobody
-    trains.
-    """
-    rate = (1 - claim.delta) * float(expit(-claim.epsilon))
-    if rate < 1e-12:
-        return None
-    parts = NO_ERROR[bound.estimator]
-    n = math.floor(math.log((1 - bound.confidence) / parts) / math.log1p(-rate)) + 1
-    models = parts * n * (1 if bound.selection == "nothing to choose" else 2)
-    tens: int = 10 ** max(0, len(str(models)) - 2)
-    return -(-models // tens) * tens
+def about(number: int) -> int:
+    """A number to two digits, rounded up."""
+    tens: int = 10 ** max(0, len(str(number)) - 2)
+    return -(-number // tens) * tens

@@ -4,120 +4,22 @@ from __future__ import annotations
 
 import signal
 import sys
-from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 
-from dpaudit.accounting import NUMERICAL
-from dpaudit.cli import names
 from dpaudit.cli.progress import Progress
+from dpaudit.cli.settings import CLAIMED, TRAINED, configured, options
 from dpaudit.cli.verdict import judging_options, show, showing_options
-from dpaudit.config import BACKENDS, TRAINING, Config
-
-F = TypeVar("F", bound=Callable[..., Any])
-
-
-def setting(flag: str, kind: Any, text: str, **more: Any) -> Callable[[F], F]:
-    """An option that is a setting of the run; left out, it is the configuration's own."""
-    name = flag.split("/")[0].lstrip("-").replace("-", "_")
-    value = getattr(Config, name)
-    shown = "" if value in (None, (), True, False) else f"  [default: {value}]"
-    return click.option(flag, type=kind, default=None, help=text + shown, **more)
-
-
-def _pair(ctx: click.Context, param: click.Parameter, text: str | None) -> Any:
-    """EPS,DELTA as two numbers."""
-    if text is None:
-        return None
-    try:
-        epsilon, delta = map(float, text.split(","))
-    except ValueError:
-        raise click.BadParameter(f"'{text}' is not EPS,DELTA, such as 8,1e-5") from None
-    return epsilon, delta
-
-
-def _batch(ctx: click.Context, param: click.Parameter, text: str | None) -> Any:
-    """A number of records, or 'full'."""
-    if text is None or text == "full":
-        return text
-    try:
-        return int(text)
-    except ValueError:
-        raise click.BadParameter(f"'{text}' is neither a number of records nor full") from None
 
 
 @click.command("run")
-@setting(
-    "--data",
-    str,
-    "A name from dpaudit list; a .npz or .csv file; a folder of images by class.",
-    shell_complete=names.plugins("data", files=True),
-)
-@setting("--data-root", str, "Where cifar10, mnist and fashion-mnist lie.", metavar="FOLDER")
-@click.option("--download", is_flag=True, help="Download them if they are not there.")
-@setting("--size", int, "Only so many records for D, drawn by the seed.")
-@setting("--label", str, "The column of a .csv that holds the class.", metavar="COLUMN")
-@setting(
-    "--bounds",
-    str,
-    "Public bounds of a .csv's number column; may be repeated.",
-    metavar="COLUMN=LOW:HIGH",
-    multiple=True,
-)
-@setting(
-    "--ignore",
-    str,
-    "A .csv's column to leave out; may be repeated.",
-    metavar="COLUMN",
-    multiple=True,
-)
-@setting(
-    "--canary",
-    str,
-    "How the record is made that only one world has (dpaudit list).",
-    shell_complete=names.plugins("canaries"),
-)
-@setting("--clip-canary/--no-clip-canary", None, "Keep an adversarial canary's pixels in [0, 1].")
-@setting(
-    "--mechanism",
-    str,
-    "What is audited: a name, or your own function (dpaudit explain own-function).",
-    metavar="NAME|MODULE:FUNCTION",
-    shell_complete=names.plugins("mechanisms", files=True),
-)
-@setting(
-    "--outputs", click.Choice(["logits", "probabilities"]), "What your function's model gives back."
-)
-@setting("--network", str, "cnn-small, cnn-paper, mlp or logreg.", shell_complete=names.networks)
-@setting("--epsilon", float, "Train with the least noise that claims this epsilon.")
-@setting("--noise-multiplier", float, "Or train with this much noise, and claim what it gives.")
-@setting("--delta", float, "The claim's delta.")
-@setting("--accountant", click.Choice(NUMERICAL), "Whose epsilon is the claim.")
-@setting("--epochs", int, "Epochs of each training.")
-@setting("--batch", str, "Expected records per batch.", metavar="N|full", callback=_batch)
-@setting("--lr", float, "Learning rate.")
-@setting("--clip", float, "Norm that each record's gradient is clipped to.")
-@setting("--dropout", float, "Dropout probability, in training and in MC dropout.")
-@setting("--init", click.Choice(["random", "fixed"]), "Initial weights: drawn per model, or one.")
-@setting("--samples", int, "T: MC-dropout forward passes per model.")
-@setting("--models", int, "Models trained in all, half of them in each world; rounded up to 4s.")
+@options(TRAINED)
 @judging_options
-@setting(
-    "--claim",
-    str,
-    "Judge this claim instead of the mechanism's own; needed with your own function.",
-    metavar="EPS,DELTA",
-    callback=_pair,
-)
-@setting("--seed", int, "Root of every random number of the run.")
-@setting("--backend", click.Choice(BACKENDS), "Which DP-SGD trains; opacus to audit Opacus itself.")
-@click.option("--workers", type=click.IntRange(1), help="Processes.  [default: one a core]")
+@options(CLAIMED)
 @click.option("--cluster", metavar="ADDRESS", help="A Dask scheduler, such as tcp://host:8786.")
 @click.option("--out", type=click.Path(path_type=Path), help="Folder.  [default: runs/HASH]")
-@click.option("--config", "file", type=click.Path(path_type=Path), help="A saved config.toml.")
 @showing_options
 def command(
     download: bool,
@@ -140,7 +42,7 @@ def command(
 
     if workers and cluster:
         raise click.UsageError("--workers are processes here; with --cluster start workers there")
-    config = _configured(file, given)
+    config = configured(file, given)
     progress = Progress()
     # Whoever ends the run politely, by hand or by a scheduler, finds everything kept.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
@@ -172,39 +74,3 @@ def _name_backend(mechanism: Any, progress: Progress) -> None:
     """One line that stays, where there is a choice: a slower backend than usual should be seen."""
     if hasattr(mechanism, "backend_reason"):
         progress.note(f"backend {mechanism.backend} ({mechanism.backend_reason})")
-
-
-def _configured(file: Path | None, given: dict[str, Any]) -> Config:
-    """The saved configuration, or the default one, with what the command line says instead."""
-    from dpaudit import data
-
-    config = Config() if file is None else Config.from_toml(file)
-    said = {name: value for name, value in given.items() if value not in (None, ())}
-    mechanism = said.get("mechanism", config.mechanism)
-    _refuse_idle(mechanism, said)
-    if "attack" in said:
-        said["attacks"] = said.pop("attack")
-    # Whole paths of files, so that the configuration holds wherever it is read.
-    if "data_root" in said:
-        said["data_root"] = str(Path(said["data_root"]).expanduser().resolve())
-    if "data" in said:
-        said |= {"fingerprint": None, "data": data.absolute(said["data"])}
-    if "mechanism" in said:
-        said["code"] = None
-        where, _, function = mechanism.rpartition(":")
-        if where.endswith(".py"):
-            said["mechanism"] = f"{Path(where).expanduser().resolve()}:{function}"
-    if "noise_multiplier" in said:
-        said.setdefault("epsilon", None)
-    elif "epsilon" in said:
-        said["noise_multiplier"] = None
-    return replace(config, **said)
-
-
-def _refuse_idle(mechanism: str, said: dict[str, Any]) -> None:
-    """Refuse what would change nothing: a user would believe that it did."""
-    idle = TRAINING if ":" in mechanism else {"outputs"}
-    unused = [f"--{name.replace('_', '-')}" for name in said if name in idle]
-    if unused:
-        verb = "has" if len(unused) == 1 else "have"
-        raise click.UsageError(f"{', '.join(unused)} {verb} no effect on {mechanism}")

@@ -98,17 +98,23 @@ class RankTest:
 
     def _most(self, curves: Family, out: int, inn: int) -> int:
         """The most leaking step under which worlds are wholly apart with probability <= a."""
-        middles = (np.arange(NODES) + 0.5) / NODES
-        lowest = -np.expm1(np.log1p(-middles) / out)
 
         def unlikely(parameter: float) -> float:
-            errors = curves.trade_off(parameter, lowest)
             with np.errstate(divide="ignore"):
-                apart = np.exp(inn * np.log1p(-errors)).mean()
-                # Twice the logarithm, which is a number where `apart` is next to 0 and to 1.
-                return float(np.log(-np.log(apart)) - np.log(-np.log(self._a)))
+                # Twice the logarithm, which is a number where it is next to 0 and to 1.
+                found = np.log(-np.log(apart(curves, parameter, out, inn)))
+                return float(found - np.log(-np.log(self._a)))
 
         return last_refuted(curves, unlikely)
+
+
+def apart(curves: Family, parameter: float, out: int, inn: int) -> float:
+    """The probability that every in-trial comes before every out-trial under a curve."""
+    middles = (np.arange(NODES) + 0.5) / NODES
+    lowest = -np.expm1(np.log1p(-middles) / out)
+    errors = curves.trade_off(parameter, lowest)
+    with np.errstate(divide="ignore"):
+        return float(np.exp(inn * np.log1p(-errors)).mean())
 
 
 def wins(out: Array, inn: Array) -> Array:

@@ -1,0 +1,139 @@
+"""`dpaudit plan`: how many models, how long, what ceiling: before anything is trained."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from dpaudit.cli import names
+from dpaudit.cli.progress import Progress
+from dpaudit.cli.settings import CLAIMED, TRAINED, configured, options
+from dpaudit.config import Config
+
+if TYPE_CHECKING:
+    from dpaudit.plan import Question
+    from dpaudit.types import Claim
+
+FILE = click.Path(path_type=Path)
+
+
+@click.command("plan")
+@click.option("--true", type=float, metavar="EPS", help="What leaks.  [default: twice the claim]")
+@click.option(
+    "--power",
+    type=float,
+    default=0.8,
+    show_default=True,
+    help="The chance of refuting the claim, if so much leaks, that is asked for.",
+)
+@click.option("--reach", type=float, metavar="EPS", help="Also models for a ceiling above this.")
+@click.option("--canaries", type=int, metavar="M", help="Many canaries in one training instead.")
+@click.option(
+    "--guesses",
+    type=int,
+    metavar="R",
+    help="How many of them are guessed.  [default: what shows most]",
+)
+@click.option(
+    "--curve",
+    metavar="gaussian|none|dpsgd:Q,T",
+    shell_complete=names.curves,
+    help="The claimed trade-off curve.  [default: the mechanism's; none with --claim]",
+)
+@click.option("--fixed-score", is_flag=True, help="One score that is fixed: all models judge.")
+@click.option("--confidence", type=float, help=f"Of the bounds.  [default: {Config.confidence}]")
+@click.option("--probe", is_flag=True, help="Train a few models to tell how long all take.")
+@click.option("--json", type=FILE, help="Also write it here, for a machine.")
+@click.option("--figure", type=FILE, help="Also draw it here, as .png or .svg.")
+@options(TRAINED, CLAIMED)
+def command(
+    true: float | None,
+    power: float,
+    reach: float | None,
+    canaries: int | None,
+    guesses: int | None,
+    curve: str | None,
+    fixed_score: bool,
+    probe: bool,
+    json: Path | None,
+    figure: Path | None,
+    download: bool,
+    workers: int | None,
+    file: Path | None,
+    **given: Any,
+) -> None:
+    """Tell what an audit can show before it is run.
+
+    The ceiling of so many models, what the best attack would typically show with them, its
+    chance of refuting the claim, and how many models it takes; by estimator. Settings are those
+    of dpaudit run; without any, it plans the default run.
+
+    \b
+        dpaudit plan --epsilon 4 --true 6 --probe
+        dpaudit plan --claim 1,1e-5 --true 3 --models 200
+        dpaudit plan --claim 8,1e-5 --curve gaussian --canaries 1000
+    """
+    from dpaudit import forecast, plan
+    from dpaudit.report import plan as terminal
+    from dpaudit.report import plan_json
+
+    if figure is not None and figure.suffix not in (".png", ".svg"):
+        raise click.UsageError(f"--figure must end in .png or .svg, not '{figure.name}'")
+    if canaries is not None and (given["models"] is not None or fixed_score):
+        other = "--fixed-score" if given["models"] is None else "--models"
+        raise click.UsageError(f"--canaries is of one training, and {other} of many; give either")
+    config = configured(file, given)
+    progress = Progress()
+    try:
+        claim = forecast.claim(config, download)
+        question = plan.Question(
+            claim=claim.epsilon,
+            delta=claim.delta,
+            curve=_curve(claim) if curve is None else curve,
+            models=config.models,
+            canaries=canaries,
+            guesses=guesses,
+            confidence=config.confidence,
+            reach=reach,
+            true=true,
+            power=power,
+            fixed_score=fixed_score,
+        )
+        progress.say("planning")
+        found = plan.plan(question)
+        if probe:
+            pace = forecast.probe(config, workers, progress.say, download)
+            found = replace(found, pace=pace)
+    finally:
+        progress.clear()
+    try:
+        if json is not None:
+            plan_json.dump(found, json)
+        if figure is not None:
+            _draw(question, figure)
+    finally:
+        click.echo(terminal.render(found))
+
+
+def _curve(claim: Claim) -> str:
+    """The claimed curve as `--curve` names it; none where it cannot be computed in seconds."""
+    from dpaudit.curves import within_reach
+    from dpaudit.types import GaussianCurve
+
+    if claim.curve is None or not within_reach(claim.curve):
+        return "none"
+    if isinstance(claim.curve, GaussianCurve):
+        return "gaussian"
+    return f"dpsgd:{claim.curve.sample_rate!r},{claim.curve.steps}"
+
+
+def _draw(question: Question, path: Path) -> None:
+    from dpaudit.files import write_whole
+    from dpaudit.plan import courses
+    from dpaudit.report import drawing, figure_plan
+
+    drawn = figure_plan.draw(question, courses(question))
+    write_whole(path, drawing.svg(drawn) if path.suffix == ".svg" else drawing.png(drawn))

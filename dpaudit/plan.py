@@ -1,0 +1,287 @@
+"""Before anything is trained: what so many models could show, and how many it takes.
+
+All of it is for the best attack that there can be, so that a plan is the least that an audit
+needs. What is computed here is a forecast, and never a bound.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from dpaudit import checks
+from dpaudit.config import Config
+from dpaudit.curves import Family, Gaussian, Pure, stated, symmetrised
+from dpaudit.errors import BadInput
+from dpaudit.estimators import (
+    GDP,
+    PLD,
+    ClopperPearson,
+    ExactScan,
+    OneRun,
+    OneRunFDP,
+    PairedAUC,
+    RankTest,
+)
+from dpaudit.power import MOST, Counted, Guessed, Paired, Prospect, Ranked, Scanned, Truth, least
+from dpaudit.power.guessed import best_share
+from dpaudit.sampled import sampled
+from dpaudit.types import Assumption
+
+MOST_MODELS, MOST_CANARIES = 10**6, 20_000
+"""Where a search for a chance ends; that for a ceiling, which costs nothing, goes further."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """A claim, and models that are to be trained, or canaries that one training is to hold.
+
+    `curve` is the claimed one: 'gaussian', 'dpsgd:Q,T' or 'none'. `true` is the epsilon that the
+    mechanism is supposed to have instead, twice the claim if left out; its curve is of the
+    claimed kind. Half of the models choose the rule, unless the score is fixed beforehand.
+    """
+
+    claim: float
+    delta: float = 1e-5
+    curve: str = "none"
+    models: int = Config.models
+    canaries: int | None = None
+    guesses: int | None = None
+    confidence: float = 0.95
+    reach: float | None = None
+    true: float | None = None
+    power: float = 0.8
+    fixed_score: bool = False
+
+    def __post_init__(self) -> None:
+        curved = self.curve != "none"
+        checks.refuse(
+            [
+                checks.positive("the claimed epsilon", self.claim),
+                checks.in_range("delta", self.delta, 0, 1, ends="()" if curved else "[)"),
+                checks.at_least("models", self.models, 4),
+                _at_most("models", self.models, MOST_MODELS),
+                None if self.canaries is None else checks.at_least("canaries", self.canaries, 2),
+                _at_most("canaries", self.canaries or 0, MOST_CANARIES),
+                self._guesses(),
+                checks.in_range("confidence", self.confidence, 0.5, 1 - 1e-6, ends="(]"),
+                None if self.reach is None else checks.positive("the bound to reach", self.reach),
+                None if self.true is None else checks.positive("the true epsilon", self.true),
+                checks.in_range("power", self.power, 0, 1, ends="()"),
+            ]
+        )
+        if self.true is not None and self.true <= self.claim:
+            raise BadInput(
+                f"a true epsilon of {self.true:g} keeps the claim of {self.claim:g}, and nothing "
+                "refutes what is true; give a larger one"
+            )
+        _ = self.truth.parameter
+
+    def _guesses(self) -> str | None:
+        if self.guesses is None:
+            return None
+        if self.canaries is None:
+            return "guesses are of one run with many canaries; give their number too"
+        if self.guesses > self.canaries:
+            return f"guesses must be at most {self.canaries:,}, one a canary, not {self.guesses:,}"
+        return checks.at_least("guesses", self.guesses, 1)
+
+    @property
+    def unit(self) -> str:
+        """What there is a number of."""
+        return "models" if self.canaries is None else "canaries"
+
+    @property
+    def number(self) -> int:
+        """Of models, or of canaries."""
+        return -(-self.models // 4) * 4 if self.canaries is None else self.canaries
+
+    @cached_property
+    def truth(self) -> Truth:
+        """What is supposed to be true."""
+        curves = stated(self.curve) or Pure(self.delta)
+        curves = curves if self.canaries is None else symmetrised(curves)
+        true = 2 * self.claim if self.true is None else self.true
+        return Truth(sampled(curves), self.claim, true, self.delta, self.confidence)
+
+
+def _at_most(name: str, value: int, most: int) -> str | None:
+    return f"{name} must be at most {most:,}, not {value:,}" if value > most else None
+
+
+@dataclass(frozen=True)
+class Row:
+    """What one estimator can show; what is None takes more than `searched` models or canaries."""
+
+    estimator: str
+    assumption: Assumption
+    judging: int
+    """Trials in each world that judge, or guesses."""
+    ceiling: float
+    typical: float
+    chance: float
+    for_claim: int | None
+    for_reach: int | None
+    for_power: int | None
+    searched: int
+
+
+@dataclass(frozen=True)
+class Pace:
+    """How fast models are trained on this machine, measured on a few."""
+
+    seconds: float
+    """Of one model in one process."""
+    probed: int
+    workers: int
+    backend: str = ""
+
+    def time(self, models: int) -> float:
+        """The seconds that so many models take."""
+        return self.seconds * math.ceil(models / self.workers)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The estimators side by side, those that assume nothing first."""
+
+    question: Question
+    rows: Sequence[Row]
+    pace: Pace | None = None
+
+    @property
+    def best(self) -> Row | None:
+        """The estimator that needs least for the chance that is asked for."""
+        able = [row for row in self.rows if row.for_power is not None]
+        return min(able, key=lambda row: row.for_power or 0, default=None)
+
+
+@dataclass(frozen=True)
+class Scale:
+    """From trials in each world, or canaries, to what is trained for them."""
+
+    each: int
+    """Models to one trial in each world; 1 of canaries."""
+
+    def number(self, n: int) -> int:
+        """Models, in fours, or canaries."""
+        return n if self.each == 1 else -(-self.each * n // 4) * 4
+
+    def trials(self, number: int) -> int:
+        """In each world, or canaries."""
+        return number // self.each
+
+
+def prospects(question: Question) -> Iterator[tuple[Prospect, Scale]]:
+    """The estimators that fit, those that assume nothing first."""
+    truth, sure = question.truth, question.confidence
+    curves, pure = truth.curves, Pure(question.delta)
+    if question.canaries is not None:
+        yield _guessed("one-run", OneRun(sure), pure, question), Scale(1)
+        if curves.assumption != "none":
+            yield _guessed("one-run-fdp", OneRunFDP(sure, curves), curves, question), Scale(1)
+        return
+    chosen, scored = Scale(4), Scale(2 if question.fixed_score else 4)
+    yield Counted("clopper-pearson", ClopperPearson(sure), pure, truth), chosen
+    yield Scanned(ExactScan(sure), truth), scored
+    if curves.assumption == "none":
+        yield Paired(PairedAUC("pure", sure), pure, truth), scored
+        return
+    yield Ranked(RankTest(curves, sure), curves, truth), scored
+    yield Paired(PairedAUC(curves, sure), curves, truth), scored
+    if isinstance(curves, Gaussian):
+        yield Counted("gdp", GDP(sure), curves, truth), chosen
+    else:
+        yield Counted("pld", PLD(curves, sure), curves, truth), chosen
+
+
+def _guessed(
+    name: str, estimator: OneRun | OneRunFDP, assumed: Family, question: Question
+) -> Guessed:
+    m, r = question.canaries or 0, question.guesses
+    share = best_share(question.truth, m, estimator) if r is None else r / m
+    return Guessed(name, estimator, assumed, question.truth, share)
+
+
+def plan(question: Question) -> Plan:
+    """What so many models, or canaries, can show, and how many it takes to show more."""
+    return Plan(question, [_row(*found, question) for found in prospects(question)])
+
+
+def _row(prospect: Prospect, scale: Scale, question: Question) -> Row:
+    n = scale.trials(question.number)
+    most = scale.trials(_most(prospect, scale))
+    far = most if isinstance(prospect, Guessed) else scale.trials(MOST)
+
+    def number(found: int | None) -> int | None:
+        return None if found is None else scale.number(found)
+
+    def above(epsilon: float) -> int | None:
+        return least(lambda k: prospect.ceiling(k) > epsilon, far)
+
+    possible = above(question.claim)
+    enough = None
+    if possible is not None and possible <= most:
+        enough = least(lambda k: prospect.chance(k) >= question.power, most, start=possible)
+    return Row(
+        estimator=prospect.name,
+        assumption=prospect.assumption,
+        judging=prospect.guesses(n) if isinstance(prospect, Guessed) else n,
+        ceiling=prospect.ceiling(n),
+        typical=prospect.typical(n),
+        chance=prospect.chance(n),
+        for_claim=number(possible),
+        for_reach=None if question.reach is None else number(above(question.reach)),
+        for_power=number(enough),
+        searched=max(scale.number(most), number(possible) or 0),
+    )
+
+
+def _most(prospect: Prospect, scale: Scale) -> int:
+    """Models, or canaries, at which a search for a chance ends."""
+    if isinstance(prospect, Guessed):
+        return MOST_CANARIES
+    if isinstance(prospect, Scanned):
+        return scale.number(prospect.most)
+    return MOST_MODELS
+
+
+# ---------------------------------------------------------------- for a figure
+
+
+@dataclass(frozen=True)
+class Course:
+    """Ceiling and typical bound of one estimator as models, or canaries, become more.
+
+    The typical bound is NaN where it would take long to simulate.
+    """
+
+    estimator: str
+    assumption: Assumption
+    numbers: Sequence[int]
+    ceilings: Sequence[float]
+    typical: Sequence[float]
+
+
+def courses(question: Question) -> list[Course]:
+    """From few to a hundred times what was asked for, within reason."""
+    asked, most = question.number, 10**5 if question.canaries is None else 10**4
+    low, high = max(8, min(asked // 30, 40)), min(max(30 * asked, 4000), max(most, asked))
+    points = np.unique(np.geomspace(low, high, 13).astype(int) // 4 * 4)
+    return [_course(prospect, scale, points.tolist()) for prospect, scale in prospects(question)]
+
+
+def _course(prospect: Prospect, scale: Scale, numbers: list[int]) -> Course:
+    trials = [max(1, scale.trials(number)) for number in numbers]
+    slow = prospect.most // 4 if isinstance(prospect, Scanned) else math.inf
+    return Course(
+        prospect.name,
+        prospect.assumption,
+        numbers,
+        [prospect.ceiling(n) for n in trials],
+        [prospect.typical(n) if n <= slow else math.nan for n in trials],
+    )

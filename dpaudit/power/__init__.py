@@ -1,0 +1,28 @@
+"""What an audit can be expected to show before it is run, by estimator.
+
+All of it is for the best attack that there can be: a score whose errors lie on the true
+mechanism's trade-off curve, and a threshold that is best for it. A real attack shows less.
+"""
+
+from dpaudit.power.counted import Counted
+from dpaudit.power.guessed import Guessed
+from dpaudit.power.needed import LIMITED, MOST, least, models_needed
+from dpaudit.power.paired import Paired
+from dpaudit.power.ranked import Ranked
+from dpaudit.power.scanned import Scanned
+from dpaudit.power.truth import Prospect, Truth, located
+
+__all__ = [
+    "LIMITED",
+    "MOST",
+    "Counted",
+    "Guessed",
+    "Paired",
+    "Prospect",
+    "Ranked",
+    "Scanned",
+    "Truth",
+    "least",
+    "located",
+    "models_needed",
+]

@@ -1,0 +1,82 @@
+"""Figure: what so many models could show, and would typically, by estimator."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from dpaudit.plan import Course, Question
+from dpaudit.report.drawing import CLAIM, FAINT, IN, INK, MUTED, OUT, PAPER, blank, style
+from dpaudit.report.formats import nearest
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+LOOKS = ((INK, "o"), (OUT, "s"), (IN, "^"), ("#9467bd", "D"), ("#8c6d1f", "v"))
+"""Colour and marker of each estimator, told apart by shape too."""
+
+ABOVE = 2.0
+"""A ceiling so many times the true epsilon is cut off, lest it flatten the rest."""
+
+
+def draw(question: Question, found: Sequence[Course]) -> Figure:
+    """Bounds over the number of models, or canaries, on a logarithmic scale."""
+    with style():
+        figure = blank(4.6)
+        axes = figure.add_subplot()
+        for course, look in zip(found, LOOKS, strict=False):
+            _course(axes, course, *look)
+        true = question.truth.true
+        # To the right, where bounds are close below the truth: each on its free side.
+        _level(axes, question.claim, f"claim {nearest(question.claim)}", CLAIM, below=True)
+        _level(axes, true, f"true epsilon {nearest(true)}, supposed", MUTED, below=False)
+        axes.axvline(question.number, color=FAINT, linewidth=4, zorder=0)
+        axes.set_xscale("log")
+        axes.xaxis.set_major_formatter(lambda number, _: f"{number:,.0f}")
+        highest = max(true, *(ceiling for course in found for ceiling in course.ceilings))
+        axes.set_ylim(0, min(ABOVE * true, 1.1 * highest))
+        axes.set_xlabel(_below(question))
+        axes.set_ylabel("epsilon")
+        axes.grid(axis="y")
+        axes.plot([], [], ":", color=MUTED, label="ceiling (up to which it can go)")
+        figure.legend(loc="outside lower center", ncols=2)
+        return figure
+
+
+def _course(axes: Axes, course: Course, color: str, marker: str) -> None:
+    axes.plot(course.numbers, course.ceilings, ":", color=color, linewidth=1.4)
+    shown = [
+        (n, e) for n, e in zip(course.numbers, course.typical, strict=True) if not math.isnan(e)
+    ]
+    axes.plot(
+        [n for n, _ in shown],
+        [e for _, e in shown],
+        marker=marker,
+        color=color,
+        markersize=4.5,
+        linewidth=1.4,
+        label=f"{course.estimator}, typical bound",
+    )
+
+
+def _level(axes: Axes, epsilon: float, text: str, color: str, below: bool) -> None:
+    axes.axhline(epsilon, color=color, linewidth=2 if color == CLAIM else 1)
+    axes.annotate(
+        text,
+        xy=(1, epsilon),
+        xycoords=("axes fraction", "data"),
+        xytext=(-3, -3 if below else 3),
+        textcoords="offset points",
+        color=color,
+        ha="right",
+        bbox={"facecolor": PAPER, "edgecolor": "none", "pad": 1},
+        va="top" if below else "bottom",
+    )
+
+
+def _below(question: Question) -> str:
+    if question.canaries is not None:
+        return f"canaries in one training (asked for: {question.number:,})"
+    return f"models in all (asked for: {question.number:,})"

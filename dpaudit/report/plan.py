@@ -1,0 +1,206 @@
+"""A plan for a terminal."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from dpaudit.curves import DPSGD, stated
+from dpaudit.plan import Plan, Question, Row
+from dpaudit.report.formats import duration, nearest, percent, power
+from dpaudit.report.words import NOTHING
+from dpaudit.report.wrapping import labelled, wrap
+from dpaudit.types import Assumption
+
+WIDTH = 79
+
+ASSUMING: dict[Assumption, str] = {
+    "none": "assuming nothing",
+    "gaussian": "assuming the claimed Gaussian curve",
+    "accountant": "assuming DP-SGD's sample rate and steps, as claimed",
+    "prior": "assuming a prior",
+}
+
+
+def render(plan: Plan) -> str:
+    """What was asked, the table, how to read it and what to do, in lines of under 80 columns."""
+    blocks = [
+        _asked(plan),
+        _table(plan),
+        wrap(reading(plan.question), WIDTH),
+        [line for step in steps(plan) for line in wrap(step, WIDTH, indent="  ")],
+    ]
+    return "\n\n".join("\n".join(block) for block in blocks)
+
+
+# ---------------------------------------------------------------- what was asked
+
+
+def _asked(plan: Plan) -> list[str]:
+    q = plan.question
+    claim = f"epsilon {nearest(q.claim)}, delta {power(q.delta)}, {_curve(q)}"
+    lines = [*labelled("Claim", [claim], WIDTH)]
+    lines += labelled(q.unit.capitalize(), _number(plan), WIDTH)
+    origin = "" if q.true is not None else ", twice the claim (--true)"
+    supposed = (
+        f"a true epsilon of {nearest(q.truth.true)}{origin}, and the best attack there can be"
+    )
+    lines += labelled("Supposed", [supposed], WIDTH)
+    if plan.pace:
+        lines += labelled("Time", [_pace(plan)], WIDTH)
+    return lines
+
+
+def _curve(q: Question) -> str:
+    curves = stated(q.curve)
+    if curves is None:
+        return "no curve stated"
+    if isinstance(curves, DPSGD):
+        return f"DP-SGD with sample rate {curves.sample_rate:g} and {curves.rounds:,} steps"
+    return "a Gaussian curve"
+
+
+def _number(plan: Plan) -> list[str]:
+    q = plan.question
+    if q.canaries is not None:
+        by = {row.judging: f"{row.judging:,} guessed" for row in plan.rows}
+        if len(by) > 1:
+            by = {row.judging: f"{row.judging:,} guessed by {row.estimator}" for row in plan.rows}
+        return [f"{q.canaries:,} in one training, each put in by a coin; {', '.join(by.values())}"]
+    lines = [f"{q.number:,}, half of them with the canary"]
+    if q.fixed_score:
+        lines.append("all of them judge a score that was fixed beforehand; of counted errors half")
+    else:
+        lines.append("half of them choose the rule, the others judge it")
+    return lines
+
+
+def _pace(plan: Plan) -> str:
+    pace, q = plan.pace, plan.question
+    assert pace is not None
+    by = f" by {pace.backend}" if pace.backend else ""
+    one = f"{duration(pace.seconds)} a model{by}, measured on {pace.probed}"
+    processes = "1 process" if pace.workers == 1 else f"{pace.workers} processes"
+    if q.canaries is not None:
+        return one
+    return f"{one}; {q.number:,} take about {duration(pace.time(q.number))} in {processes}"
+
+
+# ---------------------------------------------------------------- the table
+
+
+def _table(plan: Plan) -> list[str]:
+    q = plan.question
+    titles = [
+        ("", "", "estimator"),
+        ("", "", "ceiling"),
+        ("", "typical", "bound"),
+        ("", "chance", "to refute"),
+        (f"{q.unit} for", "a ceiling", f"> {nearest(q.claim)}"),
+        *([("", "", f"> {nearest(q.reach)}")] if q.reach is not None else []),
+        ("", f"for {percent(q.power)}", "chance"),
+    ]
+    rows = [_cells(row, q) for row in plan.rows]
+    widths = [max(map(len, (*top, *below))) for top, *below in zip(titles, *rows, strict=True)]
+    lines = [_line([title[i] for title in titles], widths) for i in range(3)]
+    lines.append("-" * (2 + sum(widths) + 2 * (len(widths) - 1)))
+    before = None
+    for row, cells in zip(plan.rows, rows, strict=True):
+        if row.assumption != before:
+            lines.append(f"{ASSUMING[row.assumption]}:")
+            before = row.assumption
+        lines.append(_line(cells, widths))
+    return lines
+
+
+def _cells(row: Row, q: Question) -> list[str]:
+    return [
+        row.estimator,
+        nearest(row.ceiling),
+        nearest(row.typical),
+        chance(row.chance),
+        _needed(row.for_claim, row),
+        *([_needed(row.for_reach, row)] if q.reach is not None else []),
+        _needed(row.for_power, row),
+    ]
+
+
+def chance(share: float) -> str:
+    """A probability in per cent, never 0 or 1 by rounding."""
+    if math.isnan(share):
+        return NOTHING
+    if share < 0.005:
+        return "< 1 %"
+    return "> 99 %" if share >= 0.995 else f"{100 * share:.0f} %"
+
+
+def _needed(number: int | None, row: Row) -> str:
+    return f"> {row.searched:,}" if number is None else f"{number:,}"
+
+
+def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
+    first, *numbers = cells
+    padded = (cell.rjust(w) for cell, w in zip(numbers, widths[1:], strict=True))
+    return ("  " + "  ".join([first.ljust(widths[0]), *padded])).rstrip()
+
+
+# ---------------------------------------------------------------- how to read it, what to do
+
+
+def reading(q: Question) -> str:
+    """What the columns are, and what they are not."""
+    by_knots = isinstance(stated(q.curve), DPSGD)
+    close = " DP-SGD's curves are interpolated, to a per cent or two." if by_knots else ""
+    how = "computed or simulated (to 5 % or so)"
+    if q.canaries is not None:
+        how = "simulated (standard error at most 5 %)"
+    return (
+        f"How to read it. The ceiling is the most that {q.number:,} {q.unit} could show without "
+        f"any error. Typical bound (the median outcome) and chance are {how} for the best attack "
+        "there can be; a real one shows less, so take these numbers for the least. They are a "
+        f"forecast, and no bound.{close}"
+    )
+
+
+def steps(plan: Plan) -> list[str]:
+    """What to do with it."""
+    q, best = plan.question, plan.best
+    found = []
+    if best is None:
+        found.append(
+            f"No estimator here has a chance of {percent(q.power)} to refute the claim; suppose a "
+            "larger true epsilon (--true), or state the claimed curve (--curve)."
+        )
+    else:
+        number = best.for_power or 0
+        takes = f"{number:,} {q.unit} by {best.estimator} {_how(q, best)}"
+        if plan.pace and q.canaries is None:
+            takes += f", about {duration(plan.pace.time(number))} here"
+        found.append(
+            f"To refute the claim with a chance of {percent(q.power)} if the true epsilon is "
+            f"{nearest(q.truth.true)} takes at least {takes}."
+        )
+    short = [r for r in plan.rows if r.ceiling < q.claim]
+    if short:
+        names = " and ".join(r.estimator for r in short)
+        found.append(
+            f"With {q.number:,} {q.unit} {names} cannot refute it whatever leaks: the ceiling is "
+            "below the claim."
+        )
+    if q.curve == "none":
+        found.append(
+            "A claim that states its curve is refuted with fewer (--curve, where it is true)."
+        )
+    if plan.pace is None and q.canaries is None:
+        found.append("How long that takes on this machine: the same line with --probe.")
+    return found
+
+
+def _how(q: Question, best: Row) -> str:
+    """The command that does it."""
+    if q.canaries is not None:
+        return "in one training"
+    usual = "exact-scan" if q.curve == "none" else "rank-test"
+    named = "" if best.estimator == usual else f" --estimator {best.estimator}"
+    fixed = " --attack NAME" if q.fixed_score else ""
+    return f"(dpaudit run --models {best.for_power}{named}{fixed})"

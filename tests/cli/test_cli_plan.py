@@ -1,0 +1,168 @@
+"""`dpaudit plan`: a table, a file and a figure, and what is refused in one sentence."""
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from dpaudit.accounting import gaussian_epsilon
+from dpaudit.cli import plan as module
+from dpaudit.report.machine import load_schema
+
+CLAIM = ("--claim", "1,1e-5", "--true", "6")
+
+
+@pytest.fixture
+def plan(cli):
+    """The plan as it was printed, and as it was written."""
+
+    def check(*words):
+        done = cli("plan", *words, "--json", "p.json")
+        assert done.exit_code == 0, done.output
+        assert max(map(len, done.stdout.splitlines())) < 80
+        written = json.loads(Path("p.json").read_text())
+        assert list(Draft202012Validator(load_schema("plan")).iter_errors(written)) == []
+        return done.stdout, written
+
+    return check
+
+
+def cells(printed) -> dict[str, list[str]]:
+    """Of the table, by estimator."""
+    lines = printed.partition("\n---")[2].partition("\n\n")[0].splitlines()[1:]
+    found = [re.split(r"\s{2,}", line.strip()) for line in lines if line.startswith("  ")]
+    return {name: rest for name, *rest in found}
+
+
+def test_alone_it_plans_the_default_run(plan):
+    printed, written = plan()
+    assert written["claim"] == {"epsilon": 8.0, "delta": 1e-5, "curve": "dpsgd:0.256,234"}
+    assert (written["models"], written["true_epsilon"], written["pace"]) == (1000, 16.0, None)
+    assert "DP-SGD with sample rate 0.256 and 234 steps" in printed
+    assert "twice the claim (--true)" in printed
+    shown = cells(printed)
+    assert list(shown) == ["clopper-pearson", "exact-scan", "rank-test", "paired-auc", "pld"]
+    assert shown["clopper-pearson"][0] == "4.21"
+    assert shown["exact-scan"][0] == "5.11"
+    best = written["estimators"][written["best"]]
+    assert best["estimator"] == "rank-test"
+    assert f"(dpaudit run --models {best['for_power']})" in " ".join(printed.split())
+    words = " ".join(printed.split())
+    assert "clopper-pearson and exact-scan cannot refute it whatever leaks" in words
+
+
+def test_settings_of_the_run_change_the_plan(plan):
+    _, written = plan("--epsilon", 2, "--true", 9, "--batch", "full", "--models", 41)
+    assert written["claim"] == {"epsilon": 2.0, "delta": 1e-5, "curve": "gaussian"}
+    assert written["models"] == 44, "in fours"
+    _, written = plan("--noise-multiplier", 20, "--epochs", 1, "--batch", "full", "--true", 9)
+    assert written["claim"]["epsilon"] == pytest.approx(gaussian_epsilon(1 / 20, 1e-5))
+
+
+def test_a_bare_claim_is_planned_without_data_and_curve(plan):
+    printed, written = plan(*CLAIM, "--models", 200, "--reach", 5)
+    assert written["claim"] == {"epsilon": 1.0, "delta": 1e-5, "curve": "none"}
+    assert list(cells(printed)) == ["clopper-pearson", "exact-scan", "paired-auc"]
+    assert {e["assumption"] for e in written["estimators"]} == {"none"}
+    for row, found in zip(cells(printed).values(), written["estimators"], strict=True):
+        assert row[3:5] == [f"{found['for_claim']:,}", f"{found['for_reach']:,}"]
+    assert "A claim that states its curve is refuted with fewer" in printed
+
+
+def test_many_canaries_of_one_training(plan):
+    words = ("--curve", "gaussian", "--canaries", 400, "--guesses", 100)
+    printed, written = plan(*CLAIM, *words)
+    assert (written["models"], written["canaries"]) == (None, 400)
+    assert "400 in one training, each put in by a coin; 100 guessed" in printed
+    assert list(cells(printed)) == ["one-run", "one-run-fdp"]
+    assert "--probe" not in printed
+
+
+def test_a_score_that_is_fixed_has_an_attack_to_be_named(plan):
+    printed, written = plan(*CLAIM, "--fixed-score", "--models", 100)
+    assert written["fixed_score"]
+    assert "--attack NAME)" in " ".join(printed.split())
+    assert [e["judging"] for e in written["estimators"]] == [25, 50, 50]
+
+
+def test_nothing_that_has_the_chance_is_said_so(plan):
+    printed, written = plan("--claim", "20,1e-5", "--true", "21", "--models", 8)
+    assert written["best"] is None
+    assert "No estimator here has a chance of 80 % to refute the claim" in printed
+
+
+def test_a_probe_trains_a_few_models_and_tells_the_time(plan, npz):
+    run = ("--mechanism", "leaky", "--data", npz, "--canary", "random", "--models", 40)
+    printed, written = plan(*run, "--true", 20, "--probe", "--workers", 2)
+    pace = written["pace"]
+    assert 2 <= pace["probed"] <= 16
+    assert pace["workers"] == 2
+    assert pace["total"] == pytest.approx(pace["seconds"] * 20)
+    assert "40 take about" in printed
+    assert "in 2 processes" in " ".join(printed.split())
+
+
+@pytest.mark.parametrize("name", ["p.png", "p.svg"])
+def test_a_figure_is_drawn(plan, name):
+    plan(*CLAIM, "--curve", "gaussian", "--models", 40, "--figure", name)
+    start = b"\x89PNG" if name.endswith("png") else b"<svg"
+    assert Path(name).read_bytes().startswith(start)
+    if name.endswith("svg"):
+        assert b"mathdefault" not in Path(name).read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("--claim 1", "'1' is not EPS,DELTA, such as 8,1e-5"),
+        ("--claim 1,1e-5 --true 0.5", "a true epsilon of 0.5 keeps the claim of 1"),
+        ("--claim 1,1e-5 --power 80", "power must be above 0 and below 1, not 80.0"),
+        ("--claim 1,1e-5 --models 0", "models must be a whole number of at least 4, not 0"),
+        ("--claim 1,1e-5 --curve laplace", "the curve must be gaussian, none or dpsgd:Q,T"),
+        ("--claim 1,0 --curve gaussian", "delta must be above 0 and below 1, not 0.0"),
+        ("--claim 1,1e-5 --guesses 5", "guesses are of one run with many canaries"),
+        ("--claim 1,1e-5 --canaries 9 --models 8", "--canaries is of one training, and --models"),
+        ("--claim 1,1e-5 --canaries 9 --fixed-score", "and --fixed-score of many; give either"),
+        ("--claim 1,1e-5 --figure p.bmp", "--figure must end in .png or .svg, not 'p.bmp'"),
+        ("--mechanism my:train", "state what my:train claims: --claim EPS,DELTA"),
+        ("--mechanism nothing", "no 'nothing' among the mechanisms"),
+        ("--data nowhere", "nowhere"),
+        ("--epsilon -1", "epsilon must be a number above 0, not -1.0"),
+    ],
+)
+def test_what_cannot_be_planned_is_refused(refused, words, said):
+    assert said in refused("plan", *words.split())
+
+
+def test_a_file_that_cannot_be_written_costs_only_the_file(cli):
+    done = cli("plan", *CLAIM, "--json", "nowhere/p.json")
+    assert done.exit_code == 2
+    assert "clopper-pearson" in done.stdout
+    assert "cannot write nowhere/p.json" in done.stderr
+
+
+def test_a_plan_without_a_probe_imports_nothing_that_trains():
+    script = """
+import sys
+from click.testing import CliRunner
+from dpaudit.cli import main
+for words in ("plan --help", "plan --claim 1,1e-5 --true 6", "plan --true 30 --models 8"):
+    assert CliRunner().invoke(main, words.split()).exit_code == 0, words
+print(sorted({"torch", "opacus", "matplotlib"} & sys.modules.keys()))
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "[]\n"
+
+
+def test_settings_are_those_of_a_run():
+    from dpaudit.cli import run
+
+    mine, theirs = ({p.name for p in c.command.params} for c in (module, run))
+    judging = {"attack", "estimator", "defence", "primary"}
+    showing = {"out", "cluster", "html", "no_canary_image", "fail_on_violation"}
+    assert theirs - mine == judging | showing

@@ -1,0 +1,153 @@
+"""A plan's numbers are those of the estimators that it plans for."""
+
+import math
+
+import pytest
+
+from dpaudit.curves import DPSGD
+from dpaudit.errors import BadInput
+from dpaudit.estimators import PLD, ClopperPearson, ExactScan, OneRun, PairedAUC, RankTest
+from dpaudit.plan import Pace, Question, courses, plan, prospects
+from dpaudit.types import Scores
+
+D = 1e-5
+TRIALS = (50, 100, 250, 500, 1000, 10000)
+KNOWN = {
+    "clopper-pearson": (2.570, 3.281, 4.209, 4.906, 5.601, 7.905),
+    "paired-auc": (2.785, 3.493, 4.418, 5.114, 5.809, 8.113),
+    "exact-scan": (3.493, 4.194, 5.114, 5.809, 6.503, 8.806),
+}
+"""Ceilings at 95 % and delta 1e-5, by trials in each world."""
+
+
+def rows(**asked):
+    return {row.estimator: row for row in plan(Question(**asked)).rows}
+
+
+@pytest.mark.parametrize("i", range(5))
+def test_ceilings_without_an_assumption_are_the_known_ones(i):
+    found = rows(claim=1.0, true=3.0, models=4 * TRIALS[i])
+    assert list(found) == ["clopper-pearson", "exact-scan", "paired-auc"]
+    for name, ceilings in KNOWN.items():
+        assert found[name].ceiling == pytest.approx(ceilings[i], abs=6e-4), name
+        assert found[name].judging == TRIALS[i]
+
+
+@pytest.mark.parametrize("fixed_score", [False, True])
+@pytest.mark.parametrize("curve", ["none", "gaussian"])
+@pytest.mark.parametrize(("claim", "reach"), [(0.5, 2.0), (3.0, 6.0)])
+def test_models_for_a_ceiling_have_it_and_four_fewer_do_not(curve, claim, reach, fixed_score):
+    made = {
+        "clopper-pearson": ClopperPearson(),
+        "exact-scan": ExactScan(),
+        "paired-auc": PairedAUC(curve="pure" if curve == "none" else "gaussian"),
+        "rank-test": RankTest(),
+    }
+    found = rows(
+        claim=claim, reach=reach, true=20.0, curve=curve, fixed_score=fixed_score, models=40
+    )
+    for name, estimator in made.items():
+        if name not in found:
+            assert (name, curve) == ("rank-test", "none")
+            continue
+        scored = fixed_score and getattr(estimator, "takes", None) is Scores
+        for epsilon, models in ((claim, found[name].for_claim), (reach, found[name].for_reach)):
+            assert models % 4 == 0
+            n, fewer = (m // (2 if scored else 4) for m in (models, models - 4))
+            assert estimator.ceiling(n, n, D) > epsilon
+            assert fewer == 0 or not estimator.ceiling(fewer, fewer, D) > epsilon
+
+
+def test_models_for_a_chance_have_it_and_a_fifth_fewer_do_not():
+    question = Question(claim=1.0, true=6.0, curve="gaussian", power=0.9, models=40)
+    needed = {row.estimator: row.for_power for row in plan(question).rows}
+    for prospect, scale in prospects(question):
+        n = scale.trials(needed[prospect.name])
+        assert prospect.chance(n) >= 0.9 > prospect.chance(int(0.8 * n)), prospect.name
+
+
+def test_the_stronger_the_assumption_the_fewer_models():
+    found = plan(Question(claim=4.0, true=8.0, curve="gaussian"))
+    needed = {row.estimator: row.for_power or math.inf for row in found.rows}
+    assert needed["rank-test"] < needed["paired-auc"] < needed["gdp"] < needed["clopper-pearson"]
+    assert found.best is not None
+    assert found.best.estimator == "rank-test"
+
+
+def test_dpsgd_is_planned_by_its_own_curve_to_a_per_cent():
+    found = rows(claim=8.0, curve="dpsgd:0.256,234")
+    exact = DPSGD(0.256, 234)
+    assert list(found) == ["clopper-pearson", "exact-scan", "rank-test", "paired-auc", "pld"]
+    for name, kind in (("rank-test", RankTest), ("paired-auc", PairedAUC), ("pld", PLD)):
+        ceiling = kind(curve=exact).ceiling(250, 250, D)
+        assert found[name].ceiling == pytest.approx(ceiling, rel=0.01)
+        assert found[name].assumption == "accountant"
+
+
+def test_full_batches_are_planned_as_a_gaussian_mechanism():
+    assert rows(claim=2.0, true=9.0, curve="dpsgd:1,100") == rows(
+        claim=2.0, true=9.0, curve="gaussian"
+    )
+
+
+def test_a_score_that_is_fixed_beforehand_is_judged_by_all_models():
+    chosen, fixed = (rows(claim=1.0, true=4.0, models=400, fixed_score=f) for f in (False, True))
+    assert (chosen["exact-scan"].judging, fixed["exact-scan"].judging) == (100, 200)
+    assert chosen["clopper-pearson"] == fixed["clopper-pearson"]
+
+
+def test_canaries_of_one_run_are_planned_by_their_own_estimators():
+    found = rows(claim=1.0, true=4.0, curve="gaussian", canaries=500, guesses=100)
+    assert list(found) == ["one-run", "one-run-fdp"]
+    assert found["one-run"].ceiling == pytest.approx(OneRun().ceiling(500, 100, D))
+    assert found["one-run"].judging == 100
+    assert found["one-run-fdp"].for_power <= (found["one-run"].for_power or 20_000)
+    assert found["one-run-fdp"].chance >= found["one-run"].chance
+
+
+def test_a_claim_out_of_reach_says_how_far_was_looked():
+    row = rows(claim=40.0, true=50.0, curve="gaussian")["clopper-pearson"]
+    assert (row.for_claim, row.for_power, row.chance) == (None, None, 0.0)
+    assert row.searched == 10**6
+
+
+def test_what_would_take_long_to_simulate_is_left_open():
+    row = rows(claim=1.0, true=6.0, models=40_000)["exact-scan"]
+    assert math.isnan(row.chance)
+    assert math.isnan(row.typical)
+    assert row.for_power < 40_000
+
+
+def test_courses_rise_to_the_truth_and_stay_below_the_ceiling():
+    for course in courses(Question(claim=1.0, true=4.0, curve="gaussian", models=200)):
+        assert len(course.numbers) == len(course.ceilings) == len(course.typical) > 8
+        assert list(course.ceilings) == sorted(course.ceilings)
+        for ceiling, typical in zip(course.ceilings, course.typical, strict=True):
+            assert math.isnan(typical) or 0 <= typical <= min(ceiling, 4.0)
+
+
+def test_time_is_shared_by_the_workers():
+    assert Pace(seconds=0.5, probed=8, workers=2).time(1000) == 250
+    assert Pace(seconds=0.5, probed=8, workers=2).time(3) == 1
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ({"claim": 0.0}, "the claimed epsilon must be a number above 0"),
+        ({"claim": 1.0, "true": 1.0}, "a true epsilon of 1 keeps the claim of 1"),
+        ({"claim": 1.0, "models": 3}, "models must be a whole number of at least 4, not 3"),
+        ({"claim": 1.0, "models": 10**7}, "models must be at most 1,000,000, not 10,000,000"),
+        ({"claim": 1.0, "power": 1.0}, "power must be above 0 and below 1, not 1.0"),
+        ({"claim": 1.0, "reach": -1.0}, "the bound to reach must be a number above 0"),
+        ({"claim": 1.0, "delta": 0.0, "curve": "gaussian"}, "delta must be above 0 and below 1"),
+        ({"claim": 1.0, "guesses": 5}, "guesses are of one run with many canaries"),
+        ({"claim": 1.0, "canaries": 5, "guesses": 6}, "guesses must be at most 5"),
+        ({"claim": 1.0, "canaries": 10**6}, "canaries must be at most 20,000"),
+        ({"claim": 1.0, "curve": "laplace"}, "the curve must be gaussian, none or dpsgd"),
+        ({"claim": 500.0, "curve": "gaussian"}, "leaks an epsilon of 1000"),
+    ],
+)
+def test_what_cannot_be_planned_is_refused(asked, said):
+    with pytest.raises(BadInput, match=said):
+        Question(**asked)

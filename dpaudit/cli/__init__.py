@@ -12,7 +12,7 @@ import click
 
 from dpaudit.errors import DpauditError
 
-COMMANDS = ("run", "report", "compare", "estimate", "list", "explain", "completion")
+COMMANDS = ("run", "report", "compare", "calibrate", "estimate", "list", "explain", "completion")
 
 
 class Commands(click.Group):

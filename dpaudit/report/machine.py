@@ -21,7 +21,7 @@ VERSION = 1
 
 
 def load_schema(name: str = "report") -> dict[str, Any]:
-    """The JSON Schema (2020-12) of every 'report', 'comparison' or 'estimates' as JSON."""
+    """The JSON Schema (2020-12) of a 'report', 'comparison', 'estimates' or 'calibration'."""
     text = files("dpaudit.report").joinpath(f"{name}.schema.json").read_text(encoding="utf-8")
     schema: dict[str, Any] = json.loads(text)
     return schema

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -23,10 +24,12 @@ class Tabulated:
     kept: tuple[int, ...]
 
     @classmethod
-    def beyond(cls, family: Family, epsilon: float, delta: float, size: int) -> Tabulated:
-        """Evenly to well beyond the true epsilon, with the first step that is above it."""
+    def beyond(
+        cls, family: Family, epsilon: float, delta: float, size: int, reach: float
+    ) -> Tabulated:
+        """Evenly to `reach` times the true epsilon, with the first step that is above it."""
         first = _first_above(family, epsilon, delta)
-        end = _first_above(family, 1.5 * epsilon or 2.0, delta)
+        end = _first_above(family, reach * epsilon or 2.0, delta)
         even = np.linspace(0, end, size).astype(int).tolist()
         return cls(family, tuple(sorted({*even, first})))
 
@@ -54,6 +57,7 @@ class Tabulated:
         return self.family.epsilon(parameter, delta)
 
 
+@lru_cache(maxsize=64)
 def _first_above(family: Family, epsilon: float, delta: float) -> int:
     """The first step whose curve leaks more."""
     low, high = 0, family.steps

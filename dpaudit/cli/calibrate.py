@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from dpaudit.cli.progress import Progress
+from dpaudit.errors import BadInput
 
 
 @click.command("calibrate")
@@ -50,6 +51,7 @@ def command(
     from dpaudit.executors import cores
     from dpaudit.report import calibration, calibration_json, figure_calibration
 
+    _refuse_nowhere(json, figure)
     setting = Setting(repetitions, trials, confidence, delta, seed, full)
     progress = Progress("parts")
     try:
@@ -63,3 +65,10 @@ def command(
             figure_calibration.dump(found, figure)
     finally:
         click.echo(calibration.render(found))
+
+
+def _refuse_nowhere(*paths: Path | None) -> None:
+    """Before minutes of work, not after them."""
+    for path in paths:
+        if path is not None and not path.parent.is_dir():
+            raise BadInput(f"cannot write {path}: there is no folder {path.parent}")

@@ -51,7 +51,7 @@ def draw(found: Calibration) -> Figure:
             [short(f"{attack}: {judged}", 44) for _, attack, judged in ways],
         )
         columns[0].set_ylim(-len(ways) + 0.4, 0.6)
-        figure.supxlabel("false alarms: share of audits above the true epsilon", fontsize=9)
+        figure.supxlabel("false alarms: audits above the true epsilon, in %", fontsize=9)
         handles: dict[str, Any] = {}
         for axes in columns:
             drawn, labels = axes.get_legend_handles_labels()
@@ -71,7 +71,8 @@ def _column(
         y = -ways.index((row.standing, row.attack, row.judged))
         color, marker, label = KINDS[row.standing]
         axes.plot(row.interval, [y, y], color=color, linewidth=1.5)
-        axes.plot(row.rate, y, marker, color=color, ls="", ms=5, mec=INK, mew=0.4, label=label)
+        edge = {"mec": INK, "mew": 0.4, "clip_on": False, "zorder": 3}
+        axes.plot(row.rate, y, marker, color=color, ls="", ms=5, label=label, **edge)
     # Rates near 0 matter, and so do those near 1.
     axes.set_xscale("function", functions=(_root, _square))
     axes.set_xticks(TICKS, [f"{100 * x:g}" for x in TICKS])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 
@@ -57,7 +56,6 @@ class Tabulated:
         return self.family.epsilon(parameter, delta)
 
 
-@lru_cache(maxsize=64)
 def _first_above(family: Family, epsilon: float, delta: float) -> int:
     """The first step whose curve leaks more."""
     low, high = 0, family.steps

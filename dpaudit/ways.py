@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Literal, Protocol, TypeAlias
+from typing import Literal, Protocol, TypeAlias, cast
 
 from scipy.special import log_expit
 
@@ -169,6 +169,22 @@ def _attack(name: str) -> Attack:
 
 
 def _made(name: str, curve: Family | str | None, confidence: float, seed: int) -> Estimator:
+    if "seed" in _asked(name):
+        return _make(name, curve, confidence, seed)
+    return _kept(name, cast(Hashable, curve), confidence)
+
+
+@lru_cache
+def _asked(name: str) -> frozenset[str]:
+    return frozenset(registry.asked(registry.load("estimators", name)))
+
+
+@lru_cache
+def _kept(name: str, curve: Hashable, confidence: float) -> Estimator:
+    return _make(name, cast("Family | str | None", curve), confidence, 0)
+
+
+def _make(name: str, curve: Family | str | None, confidence: float, seed: int) -> Estimator:
     made: Estimator = registry.make(
         "estimators", name, confidence=confidence, seed=seed, curve=curve
     )

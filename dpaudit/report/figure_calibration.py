@@ -71,7 +71,7 @@ def _column(
         y = -ways.index((row.standing, row.attack, row.judged))
         color, marker, label = KINDS[row.standing]
         axes.plot(row.interval, [y, y], color=color, linewidth=1.5)
-        edge = {"mec": INK, "mew": 0.4, "clip_on": False, "zorder": 3}
+        edge: dict[str, Any] = {"mec": INK, "mew": 0.4, "clip_on": False, "zorder": 3}
         axes.plot(row.rate, y, marker, color=color, ls="", ms=5, label=label, **edge)
     # Rates near 0 matter, and so do those near 1.
     axes.set_xscale("function", functions=(_root, _square))

@@ -12,7 +12,10 @@ import click
 
 from dpaudit.errors import DpauditError
 
-COMMANDS = ("run", "report", "compare", "plan", "estimate", "list", "explain", "completion")
+COMMANDS = (
+    *("run", "report", "compare", "plan", "calibrate", "estimate"),
+    *("list", "explain", "completion"),
+)
 
 
 class Commands(click.Group):

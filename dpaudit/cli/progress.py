@@ -11,7 +11,8 @@ BAR = 24
 class Progress:
     """Written to standard error, so that standard output is the report alone."""
 
-    def __init__(self) -> None:
+    def __init__(self, unit: str = "models") -> None:
+        self.unit = unit
         self.done = self.total = 0
         self._live = sys.stderr.isatty()
         self._started: float | None = None
@@ -28,11 +29,11 @@ class Progress:
         self._line(text, last=True)
 
     def __call__(self, done: int, total: int) -> None:
-        """So many models are done of those wanted."""
+        """So many are done of those wanted."""
         self.done, self.total = done, total
         if self._started is None:
             self._started, self._first = time.monotonic(), done
-        text = f"{done}/{total} models{self._pace()}"
+        text = f"{done}/{total} {self.unit}{self._pace()}"
         if self._live:
             filled = BAR * done // total
             self._line(f"[{'#' * filled}{'.' * (BAR - filled)}] {text}", last=done == total)

@@ -119,5 +119,6 @@ def apart(curves: Family, parameter: float, out: int, inn: int) -> float:
 
 def wins(out: Array, inn: Array) -> Array:
     """In each row the pairs in which the in-trial is smaller; rows are in order."""
-    lost = [int(np.searchsorted(o, i).sum()) for o, i in zip(out, inn, strict=True)]
-    return np.asarray(out.shape[1] * inn.shape[1] - np.array(lost))
+    lost = [o.searchsorted(i) for o, i in zip(out, inn, strict=True)]
+    below = np.array(lost, dtype=np.intp).reshape(inn.shape).sum(axis=1)
+    return np.asarray(out.shape[1] * inn.shape[1] - below)

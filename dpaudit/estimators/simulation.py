@@ -138,8 +138,8 @@ def last_rejected(family: Family, exceeds: Exceeds, draws: Draws, a: float) -> i
                 high, some = middle, some.only(up)
         return low
 
-    few = draws.some(np.arange(min(draws.number, math.ceil(5 / a))))
     every = draws.some(np.arange(draws.number))
+    few = every.only(every.which < math.ceil(5 / a))
     if exceeding(0, few).any() and exceeding(0, every).sum() > a * (draws.number + 1) - 1:
         return 0  # not even that nothing leaks: curves of next to no leak take the longest
     stride = max(1, family.steps // RESOLUTION)

@@ -21,7 +21,7 @@ VERSION = 1
 
 
 def load_schema(name: str = "report") -> dict[str, Any]:
-    """The JSON Schema (2020-12) of every 'report', 'comparison', 'estimates' or 'plan' as JSON."""
+    """The JSON Schema (2020-12) of what is written: 'report', 'comparison', 'plan' and others."""
     text = files("dpaudit.report").joinpath(f"{name}.schema.json").read_text(encoding="utf-8")
     schema: dict[str, Any] = json.loads(text)
     return schema

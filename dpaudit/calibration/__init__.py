@@ -1,0 +1,1 @@
+"""How often each bound is above the truth, measured on mechanisms of known epsilon."""

@@ -1,0 +1,146 @@
+"""Mechanisms of known epsilon: one released number a trial, larger where the canary is in.
+
+What an audit of them shows can be held against the truth. Each releases the best score there is,
+so that nothing stronger could be shown of it by any attack.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from scipy.optimize import brentq
+
+from dpaudit.accounting import LEAST_NOISE, gaussian_epsilon
+from dpaudit.curves import DPSGD, Pure
+from dpaudit.types import IN, Array, Curve, DPSGDCurve, GaussianCurve
+
+SAMPLED = DPSGDCurve(0.05, 100, LEAST_NOISE * DPSGD.steps / 1638)
+"""Of the subsampled mechanism. Its noise multiplier, 1.0002, is one that the estimators try."""
+
+
+class KnownMechanism(Protocol):
+    """A mechanism whose epsilon is known exactly.
+
+    `curves` are the trade-off curves that it may rightly claim; without one it claims a bare
+    (epsilon, delta).
+    """
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def curves(self) -> tuple[Curve, ...]: ...
+
+    def epsilon(self, delta: float) -> float:
+        """The least epsilon that holds at `delta`."""
+        ...
+
+    def draw(self, worlds: Array, generator: np.random.Generator) -> Array:
+        """What is released in a trial of each of the worlds, independently."""
+        ...
+
+
+def mechanisms(delta: float) -> tuple[KnownMechanism, ...]:
+    """No leak first; then those that leak."""
+    gaussian = Gaussian(brentq(lambda mu: gaussian_epsilon(mu, delta) - 4.0, 1e-3, 32.0))
+    return NoLeak(), gaussian, Laplace(1.0), RandomizedResponse(1.0), Subsampled(SAMPLED)
+
+
+@dataclass(frozen=True)
+class NoLeak:
+    """The same in both worlds. Whatever curve is claimed holds."""
+
+    name: str = "no leak"
+    curves: tuple[Curve, ...] = (GaussianCurve(mu=1.0), SAMPLED)
+
+    def epsilon(self, delta: float) -> float:
+        return 0.0
+
+    def draw(self, worlds: Array, generator: np.random.Generator) -> Array:
+        return generator.normal(size=len(worlds))
+
+
+@dataclass(frozen=True)
+class Gaussian:
+    """A number of sensitivity `mu` with standard Gaussian noise."""
+
+    mu: float
+    name: str = "Gaussian"
+
+    @property
+    def curves(self) -> tuple[Curve, ...]:
+        return (GaussianCurve(self.mu),)
+
+    def epsilon(self, delta: float) -> float:
+        return gaussian_epsilon(self.mu, delta)
+
+    def draw(self, worlds: Array, generator: np.random.Generator) -> Array:
+        return np.asarray(generator.normal(size=len(worlds)) + self.mu * (worlds == IN))
+
+
+@dataclass(frozen=True)
+class Laplace:
+    """A number of sensitivity `pure` with standard Laplace noise, so of that epsilon at delta 0.
+
+    Its divergence is d(e) = 1 - exp((e - pure)/2), solved here for e.
+    """
+
+    pure: float
+    name: str = "Laplace"
+    curves: tuple[Curve, ...] = ()
+
+    def epsilon(self, delta: float) -> float:
+        return max(0.0, self.pure + 2 * math.log1p(-delta))
+
+    def draw(self, worlds: Array, generator: np.random.Generator) -> Array:
+        return np.asarray(generator.laplace(size=len(worlds)) + self.pure * (worlds == IN))
+
+
+@dataclass(frozen=True)
+class RandomizedResponse:
+    """The world itself with probability e^pure/(1+e^pure), else the other one.
+
+    All scores are tied with half of the others, which is what tests of ranks find hardest.
+    """
+
+    pure: float
+    name: str = "randomized response"
+    curves: tuple[Curve, ...] = ()
+
+    def epsilon(self, delta: float) -> float:
+        return Pure(0.0).epsilon(self.pure, delta)
+
+    def draw(self, worlds: Array, generator: np.random.Generator) -> Array:
+        lies = generator.random(len(worlds)) > 1 / (1 + math.exp(-self.pure))
+        return np.where(lies, 1.0 - worlds, 1.0 * worlds)
+
+
+@dataclass(frozen=True)
+class Subsampled:
+    """Steps of Gaussian noise, in each of which the canary takes part with a small probability.
+
+    What all steps release is summed up by its log-likelihood ratio, the best score (Neyman and
+    Pearson 1933). Its epsilon is that of the curve rounded down, so that no alarm is missed.
+    """
+
+    curve: DPSGDCurve
+    name: str = "subsampled Gaussian"
+
+    @property
+    def curves(self) -> tuple[Curve, ...]:
+        return (self.curve,)
+
+    def epsilon(self, delta: float) -> float:
+        family = DPSGD(self.curve.sample_rate, self.curve.steps)
+        return family.epsilon(self.curve.noise_multiplier, delta)
+
+    def draw(self, worlds: Array, generator: np.random.Generator) -> Array:
+        q, s = self.curve.sample_rate, self.curve.noise_multiplier
+        shape = len(worlds), self.curve.steps
+        taken = (generator.random(shape) < q) & (worlds == IN)[:, None]
+        x = s * generator.normal(size=shape) + taken
+        ratios = np.log1p(q * np.expm1((2 * x - 1) / (2 * s**2)))
+        return np.asarray(ratios.sum(axis=1))

@@ -1,0 +1,87 @@
+"""Rules of other tools that are printed as lower bounds and are none, to be shown beside.
+
+Each chooses what it is judged by on the very trials that judge it, and pays nothing for that.
+They are written from their descriptions, and used nowhere but in a calibration.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+from scipy.special import ndtri
+
+from dpaudit.calibration.guessing import guessed
+from dpaudit.estimators import GDP, OneRun
+from dpaudit.rates import log_ratio, upper_rate
+from dpaudit.selections.dkw import errors
+from dpaudit.types import Array, Guesses, Scores
+
+SHARES = np.linspace(0.1, 1.0, 10)
+"""Of the canaries, that one run's best number of guesses is looked for among."""
+
+
+def best_clopper_pearson(scores: Scores, delta: float, confidence: float) -> float:
+    """The largest Clopper-Pearson bound over all thresholds, each at full confidence.
+
+    "We take the threshold that maximises the lower bound": Jagielski, Ullman and Oprea 2020 on
+    other trials, tools since on the same ones.
+    """
+    u0, u1 = _upper_rates(scores, confidence)
+    return max(0.0, float(log_ratio(u0, u1, delta).max()))
+
+
+def best_gdp(scores: Scores, delta: float, confidence: float) -> float:
+    """The largest bound under a Gaussian curve over all thresholds, each at full confidence.
+
+    Nasr et al. 2023, "Tight auditing of differentially private machine learning", with the
+    threshold chosen on the trials that are counted.
+    """
+    return GDP(confidence).best_of(*_upper_rates(scores, confidence), delta)[1]
+
+
+def best_katz(scores: Scores, delta: float, confidence: float) -> float:
+    """The largest lower limit of a log ratio of rates over all thresholds, by Katz's formula.
+
+    ln((p - d)/q) - z sqrt((1-p)/(np) + (1-q)/(mq)) for the rates p and q of an event in both
+    worlds: 'says in', and in the mirrored direction 'says out'. A normal approximation, which
+    fails where an event is rare, and there the maximum is found; an event that never occurs in
+    one world is skipped. Katz et al. 1978, "Obtaining confidence intervals for the risk ratio".
+    """
+    _, fp, fn = errors(scores)
+    n0, n1 = len(scores.out), len(scores.inn)
+    z = float(ndtri(confidence))
+    said_in = _katz(n1 - fn, n1, fp, n0, delta, z)
+    said_out = _katz(n0 - fp, n0, fn, n1, delta, z)
+    return max(0.0, float(said_in.max()), float(said_out.max()))
+
+
+def _katz(k: Array, n: int, other: Array, m: int, delta: float, z: float) -> Array:
+    p, q = k / n, other / m
+    usable = (p > delta) & (q > 0)
+    p, q = np.where(usable, p, 1.0), np.where(usable, q, 1.0)
+    limit = np.log((p - delta) / q) - z * np.sqrt((1 - p) / (n * p) + (1 - q) / (m * q))
+    return np.where(usable, limit, -np.inf)
+
+
+def best_one_run(scores: Array, worlds: Array, delta: float, confidence: float) -> float:
+    """The largest one-run bound over several numbers of guesses, each at full confidence.
+
+    Steinke, Nasr and Jagielski 2023, "Privacy auditing with one (1) training run", fix the
+    number beforehand; with the best of several the stated confidence is lost.
+    """
+    m = len(scores)
+    numbers = sorted({max(1, round(share * m)) for share in SHARES})
+    return max(_one_run(guessed(scores, worlds, r), delta, confidence) for r in numbers)
+
+
+@lru_cache(maxsize=2**14)
+def _one_run(guesses: Guesses, delta: float, confidence: float) -> float:
+    return OneRun(confidence).bound(guesses, delta).epsilon
+
+
+def _upper_rates(scores: Scores, confidence: float) -> tuple[Array, Array]:
+    """Of all thresholds, in both worlds."""
+    _, fp, fn = errors(scores)
+    a = (1 - confidence) / 2
+    return upper_rate(fp, len(scores.out), a), upper_rate(fn, len(scores.inn), a)

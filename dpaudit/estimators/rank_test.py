@@ -45,7 +45,7 @@ class RankTest:
     def __post_init__(self) -> None:
         checks.refuse(
             [
-                checks.in_range("confidence", self.confidence, 0, 1 - 1e-6, ends="(]"),
+                checks.in_range("confidence", self.confidence, 0, 1 - 1e-5, ends="(]"),
                 checks.at_least("draws", self.draws, 1),
             ]
         )

@@ -103,5 +103,5 @@ def test_bounds_exceed_the_truth_as_rarely_as_stated():
 
 
 def test_a_confidence_that_would_take_too_many_draws_is_refused():
-    with pytest.raises(BadInput, match=r"confidence must be above 0 and at most 0\.999999"):
+    with pytest.raises(BadInput, match=r"confidence must be above 0 and at most 0\.99999"):
         RankTest(confidence=1 - 1e-9)

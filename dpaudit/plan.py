@@ -68,7 +68,7 @@ class Question:
                 None if self.canaries is None else checks.at_least("canaries", self.canaries, 2),
                 _at_most("canaries", self.canaries or 0, MOST_CANARIES),
                 self._guesses(),
-                checks.in_range("confidence", self.confidence, 0.5, 1 - 1e-6, ends="(]"),
+                checks.in_range("confidence", self.confidence, 0.5, 1 - 1e-5, ends="(]"),
                 None if self.reach is None else checks.positive("the bound to reach", self.reach),
                 None if self.true is None else checks.positive("the true epsilon", self.true),
                 checks.in_range("power", self.power, 0, 1, ends="()"),

@@ -62,12 +62,9 @@ def _refuse_choosing(attack: Attack, rule: Rule, trials: Trials, criterion: Crit
     choosing, _ = trials.halves()
     turned = replace(choosing, worlds=np.where(choosing.worlds == OUT, IN, OUT))
     other = turned.fit(attack, criterion)
-    same = np.array_equal(
-        rule.score(trials.features), other.score(trials.features), equal_nan=True
-    ) and (
-        attack.fitted or np.array_equal(rule.decide(trials.features), other.decide(trials.features))
-    )
-    if not same:
+    looked_at = [trials.scores] if attack.fitted else [trials.scores, trials.decisions]
+    pairs = ((vars(look(rule)), vars(look(other))) for look in looked_at)
+    if not all(np.array_equal(a[w], b[w], equal_nan=True) for a, b in pairs for w in a):
         raise BadInput(
             f"the attack {trials.attack} says that it chooses nothing, and scores trials otherwise "
             "if their worlds are swapped; only one that does not may be judged on all of them"

@@ -111,6 +111,7 @@ class Bets:
             replace(
                 bound,
                 attack=names[0] if len(names) == 1 else "all together",
+                rule="" if len(names) == 1 else f"equal bets by {', '.join(names)}",
                 selection=SELECTION,
                 counts=None,
                 trials=(self.pairs, self.pairs),

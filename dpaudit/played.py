@@ -97,8 +97,8 @@ def read(journal: Journal, stopped: bool = False) -> Played:
         worlds, indices = journal.trials()
         if settings.get("until_decided") and not stopped:
             raise BadInput(
-                f"the run at {journal.path.parent} stopped when its models had shown enough, so "
-                "that only its own evidence may be judged by: dpaudit report shows it"
+                f"the run at {journal.path.parent} was to stop once its models had shown enough, "
+                "so that only its own evidence may be judged by: dpaudit report shows it"
             )
         models = settings["models"]
         if settings.get("until_decided") and 0 < len(indices) <= models:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
@@ -59,10 +60,11 @@ def judge(journal: Journal, choice: Choice) -> Report:
     """
     started = time.perf_counter()
     undefended = played.read(journal, stopped=True)
-    if choice != Choice.configured(undefended.settings):
+    own = Choice.configured(undefended.settings)
+    if replace(choice, attacks=list(choice.attacks)) != replace(own, attacks=list(own.attacks)):
         raise BadInput(
-            f"the run at {journal.path.parent} stopped when its models had shown enough, so that "
-            "it is judged only as it was configured; leave the choice of attacks, estimator, "
+            f"the run at {journal.path.parent} was to stop once its models had shown enough, so "
+            "that it is judged only as it was configured; leave the choice of attacks, estimator, "
             "primary, defence and confidence out"
         )
     seen = undefended.after(defences.make(choice.defence))

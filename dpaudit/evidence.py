@@ -10,6 +10,7 @@ reaches 1/a with a probability of at most a, whenever one looks and why ever one
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections.abc import Mapping
 from dataclasses import replace
@@ -49,7 +50,7 @@ class Bets:
         self, attacks: Mapping[str, Attack], claim: Claim, confidence: float, seed: int
     ) -> None:
         self.attacks, self.claim, self.confidence, self._seed = attacks, claim, confidence, seed
-        highest = min(FARTHEST, max(10.0, math.ceil(claim.epsilon + 1)))
+        highest = float(math.ceil(min(FARTHEST, max(10.0, claim.epsilon + 1))))
         free = EProcess(confidence, highest=highest)
         self._free = free.start(claim.delta, len(attacks), scored=True)
         above = free.grid()[free.grid() > claim.epsilon]
@@ -62,6 +63,7 @@ class Bets:
         self._trials: dict[str, Trials] = {}
         self._rules: dict[str, Rule] = {}
         self._due = FIRST
+        self._scored = {name: hashlib.sha256() for name in attacks}
         self.course: list[float] = []
         """The wealth of what decides after each pair."""
         self.beside: list[float] = []
@@ -129,9 +131,9 @@ class Bets:
         said: dict[str, list[tuple[bool, ...]]] = {}
         for name, rule in self._rules.items():
             new = _between(self._trials[name], first, upto)
-            decisions, won = new.decisions(rule), self._won(new.scores(rule), first)
-            columns = (x.tolist() for x in (decisions.inn, decisions.out, won))
-            said[name] = list(zip(*columns, strict=True))
+            decisions, won = new.decisions(rule), self._won(name, new.scores(rule))
+            inn, out = decisions.inn.tolist(), decisions.out.tolist()
+            said[name] = list(zip(inn, out, won, strict=True))
         for i in range(upto - first):
             pair = [said[name][i] if name in said else None for name in self.attacks]
             self._free.show_all(pair)
@@ -143,11 +145,21 @@ class Bets:
             self.course.append(self._auc.wealth(self._area))
             self.beside.append(free)
 
-    def _won(self, scores: Scores, first: int) -> Array:
-        """Whether the in-trial of each pair scores higher; ties by a coin of the seed and pair."""
-        inn, out = (_numbers(s) for s in (scores.inn, scores.out))
-        coins = [generator(self._seed, "tie", first + i).random() < 0.5 for i in range(len(inn))]
-        won: Array = np.where(inn == out, coins, inn > out)
+    def _won(self, name: str, scores: Scores) -> list[bool]:
+        """Whether the in-trial of each pair scores higher.
+
+        Ties fall by fair coins, from the seed and all scores of the attack so far: coins of the
+        seed alone that happen to favour one world would do so in every audit with that seed.
+        """
+        won = []
+        for pair in zip(_numbers(scores.inn), _numbers(scores.out), strict=True):
+            self._scored[name].update(np.array(pair).tobytes())
+            inn, out = pair
+            if inn == out:
+                coin = generator(self._seed, "tie", self._scored[name].hexdigest())
+                won.append(bool(coin.random() < 0.5))
+            else:
+                won.append(bool(inn > out))
         return won
 
 

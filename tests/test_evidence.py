@@ -183,13 +183,16 @@ def test_the_first_pairs_bet_nothing():
     assert bets.bounds()[0].ceiling == 0
 
 
-def test_ties_fall_by_a_coin_of_the_seed_and_the_pair():
+def test_ties_fall_by_coins_of_the_seed_and_the_scores_so_far():
     values, worlds = pairs(0.0, 200)
     values[:] = 0.0
     course = gathered(ONE, values, worlds, KNOWN_CURVE).course
     assert course == gathered(ONE, values, worlds, KNOWN_CURVE).course
     assert course != gathered(ONE, values, worlds, KNOWN_CURVE, seed=1).course
     assert max(course) < 20
+    values[30, 0] = 1.0
+    other = gathered(ONE, values, worlds, KNOWN_CURVE).course
+    assert (np.diff(course[20:]) > 0).tolist() != (np.diff(other[20:]) > 0).tolist()
 
 
 def test_a_score_that_is_no_number_is_lower_than_any():
@@ -200,9 +203,11 @@ def test_a_score_that_is_no_number_is_lower_than_any():
 
 
 def test_a_claim_beyond_all_bets_is_never_refuted():
-    bets = gathered(ONE, *pairs(40.0, 60), Claim(50.0, DELTA))
-    assert not bets.decided
-    assert bets.bounds()[0].ceiling < 50
+    for epsilon in (50.0, np.inf):
+        for curve in (None, GaussianCurve(40.0)):
+            bets = gathered(ONE, *pairs(40.0, 60), Claim(epsilon, DELTA, curve=curve))
+            assert not bets.decided
+            assert bets.bounds()[0].ceiling < 50
 
 
 def test_trials_that_do_not_pair_are_refused():

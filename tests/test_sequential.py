@@ -107,6 +107,19 @@ def test_a_spent_budget_stops_and_a_new_one_goes_on(config, tmp_path, harmless):
     assert run.judge().growth == whole.judge().growth
 
 
+def test_a_gap_that_a_kill_has_left_is_filled_before_anything_else(config, tmp_path):
+    run = played(config, tmp_path / "run")
+    growth, before = run.judge().growth, models(run)
+    with Journal.read(run.journal) as journal:
+        for table in ("trials", "seen"):
+            journal._db.execute(f"DELETE FROM {table} WHERE idx = 3 AND world = 1")
+    with pytest.raises(BadInput, match="is not complete"):
+        run.judge()
+    again = played(config, tmp_path / "run")
+    assert models(again) == before
+    assert again.judge().growth == growth
+
+
 def test_looks_come_after_whole_pairs_for_all_workers():
     class ThreeAtOnce(Shifted):
         at_once = 3

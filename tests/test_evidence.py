@@ -122,7 +122,7 @@ def test_randomized_response_is_rarely_refuted_at_any_time():
 @pytest.mark.parametrize("curve", [GaussianCurve(1.0), None], ids=["curve", "no curve"])
 def test_claims_that_hold_are_rarely_refuted_at_any_time(curve, attacks):
     """With a curve at its exact claim, without one where nothing leaks and nothing is claimed."""
-    games, mu = 1000, 1.0 if curve else 0.0
+    games, mu = 400, 1.0 if curve else 0.0
     claim = Claim(gaussian_epsilon(mu, DELTA) if curve else 0.0, DELTA, curve=curve)
     assert alarms(claim, attacks, games, 150, mu) <= binom.isf(1e-5, games, 0.05)
 

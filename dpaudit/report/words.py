@@ -105,8 +105,8 @@ def stopped_lines(report: Report, growth: Growth) -> list[str]:
     return [
         trained,
         f"It was to stop once decided, after at most {growth.most:,} models, and stopped {why}",
-        f"The evidence came to {max(growth.wealth):.3g} of the {growth.needed:.3g} that refute; "
-        "each pair of models was judged by rules that were fitted on earlier pairs",
+        f"The evidence came to at most {max(growth.wealth):.3g} of the {growth.needed:.3g} that "
+        "refute; each pair of models was judged by rules that were fitted on earlier pairs",
     ]
 
 

@@ -9,9 +9,12 @@ from dpaudit.types import Bound, Claim
 
 
 def next_steps(
-    claim: Claim, bound: Bound, reach: float, canary: str, attacks: Collection[str]
+    claim: Claim, bound: Bound, reach: float, canary: str, attacks: Collection[str] | None
 ) -> list[str]:
-    """What a reader can do now; `attacks` are those that had a part in the judgement."""
+    """What a reader can do now; `attacks` are those that had a part in the judgement.
+
+    None where no other may judge the same models.
+    """
     steps = []
     if bound.epsilon > claim.epsilon:
         steps.append(
@@ -36,6 +39,8 @@ def next_steps(
         )
     if canary != "none":
         steps.append("See what selection alone gives: the same line with --canary none.")
+    if attacks is None:
+        return steps
     other = "'mean & inv_std'" if "mean+std" in attacks else "NAME"
     steps.append(
         f"Judge again without training: dpaudit report RUN --attack {other}. Another attack that "

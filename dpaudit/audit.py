@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from dpaudit import compare, data, defences, game, registry, report, settled
+from dpaudit import compare, data, defences, game, registry, report, sequential, settled
 from dpaudit.choice import ALL, Choice
 from dpaudit.cluster import cluster
 from dpaudit.compare import Comparison
@@ -35,6 +35,9 @@ from dpaudit.types import Canary, Claim, Data, Pair, Records, Report, neighbours
 
 OWN = "own-function"
 """The name by which `dpaudit explain` tells of a user's own function."""
+
+LOOK = 20
+"""Trials, at least, after which a run that is played until decided is looked at."""
 
 Say = Callable[[str], None]
 """Told, in a few words, what a long silence is about to be spent on."""
@@ -58,6 +61,8 @@ class Run:
     def judge(self, **choice: Any) -> Report:
         """The verdict on the journal; what is not chosen is as the run was configured."""
         with Journal.read(self.journal) as journal:
+            if journal.settings.get("until_decided"):
+                return sequential.judge(journal, _choice(journal, choice))
             return judge(journal, _choice(journal, choice))
 
     def report(self, **choice: Any) -> str:
@@ -197,10 +202,14 @@ def run(
     progress: Progress = quiet,
     say: Say = quiet,
     address: str | None = None,
+    budget: float | None = None,
+    tell: sequential.Tell = quiet,
 ) -> Run:
     """Play a configuration to its end; the same one on the same folder goes on.
 
-    In `workers` processes here, or on the Dask cluster at an address.
+    In `workers` processes here, or on the Dask cluster at an address. One that is played until
+    decided ends as soon as its claim is refuted or its budget, in seconds, is spent; `tell` is
+    told how the evidence grows.
     """
     config, loaded, mechanism = prepared.config, prepared.data, prepared.mechanism
     run = Run(out or prepared.folder)
@@ -222,17 +231,31 @@ def run(
         journal = entered.enter_context(Journal.play(run.journal, config.to_dict()))
         write_whole(run.path / "config.toml", config.to_toml().encode())
         canary = settled.canary(journal)
+        choice = Choice.configured(vars(config))
+        watch = sequential.Watch(journal, choice, budget, tell) if config.until_decided else None
         if canary:
-            if not journal.missing(wanted):
+            if not journal.missing(wanted) or (watch and watch.decided()):
                 return run
             settled.refuse_other_versions(journal)
             pair = neighbours(loaded, canary)
         else:
             pair = pair or _pair(prepared, pool(), say)
             settled.settle(journal, mechanism, prepared.claim, pair)
-        choice = Choice.configured(vars(config))
-        game.play(mechanism, pair, wanted, journal, pool(), progress, choice.refuse_blind)
+        play_on = partial(
+            game.play, mechanism, pair, wanted, journal, pool(), progress, choice.refuse_blind
+        )
+        if watch:
+            play_on(every=_between_looks(mechanism, workers), enough=watch.enough)
+        else:
+            play_on()
     return run
+
+
+def _between_looks(mechanism: Mechanism, workers: int | Executor | None) -> int:
+    """How many trials are played between looks: whole pairs, and work for all workers."""
+    known = cores() if workers is None or isinstance(workers, Executor) else workers
+    together = known * int(getattr(mechanism, "at_once", 1))
+    return 2 * together * max(1, -(-LOOK // (2 * together)))
 
 
 def _pair(prepared: Prepared, pool: Executor, say: Say) -> Pair:

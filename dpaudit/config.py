@@ -66,6 +66,7 @@ class Config:
     init: str = "random"
     samples: int = 1000
     models: int = 1000
+    until_decided: bool = False
     attacks: tuple[str, ...] = ("loss", "mean+std", "min+max", "all-four", "learned", "released")
     primary: str = "auto"
     defence: str = "none"
@@ -108,15 +109,22 @@ class Config:
                 checks.positive("the claimed epsilon", epsilon),
                 checks.in_range("the claimed delta", delta, 0, 1, ends="[)"),
                 None if self.attacks else "name at least one attack",
+                *(
+                    f"until decided, all attacks bet together, which leaves no {name} to choose"
+                    for name in ("primary", "estimator")
+                    if self.until_decided and getattr(self, name) != "auto"
+                ),
             ]
         )
         return self
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain values; what is None, or of no use to the mechanism, is left out."""
+        """As plain values; what is None, not asked for or idle at the mechanism is left out."""
         values = {f.name: getattr(self, f.name) for f in fields(self)}
         plain = {k: list(v) if isinstance(v, tuple) else v for k, v in values.items()}
         idle = TRAINING if ":" in self.mechanism else frozenset()
+        if not self.until_decided:
+            idle |= {"until_decided"}
         return {k: value for k, value in plain.items() if value is not None and k not in idle}
 
     @classmethod

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, as_completed
 from typing import Any
 
@@ -31,12 +31,15 @@ def play(
     executor: Executor,
     progress: Progress = lambda done, total: None,
     check: Check = lambda observation: None,
+    every: int | None = None,
+    enough: Callable[[], bool] = lambda: False,
 ) -> None:
     """Play every trial that the journal misses; only this process writes the journal.
 
     They go out in batches of the mechanism's `at_once` (one, where it does not say). An
     executor that can `share` a value is given mechanism and pair once, not with each batch.
-    The first observation is shown to `check`, which may refuse it.
+    The first observation is shown to `check`, which may refuse it. After `every` so many trials,
+    in their order, all of them are in the journal, and `enough` may end the game.
     """
     refuse_other_adjacency(mechanism, pair)
     missing = journal.missing(trials)
@@ -46,12 +49,35 @@ def play(
         return
     size = getattr(mechanism, "at_once", 1)
     checks.refuse([checks.at_least("the mechanism's at_once", size, 1)])
-    batches = [missing[i : i + size] for i in range(0, len(missing), size)]
     game: Any = (mechanism, pair)
     if hasattr(executor, "share"):
         game = executor.share(game)
     shapes = journal.shapes()
-    futures = {executor.submit(_timed, game, batch): batch for batch in batches}
+    length = every or len(trials)
+    for i in range(0, len(trials), length):
+        part = set(trials[i : i + length])
+        here = [trial for trial in missing if trial in part]
+        batches = [here[j : j + size] for j in range(0, len(here), size)]
+        futures = {executor.submit(_timed, game, batch): batch for batch in batches}
+        for batch, seen, seconds in _finished(futures):
+            for trial, observation in zip(batch, seen, strict=True):
+                first = not shapes
+                _refuse_unlike(shapes, trial, observation)
+                if first:
+                    check(observation)
+                journal.add(trial, observation, seconds / len(batch))
+            done += len(batch)
+            progress(done, len(trials))
+        if batches and enough():
+            return
+
+
+Played = tuple[list[Trial], list[Observation], float]
+"""A batch, what was seen in it, and the seconds that it took."""
+
+
+def _finished(futures: dict[Any, list[Trial]]) -> Iterator[Played]:
+    """Batches as they are played."""
     for future in as_completed(futures):
         # Popped, so that what was seen is in the journal and no longer in memory.
         batch = futures.pop(future)
@@ -66,14 +92,7 @@ def play(
             ) from error
         except Exception as error:
             raise TrialFailed(f"no trial can be sent to a worker process: {error}") from error
-        for trial, observation in zip(batch, seen, strict=True):
-            first = not shapes
-            _refuse_unlike(shapes, trial, observation)
-            if first:
-                check(observation)
-            journal.add(trial, observation, seconds / len(batch))
-        done += len(batch)
-        progress(done, len(trials))
+        yield batch, seen, seconds
 
 
 def refuse_other_adjacency(mechanism: Mechanism, pair: Pair) -> None:

@@ -155,16 +155,26 @@ class Journal:
         table = np.array(rows, dtype=np.int64).reshape(-1, 2)
         return table[:, 0], table[:, 1]
 
-    def observations(self) -> Observations:
-        """Everything that was seen in every trial, stacked over trials."""
-        return {name: np.stack(list(self.arrays(name))) for name in self._common_names()}
+    def observations(self, first: int = 0, before: int | None = None) -> Observations:
+        """Everything that was seen in every trial, stacked over trials of such indices."""
+        names = self._common_names()
+        return {name: np.stack(list(self.arrays(name, first, before))) for name in names}
 
-    def arrays(self, name: str) -> Iterator[Array]:
-        """One kind of observation, from those trials that have it."""
+    def arrays(self, name: str, first: int = 0, before: int | None = None) -> Iterator[Array]:
+        """One kind of observation, from those trials of such indices that have it."""
         with self._explained():
-            query = "SELECT npy FROM seen WHERE name = ? ORDER BY idx, world"
-            for (npy,) in self._db.execute(query, (name,)):
+            query = (
+                "SELECT npy FROM seen WHERE name = ? AND idx >= ? AND (? IS NULL OR idx < ?) "
+                "ORDER BY idx, world"
+            )
+            for (npy,) in self._db.execute(query, (name, first, before, before)):
                 yield _array(npy)
+
+    def whole_pairs(self) -> int:
+        """How many indices from 0 on have been played in both worlds, without a gap."""
+        _, indices = self.trials()
+        played = np.bincount(indices, minlength=1)
+        return int(np.argmin(np.append(played, 0) == 2))
 
     def shapes(self) -> dict[str, tuple[int, ...]]:
         """What a trial releases of the canary, by name; empty before the first one."""
@@ -264,11 +274,12 @@ class Journal:
     def _refuse_other(self, settings: Mapping[str, Any]) -> None:
         differing = differences(there=self.settings, here=settings)
         if differing:
+            again = _only_judged(differing) and not self.settings.get("until_decided")
             raise OtherConfiguration(
                 f"{self.path.parent} holds a run of another configuration ("
                 + "; ".join(differing)
                 + "); choose another --out"
-                + (", or judge it again with dpaudit report" if _only_judged(differing) else "")
+                + (", or judge it again with dpaudit report" if again else "")
             )
 
     def _get(self, key: str) -> Any:

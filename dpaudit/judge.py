@@ -87,11 +87,11 @@ def judge(journal: Journal, choice: Choice) -> Report:
         adversary=facts["adversary"],
         backend=facts["backend"],
         seconds={"training": journal.seconds(), "judging": time.perf_counter() - started},
-        utility=_utility(played.seen.get("accuracy"), worlds),
+        utility=accuracies(played.seen.get("accuracy"), worlds),
         versions=facts["versions"],
         seed=played.seed,
         next_steps=next_steps(claim, bounds[decisive], reach, facts["canary"]["name"], attacks),
-        warnings=[*facts["warnings"], *suspicions(undefended.seen), *_without_curve(claim)],
+        warnings=[*facts["warnings"], *suspicions(undefended.seen), *without_curve(claim)],
         defence=choice.defence,
         evidence=Evidence(
             scores=[rule.trials.scores(rule.rule) for rule, _ in judged],
@@ -195,7 +195,7 @@ def _look(
     return Look(primary, jury.names[0], choice.defence, held_out, picked)
 
 
-def _without_curve(claim: Claim) -> list[str]:
+def without_curve(claim: Claim) -> list[str]:
     """A warning where a claim's curve is not used, although it has one."""
     if claim.curve is None or within_reach(claim.curve):
         return []
@@ -205,7 +205,8 @@ def _without_curve(claim: Claim) -> list[str]:
     ]
 
 
-def _utility(accuracy: Array | None, worlds: Array) -> dict[str, float]:
+def accuracies(accuracy: Array | None, worlds: Array) -> dict[str, float]:
+    """How good the models are, in all and in each world; empty where they did not say."""
     if accuracy is None:
         return {}
     return {

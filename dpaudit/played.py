@@ -85,12 +85,25 @@ def _refuse_mixing(who: str, alone: Array, among: Array) -> None:
         raise BadInput(f"{who} does not work row by row: a row depends on the others beside it")
 
 
-def read(journal: Journal) -> Played:
-    """The journal's content; one that is not complete, or was tampered with, is refused."""
+def read(journal: Journal, stopped: bool = False) -> Played:
+    """The journal's content; one that is not complete, or was tampered with, is refused.
+
+    So is one of a run that was stopped by what its trials showed, unless the reader allows for
+    that: their number is then no fixed one, on which all other judgements stand. Such a run is
+    complete wherever it was stopped, if both worlds were.
+    """
     try:
         settings, facts = journal.settings, journal.facts
         worlds, indices = journal.trials()
-        wanted = {(t.world, t.index) for t in trials(settings["seed"], settings["models"])}
+        if settings.get("until_decided") and not stopped:
+            raise BadInput(
+                f"the run at {journal.path.parent} was to stop once its models had shown enough, "
+                "so that only its own evidence may be judged by: dpaudit report shows it"
+            )
+        models = settings["models"]
+        if settings.get("until_decided") and 0 < len(indices) <= models:
+            models = min(models, 2 * (int(indices.max()) + 1))
+        wanted = {(t.world, t.index) for t in trials(settings["seed"], models)}
         played = set(zip(worlds.tolist(), indices.tolist(), strict=True))
         if facts is None or played < wanted:
             folder = journal.path.parent
@@ -100,20 +113,27 @@ def read(journal: Journal) -> Played:
             )
         if played != wanted:
             raise JournalError(damaged(journal.path))
-        return Played(
-            settings=settings,
-            facts=facts,
-            claim=Claim.from_dict(facts["claim"]),
-            seen=summarised(journal.observations()),
-            worlds=worlds,
-            known=journal.known,
-            # By the index's parity: settled before anything was seen, and both halves balanced.
-            chooses=indices % 2 == 0,
-        )
+        return pairs(journal, 0, int(indices.max()) + 1)
     except (JournalError, BadInput):
         raise
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise JournalError(damaged(journal.path)) from error
+
+
+def pairs(journal: Journal, first: int, before: int) -> Played:
+    """The trials of some indices, all of which have been played."""
+    facts = journal.facts or {}
+    indices, worlds = np.repeat(np.arange(first, before), 2), np.tile([OUT, IN], before - first)
+    return Played(
+        settings=journal.settings,
+        facts=facts,
+        claim=Claim.from_dict(facts["claim"]),
+        seen=summarised(journal.observations(first, before)),
+        worlds=worlds,
+        known=journal.known,
+        # By the index's parity: settled before anything was seen, and both halves balanced.
+        chooses=indices % 2 == 0,
+    )
 
 
 def _way_on(folder: Path) -> str:

@@ -296,6 +296,21 @@ class Evidence:
 
 
 @dataclass(frozen=True)
+class Growth:
+    """How the evidence grew in a run that was to stop as soon as its claim was refuted.
+
+    `wealth` is what a stake of 1 against the claim had become after each pair of models, by
+    what decides; `beside` the same by what assumes nothing, where that does not decide. The
+    claim is refuted as soon as the first reaches `needed`. There were to be `most` models.
+    """
+
+    wealth: Sequence[float]
+    beside: Sequence[float]
+    needed: float
+    most: int
+
+
+@dataclass(frozen=True)
 class Report:
     """Claim against the primary bound, and what the reader needs to weigh it."""
 
@@ -322,6 +337,8 @@ class Report:
 
     The primary shows most of them.
     """
+    growth: Growth | None = None
+    """Where the run was to stop as soon as its claim was refuted."""
     evidence: Evidence | None = field(default=None, compare=False, repr=False)
 
     @property

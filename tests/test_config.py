@@ -6,6 +6,7 @@ from dpaudit.config import TRAINING, Config, differences
 from dpaudit.errors import BadInput
 
 OTHER = {
+    "until_decided": True,
     "data": "/elsewhere/own.npz",
     "data_root": "/elsewhere",
     "size": 500,

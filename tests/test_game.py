@@ -57,6 +57,19 @@ def test_only_missing_trials_are_played(journal, threads):
     assert told == [(done, MODELS) for done in range(7, MODELS + 1)]
 
 
+def test_a_game_may_end_after_every_few_trials_in_their_order(journal, threads):
+    wanted, looks = trials(0, MODELS), []
+
+    def enough():
+        looks.append(MODELS - len(journal.missing(wanted)))
+        return len(looks) == 2
+
+    journal.add(wanted[1], Shifted()._play(wanted[1]), 0.0)
+    game.play(Shifted(), tiny_pair(), wanted, journal, threads, every=4, enough=enough)
+    assert looks == [4, 8]
+    assert journal.missing(wanted) == wanted[8:]
+
+
 def test_a_finished_game_plays_nothing(journal):
     for trial in trials(0, MODELS):
         journal.add(trial, Shifted()._play(trial), 0.0)

@@ -19,6 +19,7 @@ class Progress:
         self._first = 0
         self._told = -1.0
         self._shown = 0
+        self._evidence = ""
 
     def say(self, text: str) -> None:
         """What the next silence is about."""
@@ -33,13 +34,20 @@ class Progress:
         self.done, self.total = done, total
         if self._started is None:
             self._started, self._first = time.monotonic(), done
-        text = f"{done}/{total} {self.unit}{self._pace()}"
+        text = f"{done}/{total} {self.unit}{self._evidence}{self._pace()}"
         if self._live:
             filled = BAR * done // total
             self._line(f"[{'#' * filled}{'.' * (BAR - filled)}] {text}", last=done == total)
         elif done == total or done / total >= self._told + 0.1:
             self._told = done / total
             self._line(text, last=True)
+
+    def evidence(self, wealth: float, needed: float) -> None:
+        """What the models so far weigh against the claim, and what would refute it."""
+        self._evidence = f", evidence {wealth:.3g} of {needed:.3g}"
+        if self.total:
+            self._told = -1.0
+            self(self.done, self.total)
 
     def clear(self) -> None:
         """Leave no half-written line behind."""

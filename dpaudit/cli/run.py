@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 import sys
 from pathlib import Path
@@ -13,11 +14,36 @@ from dpaudit.cli.progress import Progress
 from dpaudit.cli.settings import CLAIMED, TRAINED, configured, options
 from dpaudit.cli.verdict import judging_options, show, showing_options
 
+SECONDS = {"s": 1, "m": 60, "h": 3600}
+
+
+def _seconds(ctx: click.Context, param: click.Parameter, text: str | None) -> float | None:
+    """A time such as 10m in seconds."""
+    if text is None:
+        return None
+    found = re.fullmatch(r"(\d{1,6}(?:\.\d+)?)([smh])", text)
+    if not found or float(found[1]) == 0:
+        raise click.BadParameter(f"'{text}' is not a time, such as 90s, 10m or 2h")
+    return float(found[1]) * SECONDS[found[2]]
+
 
 @click.command("run")
 @options(TRAINED)
 @judging_options
 @options(CLAIMED)
+@click.option(
+    "--until-decided",
+    is_flag=True,
+    default=None,
+    help="Look at the models after every few, and stop once the claim is refuted; --models is "
+    "then the most.",
+)
+@click.option(
+    "--budget",
+    metavar="TIME",
+    callback=_seconds,
+    help="With --until-decided: also stop after so long, such as 90s, 10m or 2h.",
+)
 @click.option("--cluster", metavar="ADDRESS", help="A Dask scheduler, such as tcp://host:8786.")
 @click.option("--out", type=click.Path(path_type=Path), help="Folder.  [default: runs/HASH]")
 @showing_options
@@ -25,6 +51,7 @@ def command(
     download: bool,
     workers: int | None,
     cluster: str | None,
+    budget: float | None,
     out: Path | None,
     file: Path | None,
     json: Path | None,
@@ -43,6 +70,8 @@ def command(
     if workers and cluster:
         raise click.UsageError("--workers are processes here; with --cluster start workers there")
     config = configured(file, given)
+    if budget and not config.until_decided:
+        raise click.UsageError("--budget has no effect without --until-decided")
     progress = Progress()
     # Whoever ends the run politely, by hand or by a scheduler, finds everything kept.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
@@ -51,7 +80,11 @@ def command(
         prepared = audit.prepare(config, progress.say, download, out)
         _name_backend(prepared.mechanism, progress)
         folder = out or prepared.folder
-        run = audit.run(prepared, folder, workers, progress, progress.say, cluster)
+        run = audit.run(
+            *(prepared, folder, workers, progress, progress.say, cluster),
+            budget=budget,
+            tell=progress.evidence,
+        )
         progress.say("judging")
         report = run.judge()
     except KeyboardInterrupt:

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
 from dpaudit import checks
+from dpaudit.curves import Pure
 from dpaudit.errors import BadInput
 from dpaudit.estimators import inputs
 from dpaudit.estimators.sentences import ASSUMED, confident, sentence
+from dpaudit.estimators.stakes import FRACTIONS
 from dpaudit.types import Array, Bound, Counts, Decisions, Outcome
-
-_FRACTIONS = 0.95 / 2.0 ** np.arange(6)
-"""Of the largest stake: all are played side by side, because the best is known only afterwards."""
 
 
 @dataclass(frozen=True)
@@ -62,9 +62,13 @@ class EProcess:
             game.show(x, y)
         return game.bound()
 
-    def start(self, delta: float) -> Game:
-        """A game without pairs yet."""
-        return Game(self, delta)
+    def start(self, delta: float, attacks: int = 1, scored: bool = False) -> Game:
+        """A game without pairs yet; several attacks begin with an equal share of the wealth.
+
+        Where trials are `scored`, too, a third of it is bet on the in-trial's higher score, as
+        `AUCBet` does against the curve of (e, d) itself: no threshold can be chosen badly there.
+        """
+        return Game(self, delta, attacks, scored)
 
     def ceiling(self, pairs: int, delta: float) -> float:
         """The largest bound that so many pairs could give: that of no wrong decision at all."""
@@ -81,13 +85,19 @@ class EProcess:
         """What a pair multiplies wealth by, as logarithms: [X, Y, bet and its mirror, e, stake]."""
         checks.refuse([checks.in_range("delta", delta, 0, 1, ends="[)")])
         price = np.exp(self.grid())[:, None]
-        stake = _FRACTIONS / (price + delta)
+        stake = FRACTIONS / (price + delta)
         gains = [
             [(x - price * y - delta, (1 - y) - price * (1 - x) - delta) for y in (0, 1)]
             for x in (0, 1)
         ]
         factors: Array = np.log1p(stake * np.array(gains))
         return factors
+
+    def log_orders(self, delta: float) -> Array:
+        """The same of a bet on the order of the scores: [the in-trial has the higher, e, stake]."""
+        area = np.array([Pure(delta).area(e) for e in self.grid()])[:, None]
+        orders: Array = np.log1p(FRACTIONS * (np.array([0.0, 1.0])[:, None, None] / area - 1))
+        return orders
 
     def enough(self, log_wealth: Array) -> Array:
         """Which e a wealth refutes: [bet and its mirror, e, stake] to [e]."""
@@ -103,34 +113,71 @@ class EProcess:
 
 
 class Game:
-    """The wealth of all bets so far; `show` it a pair, ask for the `bound` at any time."""
+    """The wealth of all bets so far; `show` it a pair, ask for the `bound` at any time.
 
-    def __init__(self, rules: EProcess, delta: float) -> None:
+    A mean of such wealths does not grow on average either, so that several attacks bet side by
+    side and none of them has to be picked.
+    """
+
+    def __init__(
+        self, rules: EProcess, delta: float, attacks: int = 1, scored: bool = False
+    ) -> None:
         self.rules, self.delta = rules, delta
         self.pairs = self.fp = self.fn = 0
+        self._bets = np.zeros(attacks, dtype=np.int64)
         self._factors = rules.log_factors(delta)
-        self._log_wealth = np.zeros(self._factors.shape[2:])
+        self._orders = rules.log_orders(delta) if scored else None
+        sides, *rest = self._factors.shape[2:]
+        self._log_wealth = np.zeros((attacks, sides + scored, *rest))
         self._refuted = np.zeros(len(rules.grid()), dtype=bool)
 
     def show(self, inn: Any, out: Any) -> None:
         """One more pair: the decision on its in-trial and on its out-trial, True = says D'."""
-        for decision in (inn, out):
+        self.show_all([(inn, out)])
+
+    def show_all(self, said: Sequence[Sequence[Any] | None]) -> None:
+        """One more pair of several attacks; None from one that does not bet on it.
+
+        Each says what `show` is told and, where trials are scored, whether the in-trial has the
+        higher score.
+        """
+        for attack, of_pair in zip(range(len(self._bets)), said, strict=True):
+            if of_pair is not None:
+                self._bet(attack, *of_pair)
+        self.pairs += 1
+        self._refuted |= self.rules.enough(_together(self._log_wealth))
+
+    def _bet(self, attack: int, inn: Any, out: Any, *won: Any) -> None:
+        for decision in (inn, out, *won):
             if not isinstance(decision, (bool, np.bool_)):
                 raise BadInput(f"a decision must be True or False, not {decision!r}")
-        self.pairs += 1
+        self._bets[attack] += 1
         self.fp += int(out)
         self.fn += int(not inn)
-        self._log_wealth += self._factors[int(inn), int(out)]
-        self._refuted |= self.rules.enough(self._log_wealth)
+        self._log_wealth[attack] += self._of_pair(inn, out, *won)
+
+    def _of_pair(self, inn: bool, out: bool, *won: bool) -> Array:
+        """What a pair multiplies the wealth of an attack by: [bets, e, stake]."""
+        factors: Array = self._factors[int(inn), int(out)]
+        if self._orders is None:
+            return factors
+        (first,) = won
+        return np.concatenate([factors, self._orders[int(first)][None]])
 
     def refuted(self, e: float) -> bool:
         """Whether a point of the grid, the nearest to e, has been refuted."""
-        return bool(self._refuted[int(np.argmin(np.abs(self.rules.grid() - e)))])
+        return bool(self._refuted[self._nearest(e)])
+
+    def wealth(self, e: float) -> float:
+        """What a stake of 1 against the nearest point of the grid to e has become by now."""
+        here = self._log_wealth[:, :, self._nearest(e)]
+        return float(np.exp(np.minimum(here, 700)).mean())
 
     def bound(self) -> Bound:
         """What the pairs so far have shown; 0 before the first."""
         epsilon = self.rules.last_refuted(self._refuted)
         n, sure = self.pairs, self.rules.confidence
+        alone = n > 0 and len(self._bets) == 1 and n == self._bets[0]
         return Bound(
             epsilon=epsilon,
             delta=self.delta,
@@ -138,8 +185,8 @@ class Game:
             estimator="e-process",
             assumption="none",
             selection="as given",
-            ceiling=self.rules.ceiling(n, self.delta),
-            counts=Counts(self.fp, n, self.fn, n) if n else None,
+            ceiling=self._ceiling(),
+            counts=Counts(self.fp, n, self.fn, n) if alone else None,
             sentence=sentence(
                 confident(sure),
                 epsilon,
@@ -148,3 +195,17 @@ class Game:
                 "their pair was seen, however often one has looked",
             ),
         )
+
+    def _ceiling(self) -> float:
+        """The bound if no decision that was bet on had been wrong."""
+        right = self._of_pair(True, False, *([] if self._orders is None else [True]))
+        best = self._bets[:, None, None, None] * right
+        return self.rules.last_refuted(self.rules.enough(_together(best)))
+
+    def _nearest(self, e: float) -> int:
+        return int(np.argmin(np.abs(self.rules.grid() - e)))
+
+
+def _together(log_wealth: Array) -> Array:
+    """Attacks are bets like a bet and its mirror."""
+    return log_wealth.reshape(-1, *log_wealth.shape[2:])

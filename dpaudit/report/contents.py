@@ -19,6 +19,8 @@ def contents(report: Report) -> list[str]:
             "who may see the data; --no-canary-image leaves it out."
         )
     scores = "" if evidence is None else " and, as figures, the scores of the models that judge"
+    if report.growth is not None:
+        scores = " and, as a figure, how the evidence grew"
     return [
         shown,
         f"Beside it: the numbers of this report{scores}; names of data, plug-ins and software; "

@@ -10,19 +10,26 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpaudit.curves import within_reach
-from dpaudit.report import figure_bounds, figure_canary, figure_roc, figure_scores, words
+from dpaudit.report import (
+    figure_bounds,
+    figure_canary,
+    figure_evidence,
+    figure_roc,
+    figure_scores,
+    words,
+)
 from dpaudit.report.consistent import check
 from dpaudit.report.drawing import short
 from dpaudit.report.formats import nearest, percent, power, printable, value
 from dpaudit.report.judged import Judged, judged
 from dpaudit.report.table import cells, head, in_one_line, rows
 from dpaudit.report.tradeoff import rectangle
-from dpaudit.types import Array, Report
+from dpaudit.types import Array, Growth, Report
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-NAMES = ("bounds", "scores", "roc", "canary")
+NAMES = ("bounds", "evidence", "scores", "roc", "canary")
 """Of all figures that a report may have, in the order of reading."""
 
 
@@ -41,6 +48,8 @@ def pictures(report: Report) -> Iterator[Picture]:
     """What can be drawn of a report: without evidence the bounds alone."""
     check(report)
     yield _bounds(report)
+    if report.growth is not None:
+        yield _evidence(report.growth, report)
     if attacks := judged(report):
         yield _scores(attacks)
         yield _roc(attacks, report)
@@ -64,6 +73,24 @@ def _bounds(report: Report) -> Picture:
         "refuted it.",
         f"Claim: epsilon {nearest(report.claim.epsilon, digits)}. {found}.",
         figure_bounds.draw(report, digits),
+    )
+
+
+def _evidence(growth: Growth, report: Report) -> Picture:
+    ends = [course[-1] for course in (growth.wealth, growth.beside) if course]
+    named = (
+        f"{bound.estimator} {wealth:.3g}"
+        for bound, wealth in zip(report.bounds, ends, strict=False)
+    )
+    return Picture(
+        "evidence",
+        "Evidence against the claim",
+        "What a stake of 1 that was bet against the claim has become. If the claim holds, it "
+        f"reaches {growth.needed:.3g} at any time with a probability of at most "
+        f"{1 / growth.needed:.3g}; as soon as what decides is there, the claim is refuted.",
+        f"After {2 * len(growth.wealth):,} models: {', '.join(named)}; the most by what decides "
+        f"was {max(growth.wealth):.3g} of {growth.needed:.3g}.",
+        figure_evidence.draw(growth, report.bounds),
     )
 
 

@@ -41,6 +41,14 @@ def to_dict(report: Report) -> dict[str, Any]:
             "looks": report.looks,
             "deciders": report.deciders or [report.primary],
             "models": report.models,
+            "growth": report.growth
+            and {
+                "models": [2 * (i + 1) for i in range(len(report.growth.wealth))],
+                "wealth": report.growth.wealth,
+                "beside": report.growth.beside,
+                "needed": report.growth.needed,
+                "most": report.growth.most,
+            },
             "data": report.data,
             "canary": report.canary,
             "adversary": report.adversary,

@@ -22,7 +22,10 @@ Labelled = list[tuple[str, list[str]]]
 
 def played(report: Report) -> Labelled:
     """What was trained on what, and what the attacks could see of it."""
-    models = words.models_lines(report.models, words.judged_on_all(report))
+    if report.growth is None:
+        models = words.models_lines(report.models, words.judged_on_all(report))
+    else:
+        models = words.stopped_lines(report, report.growth)
     if utility := words.utility_line(report.utility):
         models.append(utility)
     lines = [

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 
 from dpaudit.report.formats import at_least, nearest, percent, power, value
-from dpaudit.types import Bound, Claim, GaussianCurve, Report
+from dpaudit.types import Bound, Claim, GaussianCurve, Growth, Report
 
 VERDICTS = {
     "VIOLATION": "VIOLATION",
@@ -90,6 +90,24 @@ def models_lines(models: Mapping[str, int], whole: bool = False) -> list[str]:
     else:
         lines.append(f"{models['judging']:,} to judge the attacks; no rule had to be chosen")
     return lines
+
+
+def stopped_lines(report: Report, growth: Growth) -> list[str]:
+    """How many models there are of a run that was to stop when decided, and why it did."""
+    trained, *_ = models_lines(report.models)
+    models = report.models["in"] + report.models["out"]
+    if report.verdict == "VIOLATION":
+        why = f"after {models:,} models, because the claim was refuted"
+    elif models == growth.most:
+        why = f"after all {models:,} models; the claim was not refuted"
+    else:
+        why = f"after {models:,} models, before the claim was refuted or all were trained"
+    return [
+        trained,
+        f"It was to stop once decided, after at most {growth.most:,} models, and stopped {why}",
+        f"The evidence came to at most {max(growth.wealth):.3g} of the {growth.needed:.3g} that "
+        "refute; each pair of models was judged by rules that were fitted on earlier pairs",
+    ]
 
 
 def utility_line(utility: Mapping[str, float]) -> str:

@@ -165,4 +165,5 @@ def test_settings_are_those_of_a_run():
     mine, theirs = ({p.name for p in c.command.params} for c in (module, run))
     judging = {"attack", "estimator", "defence", "primary"}
     showing = {"out", "cluster", "html", "no_canary_image", "fail_on_violation"}
-    assert theirs - mine == judging | showing
+    stopping = {"until_decided", "budget"}
+    assert theirs - mine == judging | showing | stopping

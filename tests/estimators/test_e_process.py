@@ -8,8 +8,10 @@ from hypothesis import strategies as st
 from outcome_strategies import DELTA, confidences, deltas, steady
 from scipy.stats import binom
 
+from dpaudit.curves import Pure
 from dpaudit.errors import BadInput
 from dpaudit.estimators import EProcess
+from dpaudit.estimators.auc_bet import AUCBet
 from dpaudit.types import Counts, Decisions, Guesses, Scores
 
 COARSE = {"step": 0.5, "highest": 3.0}
@@ -84,6 +86,22 @@ def test_pair_after_pair_is_the_same_game_and_never_falls():
     assert seen[-1] > 0
     assert game.bound() == EProcess().bound(d, DELTA)
     assert game.bound().counts == Counts(int(d.out.sum()), 60, int((~d.inn).sum()), 60)
+
+
+def test_attacks_share_the_wealth_and_scores_have_a_third_of_it():
+    """Against the same bets one by one; who does not bet keeps the share."""
+    rules, pairs = EProcess(**COARSE), [(True, False, True), (False, True, True)] * 4
+    both, alone = rules.start(0.01, attacks=2, scored=True), rules.start(0.01)
+    order = AUCBet("pure").start(0.01)
+    for inn, out, won in pairs:
+        both.show_all([(inn, out, won), None])
+        alone.show(inn, out)
+        order.show([won])
+    for e in rules.grid():
+        one = (2 * alone.wealth(e) + order.wealth(Pure(0.01).area(e))) / 3
+        assert both.wealth(e) == pytest.approx((one + 1) / 2)
+    assert both.bound().counts is None
+    assert alone.bound().counts is not None
 
 
 def test_before_the_first_pair_nothing_is_shown():

@@ -13,7 +13,7 @@ from dpaudit.report.figures import NAMES, pictures
 from dpaudit.report.histogram import histogram
 from dpaudit.report.judged import NO_NUMBER, Judged, judged
 from dpaudit.report.tradeoff import least, most, rectangle, roc
-from dpaudit.types import Array, Claim, Counts, Scores
+from dpaudit.types import Array, Claim, Counts, Growth, Scores
 
 LOWEST = float(np.finfo(float).min)
 DRAW = np.random.default_rng(11)
@@ -268,7 +268,9 @@ def test_a_record_that_is_no_number_can_be_drawn(broken: float) -> None:
 
 def test_every_figure_is_named_beforehand() -> None:
     """A stale figure is found by its name."""
-    assert tuple(picture.name for picture in pictures(with_evidence(violation()))) == NAMES
+    growth = Growth(wealth=[1.0], beside=[1.0], needed=20.0, most=400)
+    report = with_evidence(violation(growth=growth))
+    assert tuple(picture.name for picture in pictures(report)) == NAMES
 
 
 def test_names_in_figures_are_short_and_plain() -> None:
@@ -281,3 +283,30 @@ def test_a_name_in_another_script_warns_nobody(recwarn: pytest.WarningsRecorder)
     report = inconclusive(bounds=[bound("損失 $x$")], primary=0, published=[])
     assert drawing.svg(figure_bounds.draw(report, 2))
     assert len(recwarn) == 0
+
+
+# ---------------------------------------------------------------- evidence
+
+
+def growing(**changes: Any) -> Any:
+    """A run that was to stop once decided."""
+    course = Growth(wealth=[1.0, 4.0, 25.0], beside=[1.0, 0.0, 1e300], needed=20.0, most=400)
+    curve = bound("all together", estimator="auc-bet", assumption="gaussian", counts=None)
+    free = bound("all together", estimator="e-process", counts=None)
+    return violation(**{"bounds": [curve, free], "primary": 0, "growth": course, **changes})
+
+
+def test_evidence_is_drawn_where_a_run_was_to_stop_once_decided() -> None:
+    report = growing(claim=Claim(epsilon=0.1, delta=1e-5))
+    drawn = {picture.name: picture for picture in pictures(report)}
+    assert list(drawn) == ["bounds", "evidence"]
+    evidence = drawn["evidence"]
+    assert "After 6 models: auc-bet 25, e-process 1e+300" in evidence.alt
+    assert "reaches 20 at any time with a probability of at most 0.05" in evidence.caption
+    axes = evidence.figure.axes[0]
+    one, other, needed = (np.asarray(line.get_ydata()) for line in axes.lines)
+    assert one.tolist() == [1, 1, 4, 25]
+    assert other.tolist() == [1, 1, 1e-3, 2e4], "cut off where it says nothing"
+    assert set(needed) == {20}
+    assert [text.get_text() for text in axes.get_yticklabels()].count("10") == 1
+    assert "evidence" not in {picture.name for picture in pictures(violation())}

@@ -10,7 +10,7 @@ from report_examples import bound, inconclusive, no_violation_found, published, 
 from dpaudit.errors import BadInput
 from dpaudit.report import render
 from dpaudit.report.formats import at_least, duration, nearest
-from dpaudit.types import Claim, GaussianCurve, Report
+from dpaudit.types import Claim, GaussianCurve, Growth, Report
 
 REPORTS = {
     "VIOLATION": violation(),
@@ -327,3 +327,22 @@ def test_a_report_without_sense_is_refused() -> None:
 )
 def test_durations_are_for_people(seconds: float, shown: str) -> None:
     assert duration(seconds) == shown
+
+
+@pytest.mark.parametrize(
+    ("report", "most", "why"),
+    [
+        (violation(), 4000, "stopped after 1,000 models, because the claim was refuted"),
+        (no_violation_found(), 1000, "stopped after all 1,000 models; the claim was not refuted"),
+        (no_violation_found(), 4000, "after 1,000 models, before the claim was refuted or all"),
+    ],
+)
+def test_a_run_that_was_to_stop_once_decided_says_why_it_did(
+    report: Report, most: int, why: str
+) -> None:
+    growth = Growth(wealth=[1.0, 7.5, 2.0], beside=[], needed=20.0, most=most)
+    said = flat(render(replace(report, growth=growth)))
+    assert why in said
+    assert f"after at most {most:,} models" in said
+    assert "came to at most 7.5 of the 20 that refute" in said
+    assert "to stop once decided" not in render(report)

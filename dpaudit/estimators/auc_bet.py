@@ -1,0 +1,141 @@
+"""The paired-AUC bet: scores in pairs against a curve, which may be looked at after every pair."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import ndtri
+
+from dpaudit import checks
+from dpaudit.curves import Family, family, last_refuted
+from dpaudit.estimators.sentences import confident, of_curve, sentence
+from dpaudit.estimators.stakes import FRACTIONS
+from dpaudit.types import Adjacency, Array, Bound, Curve
+
+SEEN = (
+    "pairs of trials in the order in which they were run and scores that were fixed before their "
+    "pair was seen, however often one has looked"
+)
+
+PRECISION = 1e-9
+"""To which the refuted areas are found, from below."""
+
+_LOSS = np.log1p(-FRACTIONS)
+
+
+@dataclass(frozen=True)
+class AUCBet:
+    """A bound from scores in pairs that may be looked at after every pair, and stopped at will.
+
+    No attack under a curve scores the in-trial of a pair higher with a larger probability than
+    A, the curve's largest AUC. So the wealth W <- W (1 + l (1[in > out] - A)), 0 <= l < 1/A,
+    does not grow on average, and a curve is refuted as soon as the wealth reaches 1/a. The
+    stakes are fixed fractions of 1/A, whose mean wealth counts. A pair then multiplies it by
+    1 - c + c 1[in > out]/A: the less the larger A is, so that whatever refutes one area refutes
+    all below. The areas that are refuted at any time are therefore those up to one, and the
+    bound is the epsilon of the most leaking curve within them. Ville 1939; Waudby-Smith and
+    Ramdas 2024, "Estimating means of bounded random variables by betting".
+
+    `curve` is 'gaussian', 'pure' (assumes nothing) or a claim's curve, as for the paired AUC.
+    """
+
+    curve: str | Curve | Family = "gaussian"
+    confidence: float = 0.95
+    adjacency: Adjacency = "add-remove"
+
+    def __post_init__(self) -> None:
+        checks.refuse([checks.in_range("confidence", self.confidence, 0, 1, ends="()")])
+        family(self.curve, 0.0, self.adjacency)  # refused here, if at all
+
+    def start(self, delta: float, attacks: int = 1) -> AUCGame:
+        """A game without pairs yet; several attacks begin with an equal share of the wealth."""
+        checks.refuse([checks.in_range("delta", delta, 0, 1, ends="[)")])
+        return AUCGame(self, delta, attacks)
+
+
+class AUCGame:
+    """The wealth of all bets so far; `show` it a pair, ask for the `bound` at any time."""
+
+    def __init__(self, rules: AUCBet, delta: float, attacks: int) -> None:
+        self.rules, self.delta = rules, delta
+        self.curves = family(rules.curve, delta, rules.adjacency)
+        self.pairs = 0
+        self.least = 0.5
+        """The largest AUC is above this; one half at least, where nothing leaks."""
+        self._bets = np.zeros(attacks, dtype=np.int64)
+        self._won = np.zeros(attacks, dtype=np.int64)
+
+    def show(self, won: Sequence[bool | None]) -> None:
+        """One more pair: whether its in-trial has the higher score, for each attack.
+
+        None from an attack that does not bet on this pair.
+        """
+        for attack, first in zip(range(len(self._bets)), won, strict=True):
+            if first is not None:
+                self._bets[attack] += 1
+                self._won[attack] += bool(first)
+        self.pairs += 1
+        self.least = max(self.least, self._refuted(self._won, self.least))
+
+    def wealth(self, area: float) -> float:
+        """What a stake of 1 against curves of an area has become by now."""
+        return math.exp(min(700.0, self._log_wealth(self._won, area)))
+
+    def first_above(self, epsilon: float) -> float:
+        """The area of the least leaking curve of the family whose epsilon is above this one.
+
+        1, which cannot be refuted, where the family has none.
+        """
+        step = self._last_within(epsilon) + 1
+        return self.curves.area(self.curves.parameter(step)) if step <= self.curves.steps else 1.0
+
+    def bound(self) -> Bound:
+        """What the pairs so far have shown; 0 before the first."""
+        epsilon, sure = self._epsilon(self.least), self.rules.confidence
+        ceiling = self._epsilon(max(self.least, self._refuted(self._bets, 0.5)))
+        return Bound(
+            epsilon=epsilon,
+            delta=self.delta,
+            confidence=sure,
+            estimator="auc-bet",
+            assumption=self.curves.assumption,
+            selection="as given",
+            ceiling=max(epsilon, ceiling),
+            sentence=sentence(
+                confident(sure), epsilon, self.delta, f"{of_curve(self.curves)} {SEEN}"
+            ),
+        )
+
+    def _last_within(self, epsilon: float) -> int:
+        """The most leaking step whose epsilon is not above this one."""
+        above = math.nextafter(epsilon, math.inf)
+        return last_refuted(self.curves, lambda p: above - self.curves.epsilon(p, self.delta))
+
+    def _refuted(self, won: Array, low: float) -> float:
+        """The area up to which all are refuted by so many pairs won, or `low`."""
+        enough = -math.log(1 - self.rules.confidence)
+        if self._log_wealth(won, low) < enough:
+            return low
+        high = 1.0
+        while high - low > PRECISION:
+            middle = (low + high) / 2
+            if self._log_wealth(won, middle) >= enough:
+                low = middle
+            else:
+                high = middle
+        return low
+
+    def _log_wealth(self, won: Array, area: float) -> float:
+        gain = np.log1p(FRACTIONS * (1 / area - 1))
+        log_wealth = np.outer(self._bets - won, _LOSS) + np.outer(won, gain)
+        top = float(log_wealth.max())
+        return top + math.log(np.exp(log_wealth - top).mean())
+
+    def _epsilon(self, least: float) -> float:
+        # As quantiles, in which the area of most families is nearly straight.
+        at_least = float(ndtri(least))
+        step = last_refuted(self.curves, lambda p: at_least - float(ndtri(self.curves.area(p))))
+        return self.curves.epsilon(self.curves.parameter(step), self.delta)

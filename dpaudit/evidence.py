@@ -1,0 +1,186 @@
+"""Evidence against a claim, pair after pair of trials: what an audit that stops at will goes by.
+
+Each pair is scored by rules that were fitted on earlier pairs alone, so that its outcome is one
+of a rule fixed beforehand. All attacks bet side by side with an equal share of the wealth: a
+mean of e-values is an e-value, so that none of them has to be picked. Which process decides
+follows from the claim: the paired-AUC bet where its curve can be computed, else the e-process,
+which assumes nothing and always stands beside. The wealth against a claim that holds ever
+reaches 1/a with a probability of at most a, whenever one looks and why ever one stops.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from dpaudit.curves import within_reach
+from dpaudit.errors import BadInput
+from dpaudit.estimators.auc_bet import AUCBet
+from dpaudit.estimators.e_process import EProcess
+from dpaudit.protocols import Attack, Rule
+from dpaudit.rates import BoundCriterion, rounded
+from dpaudit.seeds import generator
+from dpaudit.trials import Trials
+from dpaudit.types import IN, OUT, Array, Bound, Claim, Scores
+
+FIRST = 10
+"""Pairs that only fit rules; and pairs between the first fits."""
+
+GROWTH = 1.25
+"""Later, rules are fitted anew as often as there are so many times the pairs."""
+
+SELECTION = "before each pair, on earlier pairs"
+
+FARTHEST = 30.0
+"""The largest epsilon that the e-process bets against."""
+
+
+class Bets:
+    """All attacks' bets against one claim; `show` it new trials, look at it at any time.
+
+    When rules are fitted depends on the number of pairs alone, so that the same trials give the
+    same evidence, however many are shown at once.
+    """
+
+    def __init__(
+        self, attacks: Mapping[str, Attack], claim: Claim, confidence: float, seed: int
+    ) -> None:
+        self.attacks, self.claim, self.confidence, self._seed = attacks, claim, confidence, seed
+        highest = float(math.ceil(min(FARTHEST, max(10.0, claim.epsilon + 1))))
+        free = EProcess(confidence, highest=highest)
+        self._free = free.start(claim.delta, len(attacks), scored=True)
+        above = free.grid()[free.grid() > claim.epsilon]
+        self._point = float(above[0]) if len(above) else highest
+        self._auc = None
+        if claim.curve is not None and within_reach(claim.curve):
+            bet = AUCBet(claim.curve, confidence, claim.adjacency)
+            self._auc = bet.start(claim.delta, len(attacks))
+            self._area = self._auc.first_above(claim.epsilon)
+        self._trials: dict[str, Trials] = {}
+        self._rules: dict[str, Rule] = {}
+        self._due = FIRST
+        self._scored = {name: hashlib.sha256() for name in attacks}
+        self.course: list[float] = []
+        """The wealth of what decides after each pair."""
+        self.beside: list[float] = []
+        """That of the e-process, where it does not decide."""
+
+    @property
+    def pairs(self) -> int:
+        """How many have been shown."""
+        return len(self.course)
+
+    @property
+    def needed(self) -> float:
+        """The wealth that refutes the claim."""
+        return 1 / (1 - self.confidence)
+
+    @property
+    def wealth(self) -> float:
+        """What a stake of 1 against the claim has become by now."""
+        return self.course[-1] if self.course else 1.0
+
+    @property
+    def decided(self) -> bool:
+        """Whether the claim has been refuted."""
+        if self._auc is not None and self._auc.least <= self._area:
+            return False  # a bound of a curve takes a while
+        return self.bounds()[0].epsilon > self.claim.epsilon
+
+    def show(self, new: Mapping[str, Trials]) -> None:
+        """More trials as each attack sees them: whole pairs, in the order of their index."""
+        for name in self.attacks:
+            _refuse_unpaired(new[name])
+            before = self._trials.get(name)
+            self._trials[name] = new[name] if before is None else _joined(before, new[name])
+        last = min(len(trials) for trials in self._trials.values()) // 2
+        while self.pairs < last:
+            upto = min(last, self._due)
+            self._bet(self.pairs, upto)
+            if upto == self._due:
+                self._fit(upto)
+                self._due = max(upto + FIRST, math.ceil(GROWTH * upto))
+
+    def bounds(self) -> list[Bound]:
+        """What decides, then what stands beside it."""
+        free = self._free.bound()
+        names = list(self.attacks)
+        return [
+            replace(
+                bound,
+                attack=names[0] if len(names) == 1 else "all together",
+                rule="" if len(names) == 1 else f"equal bets by {', '.join(names)}",
+                selection=SELECTION,
+                counts=None,
+                trials=(self.pairs, self.pairs),
+            )
+            for bound in ([free] if self._auc is None else [self._auc.bound(), free])
+        ]
+
+    def _fit(self, upto: int) -> None:
+        best = BoundCriterion(self.claim.delta)
+        for name, attack in self.attacks.items():
+            self._rules[name] = _between(self._trials[name], 0, upto).fit(attack, best)
+
+    def _bet(self, first: int, upto: int) -> None:
+        """The pairs from one to another, by the rules of earlier ones; without any, by none."""
+        said: dict[str, list[tuple[bool, ...]]] = {}
+        for name, rule in self._rules.items():
+            new = _between(self._trials[name], first, upto)
+            decisions, won = new.decisions(rule), self._won(name, new.scores(rule))
+            inn, out = decisions.inn.tolist(), decisions.out.tolist()
+            said[name] = list(zip(inn, out, won, strict=True))
+        for i in range(upto - first):
+            pair = [said[name][i] if name in said else None for name in self.attacks]
+            self._free.show_all(pair)
+            free = self._free.wealth(self._point)
+            if self._auc is None:
+                self.course.append(free)
+                continue
+            self._auc.show([None if told is None else told[-1] for told in pair])
+            self.course.append(self._auc.wealth(self._area))
+            self.beside.append(free)
+
+    def _won(self, name: str, scores: Scores) -> list[bool]:
+        """Whether the in-trial of each pair scores higher.
+
+        Ties fall by fair coins, from the seed and all scores of the attack so far: coins of the
+        seed alone that happen to favour one world would do so in every audit with that seed.
+        """
+        won = []
+        for pair in zip(_numbers(scores.inn), _numbers(scores.out), strict=True):
+            self._scored[name].update(np.array(pair).tobytes())
+            inn, out = pair
+            if inn == out:
+                coin = generator(self._seed, "tie", self._scored[name].hexdigest())
+                won.append(bool(coin.random() < 0.5))
+            else:
+                won.append(bool(inn > out))
+        return won
+
+
+def _numbers(scores: Array) -> Array:
+    """Rounded, as all scores are; what is no number is lower than any."""
+    return np.nan_to_num(rounded(scores), nan=-np.inf, posinf=np.inf, neginf=-np.inf)
+
+
+def _between(trials: Trials, first: int, upto: int) -> Trials:
+    """The pairs from one to before another."""
+    return trials[np.arange(2 * first, 2 * upto)]
+
+
+def _joined(before: Trials, after: Trials) -> Trials:
+    return replace(
+        before,
+        features=np.concatenate([before.features, after.features]),
+        worlds=np.concatenate([before.worlds, after.worlds]),
+    )
+
+
+def _refuse_unpaired(trials: Trials) -> None:
+    if len(trials) % 2 or not np.array_equal(trials.worlds, [OUT, IN] * (len(trials) // 2)):
+        raise BadInput("evidence is gathered from pairs: a trial of each world after the other")

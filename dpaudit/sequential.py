@@ -1,0 +1,110 @@
+"""Runs that stop as soon as their claim is refuted: when that is, and what may be said then.
+
+Trials that were stopped by what they showed are not a fixed number of trials, so that of all
+judgements only the evidence that is valid at any stopping time may have them.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+
+from dpaudit import defences, played
+from dpaudit.advice import next_steps
+from dpaudit.choice import Choice
+from dpaudit.errors import BadInput
+from dpaudit.evidence import Bets
+from dpaudit.journal import Journal
+from dpaudit.judge import accuracies, verdict, without_curve
+from dpaudit.suspicions import suspicions
+from dpaudit.types import Evidence, Growth, Report, Scores
+
+Tell = Callable[[float, float], None]
+"""Told the wealth against the claim, and how much of it refutes the claim."""
+
+
+class Watch:
+    """Looks at a journal while it is played, and says when that is enough."""
+
+    def __init__(self, journal: Journal, choice: Choice, budget: float | None, tell: Tell) -> None:
+        self._journal, self._choice, self._tell = journal, choice, tell
+        self._bets: Bets | None = None
+        self._ends = None if budget is None else time.monotonic() + budget
+
+    def enough(self) -> bool:
+        """Whether the claim is refuted or the budget, in seconds, is spent."""
+        return self.decided() or (self._ends is not None and time.monotonic() >= self._ends)
+
+    def decided(self) -> bool:
+        """Whether the models so far refute the claim."""
+        first = 0 if self._bets is None else self._bets.pairs
+        before = self._journal.whole_pairs()
+        if before > first:
+            new = played.pairs(self._journal, first, before)
+            new = new.after(defences.make(self._choice.defence))
+            if self._bets is None:
+                self._bets = _bets(new, self._choice)
+            _show(self._bets, new)
+            self._tell(self._bets.wealth, self._bets.needed)
+        return self._bets is not None and self._bets.decided
+
+
+def judge(journal: Journal, choice: Choice) -> Report:
+    """The report of a run that was played until decided, as far as it has come.
+
+    Only as it was configured: an attack, a defence or a confidence that is chosen once the
+    models have been looked at would not be fixed before them.
+    """
+    started = time.perf_counter()
+    undefended = played.read(journal, stopped=True)
+    own = Choice.configured(undefended.settings)
+    if replace(choice, attacks=list(choice.attacks)) != replace(own, attacks=list(own.attacks)):
+        raise BadInput(
+            f"the run at {journal.path.parent} was to stop once its models had shown enough, so "
+            "that it is judged only as it was configured; leave the choice of attacks, estimator, "
+            "primary, defence and confidence out"
+        )
+    seen = undefended.after(defences.make(choice.defence))
+    facts, claim, most = seen.facts, seen.claim, int(seen.settings["models"])
+    bets = _bets(seen, choice)
+    _show(bets, seen)
+    bounds = bets.bounds()
+    nothing = Scores(out=np.empty(0), inn=np.empty(0))
+    return Report(
+        claim=claim,
+        verdict=verdict(claim, bounds[0]),
+        primary=0,
+        bounds=bounds,
+        published=[],
+        looks=1,
+        models={**seen.models, "choosing": 0, "judging": 2 * bets.pairs},
+        data=facts["data"],
+        canary=facts["canary"],
+        adversary=facts["adversary"],
+        backend=facts["backend"],
+        seconds={"training": journal.seconds(), "judging": time.perf_counter() - started},
+        utility=accuracies(seen.seen.get("accuracy"), seen.worlds),
+        versions=facts["versions"],
+        seed=seen.seed,
+        next_steps=next_steps(claim, bounds[0], bounds[0].ceiling, facts["canary"]["name"], None),
+        warnings=[*facts["warnings"], *suspicions(undefended.seen), *without_curve(claim)],
+        defence=choice.defence,
+        growth=Growth(bets.course, bets.beside, bets.needed, most),
+        evidence=Evidence(
+            scores=[nothing for _ in bounds],  # rules changed on the way
+            cuts=[None for _ in bounds],
+            canary=seen.known.get("canary"),
+            original=seen.known.get("original"),
+        ),
+    )
+
+
+def _bets(seen: played.Played, choice: Choice) -> Bets:
+    return Bets(choice.fitting(seen.seen), seen.claim, choice.confidence, seen.seed)
+
+
+def _show(bets: Bets, seen: played.Played) -> None:
+    bets.show({name: seen.trials(name, attack) for name, attack in bets.attacks.items()})

@@ -1,0 +1,96 @@
+"""`dpaudit run --until-decided`, from the command line to the page."""
+
+import json
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from dpaudit.cli.run import _seconds
+from dpaudit.journal import Journal
+from dpaudit.report import load_schema
+
+UNTIL = ["--until-decided", "--epsilon", 1, "--models", 400, "--workers", 1]
+
+
+@pytest.fixture(scope="module")
+def decided(shell, command, tmp_path_factory):
+    """A run that its claim does not survive, and what it said."""
+    folder = tmp_path_factory.mktemp("runs") / "decided"
+    return folder, shell(*command, *UNTIL, "--out", folder)
+
+
+def models(folder):
+    with Journal.read(folder / "journal.sqlite") as journal:
+        return len(journal.trials()[0])
+
+
+def test_it_stops_early_and_says_why(decided):
+    folder, done = decided
+    assert done.returncode == 0, done.stderr
+    assert models(folder) < 400
+    said = " ".join(done.stdout.split())
+    assert f"stopped after {models(folder)} models, because the claim was refuted" in said
+    assert "VIOLATION" in said
+    assert "until_decided = true" in (folder / "config.toml").read_text()
+
+
+def test_progress_shows_the_evidence_grow(decided):
+    folder, done = decided
+    assert f"{models(folder)}/400 models, evidence " in done.stderr
+    assert " of 20" in done.stderr
+
+
+def test_its_report_fulfils_the_schema_and_has_the_figure(decided):
+    folder, _ = decided
+    report = json.loads((folder / "report.json").read_text(encoding="utf-8"))
+    assert list(Draft202012Validator(load_schema()).iter_errors(report)) == []
+    growth = report["growth"]
+    assert growth["models"][-1] == models(folder)
+    assert max(growth["wealth"]) >= growth["needed"] == pytest.approx(20)
+    assert growth["most"] == 400
+    assert {p.stem for p in (folder / "figures").iterdir()} == {"bounds", "evidence", "canary"}
+    assert "Evidence against the claim" in (folder / "report.html").read_text(encoding="utf-8")
+
+
+def test_the_same_command_plays_no_more_and_report_shows_the_same(decided, cli, command):
+    folder, done = decided
+    before = models(folder)
+    again = cli(*command, *UNTIL, "--out", folder)
+    shown = cli("report", folder)
+    assert models(folder) == before
+    for other in (again, shown):
+        assert other.exit_code == 0, other.output
+        assert other.stdout.split("Time ")[0] == done.stdout.split("Time ")[0]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["report", "RUN", "--attack", "loss"], "judged only as it was configured"),
+        (["report", "RUN", "--estimator", "clopper-pearson"], "judged only as it was configured"),
+        (["compare", "RUN", "--defence", "quantize:0.1"], "only its own evidence may be judged"),
+    ],
+)
+def test_nothing_else_may_judge_it(decided, refused, words, said):
+    assert said in refused(*(decided[0] if word == "RUN" else word for word in words))
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--budget", "10m"], "--budget has no effect without --until-decided"),
+        (["--until-decided", "--budget", "soon"], "'soon' is not a time, such as 90s, 10m or 2h"),
+        (["--until-decided", "--budget", "0m"], "'0m' is not a time"),
+        (["--until-decided", "--budget", "-5m"], "'-5m' is not a time"),
+        (["--until-decided", "--budget", "10"], "'10' is not a time"),
+        (["--until-decided", "--primary", "loss"], "which leaves no primary to choose"),
+        (["--until-decided", "--estimator", "rank-test"], "which leaves no estimator to choose"),
+    ],
+)
+def test_what_cannot_be_is_refused_in_one_sentence(refused, command, words, said):
+    assert said in refused(*command, *words)
+
+
+@pytest.mark.parametrize(("text", "seconds"), [("90s", 90), ("10m", 600), ("1.5h", 5400)])
+def test_a_budget_is_a_time(text, seconds):
+    assert _seconds(None, None, text) == seconds

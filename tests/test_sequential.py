@@ -1,0 +1,236 @@
+"""Runs that stop once decided: when they do, what goes on, and who may judge them."""
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from playground import KNOWN, Leaky, Shifted, facts, finished, observe, worlds_and_indices
+
+from dpaudit import audit
+from dpaudit.choice import Choice
+from dpaudit.config import Config
+from dpaudit.errors import BadInput
+from dpaudit.journal import Journal
+from dpaudit.judge import judge
+from dpaudit.seeds import trials
+from dpaudit.sequential import Watch
+from dpaudit.sequential import judge as judge_stopped
+from dpaudit.types import Claim, GaussianCurve
+
+CONFIG = Config(
+    canary="random",
+    mechanism="leaky",
+    epsilon=1.0,
+    models=200,
+    attacks=("loss", "mean"),
+    until_decided=True,
+)
+
+
+@pytest.fixture
+def config(plugins, npz):
+    return replace(CONFIG, data=str(npz))
+
+
+@pytest.fixture
+def harmless(monkeypatch):
+    """`leaky` leaks nothing, so that its claim is never refuted."""
+    monkeypatch.setattr(Leaky, "play", lambda self, *game: Shifted(0.0).play(*game))
+
+
+def played(config, folder, **more):
+    """In this process, where fixtures reach."""
+    with ThreadPoolExecutor(2) as pool:
+        return audit.run(audit.prepare(config), folder, pool, **more)
+
+
+def models(run):
+    with Journal.read(run.journal) as journal:
+        return len(journal.trials()[0])
+
+
+def observations(run):
+    with Journal.read(run.journal) as journal:
+        return journal.observations()["logits"]
+
+
+def stopped(path, count, shift=0.0, **configured):
+    """A journal of a run until decided, as far as so many models."""
+    seen = observe(worlds_and_indices(count)[0], np.random.default_rng(0), shift)
+    finished(path, seen, until_decided=True, **configured)
+    with Journal.read(path) as journal:
+        journal._db.execute(
+            "UPDATE meta SET value = json_set(value, '$.models', 1000) WHERE key = 'settings'"
+        )
+    return path
+
+
+# ---------------------------------------------------------------- when it stops
+
+
+def test_it_stops_once_the_claim_is_refuted_and_stays_decided(config, tmp_path):
+    told = []
+    run = played(config, tmp_path / "run", tell=lambda *numbers: told.append(numbers))
+    assert 20 < models(run) < 200
+    assert [needed for _, needed in told] == pytest.approx([20] * len(told))
+    assert [wealth >= 20 for wealth, _ in told] == [False] * (len(told) - 1) + [True]
+    report = run.judge()
+    assert report.verdict == "VIOLATION"
+    assert report.bounds[0].epsilon > 1
+    assert (report.growth.most, 2 * len(report.growth.wealth)) == (200, models(run))
+    before = models(run)
+    again = played(config, tmp_path / "run")
+    assert models(again) == before
+    assert again.judge().growth == report.growth
+
+
+def test_without_a_leak_all_models_are_played(config, tmp_path, harmless):
+    run = played(replace(config, models=60), tmp_path / "run")
+    report = run.judge()
+    assert models(run) == 60
+    assert report.verdict != "VIOLATION"
+    assert max(report.growth.wealth) < 20
+
+
+def test_a_spent_budget_stops_and_a_new_one_goes_on(config, tmp_path, harmless):
+    """What was played in pieces is what would have been played at once."""
+    config, told = replace(config, models=100), []
+    for budget in (1e-9, 1e-9, None):
+        run = played(config, tmp_path / "run", budget=budget)
+        told.append(models(run))
+        assert len(run.judge().growth.wealth) == told[-1] // 2
+    first, second, last = told
+    assert first < second < last == 100
+    whole = played(config, tmp_path / "whole")
+    np.testing.assert_array_equal(observations(run), observations(whole))
+    assert run.judge().growth == whole.judge().growth
+
+
+def test_a_gap_that_a_kill_has_left_is_filled_before_anything_else(config, tmp_path):
+    run = played(config, tmp_path / "run")
+    growth, before = run.judge().growth, models(run)
+    with Journal.read(run.journal) as journal:
+        for table in ("trials", "seen"):
+            journal._db.execute(f"DELETE FROM {table} WHERE idx = 3 AND world = 1")
+    with pytest.raises(BadInput, match="is not complete"):
+        run.judge()
+    again = played(config, tmp_path / "run")
+    assert models(again) == before
+    assert again.judge().growth == growth
+
+
+def test_looks_come_after_whole_pairs_for_all_workers():
+    class ThreeAtOnce(Shifted):
+        at_once = 3
+
+    for mechanism in (Shifted(), ThreeAtOnce()):
+        for workers in (1, 2, 5, 30):
+            every = audit._between_looks(mechanism, workers)
+            together = workers * getattr(mechanism, "at_once", 1)
+            assert every >= 20
+            assert every % 2 == every % together == 0
+
+
+def test_a_watch_takes_whole_pairs_without_a_gap_alone(tmp_path):
+    path = finished(
+        tmp_path / "run" / "j",
+        observe(worlds_and_indices(80)[0], np.random.default_rng(0), 20.0),
+        epsilon=1.0,
+        until_decided=True,
+    )
+    with Journal.read(path) as journal:
+        assert journal.whole_pairs() == 40
+        (gap,) = [trial for trial in trials(0, 80) if (trial.index, trial.world) == (12, 1)]
+        released = {name: array[25] for name, array in journal.observations().items()}
+        for table in ("trials", "seen"):
+            journal._db.execute(f"DELETE FROM {table} WHERE idx = 12 AND world = 1")
+        assert journal.whole_pairs() == 12
+        watch = Watch(journal, Choice(("loss",)), None, lambda *_: None)
+        assert not watch.enough()
+        assert watch._bets.pairs == 12
+        journal.add(gap, released, seconds=0.1)
+        assert watch.enough()
+        assert watch._bets.pairs == 40
+
+
+def test_an_empty_journal_is_not_enough(tmp_path):
+    with Journal.play(tmp_path / "j", {"seed": 0, "models": 8, "until_decided": True}) as journal:
+        journal.settle(facts(), KNOWN)
+        assert journal.whole_pairs() == 0
+        assert not Watch(journal, Choice(("loss",)), None, lambda *_: None).enough()
+
+
+# ---------------------------------------------------------------- who judges
+
+
+def test_the_report_says_what_a_fixed_number_would_not(tmp_path):
+    path = stopped(tmp_path / "run" / "j", 60, shift=20.0, attacks=["loss", "mean"], epsilon=1.0)
+    with Journal.read(path) as journal:
+        report = judge_stopped(journal, Choice(("loss", "mean")))
+    assert report.published == []
+    assert report.models == {"in": 30, "out": 30, "choosing": 0, "judging": 60}
+    assert [b.estimator for b in report.bounds] == ["e-process"]
+    assert report.bounds[0].rule == "equal bets by loss, mean"
+    assert report.growth.most == 1000
+    assert not any("dpaudit report" in step for step in report.next_steps)
+
+
+def test_with_a_curve_the_bet_on_it_decides_and_the_e_process_stands_beside(tmp_path, monkeypatch):
+    claim = Claim(1.0, 1e-5, curve=GaussianCurve(0.268))
+    monkeypatch.setattr("playground.facts", lambda *_: {**facts(), "claim": claim.to_dict()})
+    path = stopped(tmp_path / "run" / "j", 80, shift=20.0, attacks=["loss"])
+    with Journal.read(path) as journal:
+        report = judge_stopped(journal, Choice(("loss",)))
+    assert [b.estimator for b in report.bounds] == ["auc-bet", "e-process"]
+    assert (report.primary, report.verdict) == (0, "VIOLATION")
+    assert len(report.growth.beside) == len(report.growth.wealth) == 40
+
+
+def test_no_other_judgement_may_have_such_trials(config, tmp_path):
+    run = played(config, tmp_path / "run")
+    for choice in (
+        {"attacks": ("loss",)},
+        {"estimator": "clopper-pearson"},
+        {"primary": "loss"},
+        {"defence": "quantize:0.1"},
+        {"confidence": 0.9},
+    ):
+        with pytest.raises(BadInput, match="judged only as it was configured"):
+            run.judge(**choice)
+    with pytest.raises(BadInput, match="only its own evidence may be judged by"):
+        run.compared(["quantize:0.1"])
+    with Journal.read(run.journal) as journal, pytest.raises(BadInput, match="its own evidence"):
+        judge(journal, Choice(CONFIG.attacks))
+    assert run.judge(attacks=CONFIG.attacks).looks == 1, "the same choice is no other"
+
+
+def test_a_half_played_pair_is_not_complete(tmp_path):
+    path = stopped(tmp_path / "run" / "j", 40)
+    with Journal.read(path) as journal:
+        journal._db.execute("DELETE FROM trials WHERE idx = 7 AND world = 0")
+        with pytest.raises(BadInput, match=r"not complete \(39 of 40 models\)"):
+            judge_stopped(journal, Choice.configured(journal.settings))
+
+
+def test_a_defence_stands_between_the_models_and_the_bets(config, tmp_path):
+    """So coarse that nothing is left to tell the worlds by."""
+    config = replace(config, defence="quantize:1", attacks=("mean",), models=60)
+    report = played(config, tmp_path / "run").judge()
+    assert report.defence == "quantize:1"
+
+
+# ---------------------------------------------------------------- the configuration
+
+
+@pytest.mark.parametrize("setting", [{"primary": "loss"}, {"estimator": "gdp"}])
+def test_what_bets_together_leaves_nothing_to_choose(config, setting):
+    (name,) = setting
+    with pytest.raises(BadInput, match=f"all attacks bet together, which leaves no {name}"):
+        audit.prepare(replace(config, **setting))
+
+
+def test_other_runs_keep_their_name():
+    """A setting that is not asked for is not part of the run."""
+    assert "until_decided" not in Config().to_dict()
+    assert Config(until_decided=True).digest() != Config().digest()

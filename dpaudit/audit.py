@@ -164,16 +164,7 @@ def prepare(
         config.data.encode()
     except UnicodeEncodeError as error:
         raise BadInput(f"the path {config.data!a} is not text; rename the file") from error
-    loaded = data.load(
-        config.data,
-        config.seed,
-        size=config.size,
-        root=config.data_root,
-        download=download,
-        label=config.label,
-        bounds=config.bounds,
-        ignore=config.ignore,
-    )
+    loaded = records(config, download)
     found = data.fingerprint(loaded)
     if config.fingerprint not in (None, found):
         raise BadInput(f"{config.data} does not hold the data that this configuration was made for")
@@ -193,6 +184,20 @@ def prepare(
     claim = _claim(config, mechanism)
     choice.juries(attacks, claim, config.seed)
     return Prepared(config, loaded, mechanism, claim)
+
+
+def records(config: Config, download: bool = False) -> Data:
+    """The data set that a configuration names."""
+    return data.load(
+        config.data,
+        config.seed,
+        size=config.size,
+        root=config.data_root,
+        download=download,
+        label=config.label,
+        bounds=config.bounds,
+        ignore=config.ignore,
+    )
 
 
 def run(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from dpaudit import accounting, audit, data
+from dpaudit import accounting, audit
 from dpaudit.audit import Say, quiet
 from dpaudit.config import Config
 from dpaudit.errors import BadInput
@@ -31,16 +31,7 @@ def claim(config: Config, download: bool = False) -> Claim:
         raise BadInput(f"state what {config.mechanism} claims: --claim EPS,DELTA, such as 8,1e-5")
     if config.mechanism != "dpsgd":
         return audit.prepare(config, download=download).claim
-    loaded = data.load(
-        config.data,
-        config.seed,
-        size=config.size,
-        root=config.data_root,
-        download=download,
-        label=config.label,
-        bounds=config.bounds,
-        ignore=config.ignore,
-    )
+    loaded = audit.records(config, download)
     recipe = Recipe(
         network=config.network,
         shape=loaded.shape,

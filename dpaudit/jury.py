@@ -63,7 +63,7 @@ class Jury:
     @property
     def takes(self) -> type:
         """The kind of outcome that they judge by."""
-        return _takes(self.names[0])
+        return takes(self.names[0])
 
     def refuse(self, confidence: float) -> None:
         """Refuse what cannot judge this claim so surely, before anything is judged."""
@@ -91,7 +91,7 @@ class Jury:
         return Checked(name, self._make(name, confidence), confidence)
 
     def _make(self, name: str, confidence: float = 0.95) -> Estimator:
-        if _takes(name) is Guesses:
+        if takes(name) is Guesses:
             raise BadInput(
                 f"{name} needs guesses of one run, and two worlds of trials give decisions or "
                 "scores; choose another estimator"
@@ -138,9 +138,10 @@ class Jury:
         return max(0.0, shown), scored, shown
 
 
-def _takes(name: str) -> type:
-    takes: type = getattr(registry.load("estimators", name), "takes", Counts)
-    return takes
+def takes(name: str) -> type:
+    """The kind of outcome that an estimator of this name needs."""
+    kind: type = getattr(registry.load("estimators", name), "takes", Counts)
+    return kind
 
 
 def pick(

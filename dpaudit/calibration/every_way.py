@@ -23,6 +23,7 @@ from dpaudit.calibration.ways import (
 )
 from dpaudit.curves import DPSGD, Family, family, symmetrised
 from dpaudit.estimators import FREE
+from dpaudit.jury import takes
 from dpaudit.protocols import Attack, scoring
 from dpaudit.selections import chooses
 from dpaudit.types import Assumption, Claim, Counts, Curve, Guesses, Scores
@@ -49,7 +50,7 @@ def ways(mechanism: KnownMechanism, delta: float, full: bool = False) -> tuple[W
         # A third of the time, so that it is left out where the same tests are asked anyway.
         found.append(_as_run(mechanism, delta))
     for estimator in registry.names("estimators"):
-        if _takes(estimator) is Guesses:
+        if takes(estimator) is Guesses:
             found += [OneTraining(estimator, c) for c in _curves(estimator, mechanism, delta)]
     found += [Estimated(LOOKED_AT), Estimated("all-four")]
     found.append(OfScores(unsound.best_clopper_pearson, "clopper-pearson, best cut"))
@@ -74,25 +75,20 @@ def _attacks() -> list[str]:
     return [name for name in names if registry.make("attacks", name).needs <= SHOWN]
 
 
-def _takes(estimator: str) -> type:
-    takes: type = getattr(registry.load("estimators", estimator), "takes", Counts)
-    return takes
-
-
 def _selected(
     name: str, selection: str, estimator: str, mechanism: KnownMechanism, delta: float
 ) -> Iterator[Selected]:
     """The way, once; none where the selection has no bound for these."""
     attack: Attack = registry.make("attacks", name)
-    takes = _takes(estimator)
-    if takes is Guesses:
+    kind = takes(estimator)
+    if kind is Guesses:
         return
     credible = _assumption(estimator) == "prior"
-    chosen = chooses(attack, takes)
+    chosen = chooses(attack, kind)
     if selection == "DKW":
         fits = estimator in ("clopper-pearson", "gdp") and scoring(attack) != "margins"
     elif selection == "Bonferroni":
-        fits = name == LOOKED_AT and takes is not Scores and not credible
+        fits = name == LOOKED_AT and kind is not Scores and not credible
     else:
         # What leaves nothing to choose has one bound, whatever the selection.
         fits = selection == "hold-out" or (chosen and not credible)
@@ -135,7 +131,7 @@ def _curves(estimator: str, mechanism: KnownMechanism, delta: float) -> list[Fam
 
 def _tabulated(estimator: str, curves: Family, mechanism: KnownMechanism, delta: float) -> Family:
     """A table, where looking at all curves takes long: by an accountant, or in simulations."""
-    if _takes(estimator) is Guesses:
+    if takes(estimator) is Guesses:
         curves = symmetrised(curves)
     accountant = isinstance(curves, DPSGD)
     if not accountant and estimator != "rank-test":

@@ -95,13 +95,34 @@ def play(
     seed: int = 0,
     workers: int | Executor | None = None,
     progress: Progress = quiet,
+    until_decided: bool = False,
+    budget: float | None = None,
+    **choice: Any,
 ) -> Run:
     """Play a mechanism on a pair; the same call on the same folder goes on where it stopped.
 
     `workers` is a number of processes or any executor. Processes are started afresh, so a script
     calls this under ``if __name__ == "__main__":``.
+
+    Until decided, it stops as soon as the claim is refuted or `budget`, in seconds, is spent.
+    `attacks`, `defence` and `confidence` must then be chosen here, before the first trial; else
+    they are chosen where the run is judged.
     """
-    models = Config(models=models).check().models
+    chosen = Choice(**choice)
+    models = (
+        Config(
+            models=models,
+            until_decided=until_decided,
+            primary=chosen.primary,
+            estimator=chosen.estimator,
+        )
+        .check()
+        .models
+    )
+    if not until_decided and (choice or budget is not None):
+        raise BadInput(
+            "a budget, and a choice of how to judge, are for until_decided=True; choose in judge()"
+        )
     try:
         pickle.dumps((mechanism, pair))
     except Exception as error:
@@ -114,6 +135,10 @@ def play(
         "models": models,
         "seed": seed,
     }
+    if until_decided:
+        chosen.make_attacks()
+        defences.make(chosen.defence)
+        settings |= {**vars(chosen), "attacks": list(chosen.attacks), "until_decided": True}
     run = Run(Path(out or f"runs/{digest(settings)}"))
     with _executor(workers) as pool, ExitStack() as entered:
         if isinstance(mechanism, Function) and not run.journal.exists():
@@ -121,8 +146,14 @@ def play(
         journal = entered.enter_context(Journal.play(run.journal, settings))
         if journal.facts is None:
             settled.settle(journal, mechanism, mechanism.claim, pair)
+        watch = sequential.Watch(journal, chosen, budget) if until_decided else None
+        if watch and watch.decided():
+            return run
         settled.refuse_other_versions(journal)
-        game.play(mechanism, pair, trials(seed, models), journal, pool, progress)
+        game.play(
+            *(mechanism, pair, trials(seed, models), journal, pool, progress),
+            **_looks(mechanism, workers, watch),
+        )
     return run
 
 
@@ -246,14 +277,20 @@ def run(
         else:
             pair = pair or _pair(prepared, pool(), say)
             settled.settle(journal, mechanism, prepared.claim, pair)
-        play_on = partial(
-            game.play, mechanism, pair, wanted, journal, pool(), progress, choice.refuse_blind
+        game.play(
+            *(mechanism, pair, wanted, journal, pool(), progress, choice.refuse_blind),
+            **_looks(mechanism, workers, watch),
         )
-        if watch:
-            play_on(every=_between_looks(mechanism, workers), enough=watch.enough)
-        else:
-            play_on()
     return run
+
+
+def _looks(
+    mechanism: Mechanism, workers: int | Executor | None, watch: sequential.Watch | None
+) -> dict[str, Any]:
+    """When a game is looked at, and who says that it is enough; without a watch, never."""
+    if watch is None:
+        return {}
+    return {"every": _between_looks(mechanism, workers), "enough": watch.enough}
 
 
 def _between_looks(mechanism: Mechanism, workers: int | Executor | None) -> int:

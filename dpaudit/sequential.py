@@ -29,7 +29,13 @@ Tell = Callable[[float, float], None]
 class Watch:
     """Looks at a journal while it is played, and says when that is enough."""
 
-    def __init__(self, journal: Journal, choice: Choice, budget: float | None, tell: Tell) -> None:
+    def __init__(
+        self,
+        journal: Journal,
+        choice: Choice,
+        budget: float | None = None,
+        tell: Tell = lambda wealth, needed: None,
+    ) -> None:
         self._journal, self._choice, self._tell = journal, choice, tell
         self._bets: Bets | None = None
         self._ends = None if budget is None else time.monotonic() + budget

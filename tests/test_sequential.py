@@ -5,12 +5,22 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from playground import KNOWN, Leaky, Shifted, facts, finished, observe, worlds_and_indices
+from playground import (
+    KNOWN,
+    Leaky,
+    Shifted,
+    facts,
+    finished,
+    observe,
+    tiny_pair,
+    worlds_and_indices,
+)
 
+import dpaudit as dp
 from dpaudit import audit
 from dpaudit.choice import Choice
 from dpaudit.config import Config
-from dpaudit.errors import BadInput
+from dpaudit.errors import BadInput, OtherConfiguration
 from dpaudit.journal import Journal
 from dpaudit.judge import judge
 from dpaudit.seeds import trials
@@ -120,6 +130,44 @@ def test_a_gap_that_a_kill_has_left_is_filled_before_anything_else(config, tmp_p
     assert again.judge().growth == growth
 
 
+def test_python_s_own_interface_stops_too_and_fixes_the_choice_before(tmp_path):
+    call = {
+        "mechanism": Shifted(20.0),
+        "pair": tiny_pair(),
+        "models": 200,
+        "out": tmp_path / "run",
+        "workers": 1,
+        "until_decided": True,
+        "attacks": ("loss",),
+    }
+    run = dp.play(**call)
+    count = models(run)
+    assert 20 < count < 200
+    assert run.judge().verdict == "VIOLATION"
+    assert "because the claim was refuted" in " ".join(run.report().split())
+    assert models(dp.play(**call)) == count
+    with pytest.raises(OtherConfiguration, match="attacks: "):
+        dp.play(**{**call, "attacks": ("loss", "mean")})
+    short = dp.play(**{**call, "out": tmp_path / "short", "budget": 1e-9})
+    assert models(short) < count
+
+
+def test_python_s_own_interface_refuses_what_would_have_no_effect(tmp_path):
+    for more in ({"budget": 60.0}, {"attacks": ("loss",)}):
+        with pytest.raises(BadInput, match="until_decided"):
+            dp.play(Shifted(), tiny_pair(), out=tmp_path / "run", **more)
+    with pytest.raises(BadInput, match="leaves no primary to choose"):
+        dp.play(
+            *(Shifted(), tiny_pair()),
+            out=tmp_path / "run",
+            until_decided=True,
+            primary="loss",
+        )
+    with pytest.raises(TypeError, match="budgte"):
+        dp.play(Shifted(), tiny_pair(), out=tmp_path / "run", until_decided=True, budgte=3)
+    assert not (tmp_path / "run").exists()
+
+
 def test_looks_come_after_whole_pairs_for_all_workers():
     class ThreeAtOnce(Shifted):
         at_once = 3
@@ -146,7 +194,7 @@ def test_a_watch_takes_whole_pairs_without_a_gap_alone(tmp_path):
         for table in ("trials", "seen"):
             journal._db.execute(f"DELETE FROM {table} WHERE idx = 12 AND world = 1")
         assert journal.whole_pairs() == 12
-        watch = Watch(journal, Choice(("loss",)), None, lambda *_: None)
+        watch = Watch(journal, Choice(("loss",)))
         assert not watch.enough()
         assert watch._bets.pairs == 12
         journal.add(gap, released, seconds=0.1)
@@ -158,7 +206,7 @@ def test_an_empty_journal_is_not_enough(tmp_path):
     with Journal.play(tmp_path / "j", {"seed": 0, "models": 8, "until_decided": True}) as journal:
         journal.settle(facts(), KNOWN)
         assert journal.whole_pairs() == 0
-        assert not Watch(journal, Choice(("loss",)), None, lambda *_: None).enough()
+        assert not Watch(journal, Choice(("loss",))).enough()
 
 
 # ---------------------------------------------------------------- who judges

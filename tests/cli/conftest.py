@@ -1,6 +1,7 @@
 """The command line as a user has it: in a process of its own or, if that will do, in this one."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -35,6 +36,14 @@ class Shell:
             # A shell starts its background jobs, which the tests may be, deaf to Ctrl-C.
             preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
         )
+
+    @staticmethod
+    def until(process, pattern) -> None:
+        """Read what a run says of its progress, up to a line that matches."""
+        for line in process.stderr:
+            if re.search(pattern, line):
+                return
+        raise AssertionError(f"the run ended without saying {pattern}")
 
     def __call__(self, *words) -> subprocess.CompletedProcess:
         """The finished process."""

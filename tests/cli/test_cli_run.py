@@ -162,14 +162,6 @@ def test_a_report_that_cannot_be_written_is_still_printed(undisturbed, cli, tmp_
 # ---------------------------------------------------------------- interruptions
 
 
-def until(process, pattern):
-    """Read what a run says of its progress, up to a line that matches."""
-    for line in process.stderr:
-        if re.search(pattern, line):
-            return
-    raise AssertionError(f"the run ended without saying {pattern}")
-
-
 @pytest.mark.parametrize("polite", [signal.SIGINT, signal.SIGTERM], ids=lambda s: s.name)
 def test_an_interrupted_run_says_so_and_goes_on_to_the_same_report(
     undisturbed, shell, command, tmp_path, polite
@@ -178,7 +170,7 @@ def test_an_interrupted_run_says_so_and_goes_on_to_the_same_report(
     scheduler's SIGTERM reaches only the first."""
     folder = tmp_path / "a run"
     process = shell.start(*command, "--workers", 2, "--out", folder, pause=0.1)
-    until(process, "^4/40 models")
+    shell.until(process, "^4/40 models")
     if polite == signal.SIGTERM:
         process.send_signal(polite)
     else:
@@ -216,7 +208,7 @@ def test_a_run_killed_at_any_instant_ends_with_the_same_report(
     for reached in (0, 4, 16, 28):
         process = shell.start(*command, "--workers", 2, "--out", folder, pause=0.03)
         if reached:
-            until(process, rf"^({'|'.join(map(str, range(reached, 40)))})/40 models")
+            shell.until(process, rf"^({'|'.join(map(str, range(reached, 40)))})/40 models")
         time.sleep(instants.uniform(0.0, 0.2))
         process.kill()
         process.communicate()

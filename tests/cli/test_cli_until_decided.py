@@ -1,6 +1,8 @@
 """`dpaudit run --until-decided`, from the command line to the page."""
 
 import json
+import random
+import time
 
 import pytest
 from jsonschema import Draft202012Validator
@@ -61,6 +63,22 @@ def test_the_same_command_plays_no_more_and_report_shows_the_same(decided, cli, 
     for other in (again, shown):
         assert other.exit_code == 0, other.output
         assert other.stdout.split("Time ")[0] == done.stdout.split("Time ")[0]
+
+
+def test_a_run_killed_at_any_instant_stops_where_it_would_have(decided, shell, command, tmp_path):
+    """While it starts, then at random instants (of a fixed seed) before and after its first bet."""
+    folder, instants = tmp_path / "run", random.Random(5)
+    for reached in (0, 4, 20, 34):
+        process = shell.start(*command, *UNTIL, "--out", folder, pause=0.03)
+        if reached:
+            shell.until(process, rf"^({'|'.join(map(str, range(reached, 60)))})/400 models")
+        time.sleep(instants.uniform(0.0, 0.2))
+        process.kill()
+        process.communicate()
+    assert 34 <= models(folder) < models(decided[0])
+    done = shell(*command, *UNTIL, "--out", folder)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split("Time ")[0] == decided[1].stdout.split("Time ")[0]
 
 
 @pytest.mark.parametrize(

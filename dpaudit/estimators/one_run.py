@@ -89,6 +89,11 @@ class OneRun:
         return low
 
 
+def refuted(epsilon: float, g: Guesses, delta: float, a: float) -> bool:
+    """Whether the bound of so many right guesses is above epsilon."""
+    return g.correct > 0 and _PValue(g.guesses, g.correct, 2 * g.canaries * delta)(epsilon) < a
+
+
 class _PValue:
     """p(e) of v right guesses among r, where `slack` is 2 m d."""
 

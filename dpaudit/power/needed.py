@@ -18,16 +18,19 @@ class Limited(Protocol):
     def ceiling(self, out: int, inn: int, delta: float) -> float: ...
 
 
-def least(enough: Callable[[int], bool], most: int, start: int = 1) -> int | None:
+def least(
+    enough: Callable[[int], bool], most: int, start: int = 1, growth: float = 2
+) -> int | None:
     """The least number from `start` on that is enough; None: not even `most`.
 
-    What is enough stays so with more; where that holds but roughly, a number at which it turns.
+    What is enough must stay so until it is `growth` times as much, not beyond; where that holds
+    but roughly, a number at which it turns.
     """
     low, high = start - 1, start
     while not enough(high):
         if high >= most:
             return None
-        low, high = high, min(max(1, 2 * high), most)
+        low, high = high, min(max(high + 1, int(growth * high)), most)
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if enough(middle) else (middle, high)

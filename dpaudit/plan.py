@@ -28,7 +28,6 @@ from dpaudit.estimators import (
     RankTest,
 )
 from dpaudit.power import MOST, Counted, Guessed, Paired, Prospect, Ranked, Scanned, Truth, least
-from dpaudit.power.guessed import best_share
 from dpaudit.sampled import sampled
 from dpaudit.types import Assumption
 
@@ -41,8 +40,10 @@ class Question:
     """A claim, and models that are to be trained, or canaries that one training is to hold.
 
     `curve` is the claimed one: 'gaussian', 'dpsgd:Q,T' or 'none'. `true` is the epsilon that the
-    mechanism is supposed to have instead, twice the claim if left out; its curve is of the
-    claimed kind. Half of the models choose the rule, unless the score is fixed beforehand.
+    mechanism is supposed to have instead, twice the claim if left out, and `true_curve` how it
+    leaks that much: 'gaussian', 'dpsgd:Q,T' or 'pure', as randomized response does, which shows
+    more than all others. Half of the models choose the rule, unless the score is fixed
+    beforehand.
     """
 
     claim: float
@@ -54,11 +55,12 @@ class Question:
     confidence: float = 0.95
     reach: float | None = None
     true: float | None = None
+    true_curve: str | None = None
     power: float = 0.8
     fixed_score: bool = False
 
     def __post_init__(self) -> None:
-        curved = self.curve != "none"
+        curved = self.curve != "none" or self.leaking != "pure"
         checks.refuse(
             [
                 checks.positive("the claimed epsilon", self.claim),
@@ -68,6 +70,7 @@ class Question:
                 None if self.canaries is None else checks.at_least("canaries", self.canaries, 2),
                 _at_most("canaries", self.canaries or 0, MOST_CANARIES),
                 self._guesses(),
+                self._true_curve(),
                 checks.in_range("confidence", self.confidence, 0.5, 1 - 1e-5, ends="(]"),
                 None if self.reach is None else checks.positive("the bound to reach", self.reach),
                 None if self.true is None else checks.positive("the true epsilon", self.true),
@@ -90,6 +93,26 @@ class Question:
             return f"guesses must be at most {self.canaries:,}, one a canary, not {self.guesses:,}"
         return checks.at_least("guesses", self.guesses, 1)
 
+    def _true_curve(self) -> str | None:
+        if (self.true_curve or "pure").partition(":")[0] in ("pure", "gaussian", "dpsgd"):
+            return None
+        return f"the true curve must be pure, gaussian or dpsgd:Q,T, not '{self.true_curve}'"
+
+    @property
+    def leaking(self) -> str:
+        """The true curve: that which is asked for, or of the claimed kind, or Gaussian.
+
+        What adds noise to a sum of many records leaks nearly as the Gaussian mechanism does,
+        whatever is claimed of it. Randomized response of the same epsilon is refuted with a
+        hundredth of the models, which would then show nothing of a mechanism that is in use. At
+        delta 0, where Gaussian noise has no epsilon, it is what is left.
+        """
+        if self.true_curve is not None:
+            return self.true_curve
+        if self.curve != "none":
+            return self.curve
+        return "gaussian" if self.delta > 0 else "pure"
+
     @property
     def unit(self) -> str:
         """What there is a number of."""
@@ -101,12 +124,20 @@ class Question:
         return -(-self.models // 4) * 4 if self.canaries is None else self.canaries
 
     @cached_property
+    def claimed(self) -> Family:
+        """The curves that may be assumed."""
+        return self._family(self.curve)
+
+    @cached_property
     def truth(self) -> Truth:
         """What is supposed to be true."""
-        curves = stated(self.curve) or Pure(self.delta)
-        curves = curves if self.canaries is None else symmetrised(curves)
         true = 2 * self.claim if self.true is None else self.true
-        return Truth(sampled(curves), self.claim, true, self.delta, self.confidence)
+        leaking = self._family(self.leaking)
+        return Truth(leaking, self.claim, true, self.delta, self.confidence)
+
+    def _family(self, name: str) -> Family:
+        curves = (None if name == "pure" else stated(name)) or Pure(self.delta)
+        return sampled(curves if self.canaries is None else symmetrised(curves))
 
 
 def _at_most(name: str, value: int, most: int) -> str | None:
@@ -128,6 +159,8 @@ class Row:
     for_reach: int | None
     for_power: int | None
     searched: int
+    guesses: int | None = None
+    """Of the canaries that `for_power` takes."""
 
 
 @dataclass(frozen=True)
@@ -179,11 +212,14 @@ class Scale:
 def prospects(question: Question) -> Iterator[tuple[Prospect, Scale]]:
     """The estimators that fit, those that assume nothing first."""
     truth, sure = question.truth, question.confidence
-    curves, pure = truth.curves, Pure(question.delta)
+    curves, pure = question.claimed, Pure(question.delta)
     if question.canaries is not None:
-        yield _guessed("one-run", OneRun(sure), pure, question), Scale(1)
+        r, m = question.guesses, question.canaries
+        share = None if r is None else r / m
+        yield Guessed("one-run", OneRun(sure), pure, truth, share), Scale(1)
         if curves.assumption != "none":
-            yield _guessed("one-run-fdp", OneRunFDP(sure, curves), curves, question), Scale(1)
+            by_curve = OneRunFDP(sure, curves)
+            yield Guessed("one-run-fdp", by_curve, curves, truth, share), Scale(1)
         return
     chosen, scored = Scale(4), Scale(2 if question.fixed_score else 4)
     yield Counted("clopper-pearson", ClopperPearson(sure), pure, truth), chosen
@@ -199,14 +235,6 @@ def prospects(question: Question) -> Iterator[tuple[Prospect, Scale]]:
         yield Counted("pld", PLD(curves, sure), curves, truth), chosen
 
 
-def _guessed(
-    name: str, estimator: OneRun | OneRunFDP, assumed: Family, question: Question
-) -> Guessed:
-    m, r = question.canaries or 0, question.guesses
-    share = best_share(question.truth, m, estimator) if r is None else r / m
-    return Guessed(name, estimator, assumed, question.truth, share)
-
-
 def plan(question: Question) -> Plan:
     """What so many models, or canaries, can show, and how many it takes to show more."""
     return Plan(question, [_row(*found, question) for found in prospects(question)])
@@ -215,22 +243,24 @@ def plan(question: Question) -> Plan:
 def _row(prospect: Prospect, scale: Scale, question: Question) -> Row:
     n = scale.trials(question.number)
     most = scale.trials(_most(prospect, scale))
-    far = most if isinstance(prospect, Guessed) else scale.trials(MOST)
+    guessed = prospect if isinstance(prospect, Guessed) else None
+    # More canaries may show less: each adds to what delta allows.
+    far, growth = (most, 1.2) if guessed else (scale.trials(MOST), 2)
 
     def number(found: int | None) -> int | None:
         return None if found is None else scale.number(found)
 
     def above(epsilon: float) -> int | None:
-        return least(lambda k: prospect.ceiling(k) > epsilon, far)
+        return least(lambda k: prospect.ceiling(k) > epsilon, far, growth=growth)
 
     possible = above(question.claim)
     enough = None
     if possible is not None and possible <= most:
-        enough = least(lambda k: prospect.chance(k) >= question.power, most, start=possible)
+        enough = least(lambda k: prospect.chance(k) >= question.power, most, possible, growth)
     return Row(
         estimator=prospect.name,
         assumption=prospect.assumption,
-        judging=prospect.guesses(n) if isinstance(prospect, Guessed) else n,
+        judging=guessed.guesses(n) if guessed else n,
         ceiling=prospect.ceiling(n),
         typical=prospect.typical(n),
         chance=prospect.chance(n),
@@ -238,6 +268,7 @@ def _row(prospect: Prospect, scale: Scale, question: Question) -> Row:
         for_reach=None if question.reach is None else number(above(question.reach)),
         for_power=number(enough),
         searched=max(scale.number(most), number(possible) or 0),
+        guesses=guessed.guesses(enough) if guessed and enough else None,
     )
 
 

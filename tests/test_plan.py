@@ -74,6 +74,38 @@ def test_the_stronger_the_assumption_the_fewer_models():
     assert found.best.estimator == "rank-test"
 
 
+ASSUMING_NOTHING = ("clopper-pearson", "exact-scan")
+
+
+def test_a_bare_claim_is_planned_for_a_gaussian_mechanism_unless_told_otherwise():
+    bare, gaussian = (rows(claim=1.0, true=3.0, curve=curve) for curve in ("none", "gaussian"))
+    pure = rows(claim=1.0, true=3.0, true_curve="pure")
+    for name in ASSUMING_NOTHING:
+        assert bare[name] == gaussian[name], "what is true does not depend on what is claimed"
+        assert pure[name].for_power < bare[name].for_power / 50
+        assert pure[name].ceiling == bare[name].ceiling, "whatever leaks"
+    assert Question(claim=1.0, delta=0.0).leaking == "pure", "Gaussian noise has no epsilon there"
+    assert Question(claim=1.0, curve="dpsgd:0.1,200").leaking == "dpsgd:0.1,200"
+
+
+@pytest.mark.parametrize("curve", ["none", "gaussian", "dpsgd:0.1,200"])
+def test_of_one_epsilon_randomized_response_is_refuted_with_the_fewest_models(curve):
+    asked = {"claim": 2.0, "true": 5.0, "curve": curve}
+    most, some = (rows(**asked, true_curve=true) for true in ("pure", "gaussian"))
+    for name, row in most.items():
+        assert row.for_power < (some[name].for_power or row.searched)
+        assert row.chance >= some[name].chance or math.isnan(row.chance)
+
+
+@pytest.mark.parametrize(("claim", "true"), [(0.5, 2.0), (1.0, 3.0), (2.0, 6.0)])
+@pytest.mark.parametrize("canaries", [None, 500])
+def test_of_one_truth_a_claim_that_states_its_curve_is_refuted_with_fewer(claim, true, canaries):
+    asked = {"claim": claim, "true": true, "canaries": canaries, "power": 0.5}
+    bare, stated = (plan(Question(**asked, curve=curve)).best for curve in ("none", "gaussian"))
+    assert stated.assumption == "gaussian"
+    assert bare is None or stated.for_power < bare.for_power
+
+
 def test_dpsgd_is_planned_by_its_own_curve_to_a_per_cent():
     found = rows(claim=8.0, curve="dpsgd:0.256,234")
     exact = DPSGD(0.256, 234)
@@ -103,6 +135,42 @@ def test_canaries_of_one_run_are_planned_by_their_own_estimators():
     assert found["one-run"].judging == 100
     assert found["one-run-fdp"].for_power <= (found["one-run"].for_power or 20_000)
     assert found["one-run-fdp"].chance >= found["one-run"].chance
+
+
+def test_canaries_have_the_ceiling_of_all_guesses_unless_the_guesses_are_given():
+    asked = {"claim": 2.8, "true": 4.0, "curve": "gaussian", "canaries": 1000}
+    free, all_of_them, few = (rows(**asked, guesses=r)["one-run"] for r in (None, 1000, 50))
+    assert free.judging < 200
+    assert free.ceiling == all_of_them.ceiling == pytest.approx(OneRun().ceiling(1000, 1000, D))
+    assert free.for_claim == all_of_them.for_claim
+    assert OneRun().ceiling(free.for_claim, free.for_claim, D) > 2.8
+    assert not OneRun().ceiling(free.for_claim - 1, free.for_claim - 1, D) > 2.8
+    assert few.ceiling == OneRun().ceiling(1000, 50, D) < 2.8
+
+
+@pytest.mark.parametrize(
+    "asked", [{"claim": 0.5, "true": 4.0}, {"claim": 2.0, "true": 5.0, "true_curve": "pure"}]
+)
+def test_canaries_for_a_chance_have_it_and_a_twentieth_fewer_never_do(asked):
+    """Beside every smaller number, with the guesses that are best for it."""
+    question = Question(**asked, curve="gaussian", canaries=100)
+    for row, (prospect, _) in zip(plan(question).rows, prospects(question), strict=True):
+        m = row.for_power
+        assert prospect.chance(m) >= 0.8
+        assert all(prospect.chance(k) < 0.8 for k in range(2, int(0.95 * m))), row
+        with_guesses = Question(**asked, curve="gaussian", canaries=m, guesses=row.guesses)
+        found = {one.estimator: one.chance for one in plan(with_guesses).rows}
+        assert found[row.estimator] > 0.79
+
+
+def test_more_canaries_than_delta_allows_are_not_looked_for_beyond():
+    """At delta 1e-3 one-run refutes most often with some 1,200 canaries, with 20,000 never."""
+    question = Question(claim=1.0, true=3.0, delta=1e-3, canaries=100, power=0.6)
+    [(one_run, _)] = prospects(question)
+    assert one_run.chance(200) < 0.5 < one_run.chance(1200)
+    assert one_run.chance(20_000) < 0.05
+    [row] = plan(question).rows
+    assert 200 < row.for_power < 1200
 
 
 def test_a_claim_out_of_reach_says_how_far_was_looked():
@@ -145,6 +213,8 @@ def test_time_is_shared_by_the_workers():
         ({"claim": 1.0, "canaries": 5, "guesses": 6}, "guesses must be at most 5"),
         ({"claim": 1.0, "canaries": 10**6}, "canaries must be at most 20,000"),
         ({"claim": 1.0, "curve": "laplace"}, "the curve must be gaussian, none or dpsgd"),
+        ({"claim": 1.0, "true_curve": "none"}, "true curve must be pure, gaussian or dpsgd:Q,T"),
+        ({"claim": 1.0, "delta": 0.0, "true_curve": "gaussian"}, "delta must be above 0"),
         ({"claim": 500.0, "curve": "gaussian"}, "leaks an epsilon of 1000"),
     ],
 )

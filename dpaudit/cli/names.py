@@ -80,6 +80,12 @@ def curves(ctx: click.Context, param: click.Parameter, typed: str) -> list[Compl
 
 
 @_silent
+def true_curves(ctx: click.Context, param: click.Parameter, typed: str) -> list[CompletionItem]:
+    """Completes to a kind of curve that something may truly have."""
+    return _starting(typed, ["gaussian", "pure", "dpsgd:"])
+
+
+@_silent
 def explained(ctx: click.Context, param: click.Parameter, typed: str) -> list[CompletionItem]:
     """Completes to anything that can be explained."""
     known = {name for kind in registry.KINDS for name in registry.names(kind)}

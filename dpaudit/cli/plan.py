@@ -23,6 +23,13 @@ FILE = click.Path(path_type=Path)
 @click.command("plan")
 @click.option("--true", type=float, metavar="EPS", help="What leaks.  [default: twice the claim]")
 @click.option(
+    "--true-curve",
+    metavar="gaussian|pure|dpsgd:Q,T",
+    shell_complete=names.true_curves,
+    help="How it leaks; pure: as randomized response, which shows most.  [default: the claimed "
+    "curve; gaussian where none is claimed, as most of what adds noise is close to it]",
+)
+@click.option(
     "--power",
     type=float,
     default=0.8,
@@ -35,7 +42,7 @@ FILE = click.Path(path_type=Path)
     "--guesses",
     type=int,
     metavar="R",
-    help="How many of them are guessed.  [default: what shows most]",
+    help="How many of them are guessed.  [default: what refutes most often]",
 )
 @click.option(
     "--curve",
@@ -51,6 +58,7 @@ FILE = click.Path(path_type=Path)
 @options(TRAINED, CLAIMED)
 def command(
     true: float | None,
+    true_curve: str | None,
     power: float,
     reach: float | None,
     canaries: int | None,
@@ -73,7 +81,7 @@ def command(
 
     \b
         dpaudit plan --epsilon 4 --true 6 --probe
-        dpaudit plan --claim 1,1e-5 --true 3 --models 200
+        dpaudit plan --claim 1,1e-5 --true 3 --true-curve pure
         dpaudit plan --claim 8,1e-5 --curve gaussian --canaries 1000
     """
     from dpaudit import forecast, plan
@@ -99,6 +107,7 @@ def command(
             confidence=config.confidence,
             reach=reach,
             true=true,
+            true_curve=true_curve,
             power=power,
             fixed_score=fixed_score,
         )

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from dpaudit.plan import Course, Question
 from dpaudit.report.drawing import CLAIM, FAINT, IN, INK, MUTED, OUT, PAPER, blank, style
 from dpaudit.report.formats import nearest
+from dpaudit.report.plan import mechanism
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -28,10 +29,12 @@ def draw(question: Question, found: Sequence[Course]) -> Figure:
         axes = figure.add_subplot()
         for course, look in zip(found, LOOKS, strict=False):
             _course(axes, course, *look)
-        true = question.truth.true
+        true, claim = question.truth.true, question.claim
         # To the right, where bounds are close below the truth: each on its free side.
-        _level(axes, question.claim, f"claim {nearest(question.claim)}", CLAIM, below=True)
-        _level(axes, true, f"true epsilon {nearest(true)}, supposed", MUTED, below=False)
+        crowded = any(0.75 * claim < course.typical[-1] < claim for course in found)
+        _level(axes, claim, f"claim {nearest(claim)}", CLAIM, below=not crowded)
+        supposed = f"supposed: {nearest(true)} of {mechanism(question)}"
+        _level(axes, true, supposed, MUTED, below=False)
         axes.axvline(question.number, color=FAINT, linewidth=4, zorder=0)
         axes.set_xscale("log")
         axes.xaxis.set_major_formatter(lambda number, _: f"{number:,.0f}")

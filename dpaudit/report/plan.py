@@ -10,6 +10,7 @@ from dpaudit.plan import Plan, Question, Row
 from dpaudit.report.formats import duration, nearest, percent, power
 from dpaudit.report.words import NOTHING
 from dpaudit.report.wrapping import labelled, wrap
+from dpaudit.sampled import Sampled
 from dpaudit.types import Assumption
 
 WIDTH = 79
@@ -38,21 +39,17 @@ def render(plan: Plan) -> str:
 
 def _asked(plan: Plan) -> list[str]:
     q = plan.question
-    claim = f"epsilon {nearest(q.claim)}, delta {power(q.delta)}, {_curve(q)}"
+    claim = f"epsilon {nearest(q.claim)}, delta {power(q.delta)}, {_curve(q.curve)}"
     lines = [*labelled("Claim", [claim], WIDTH)]
     lines += labelled(q.unit.capitalize(), _number(plan), WIDTH)
-    origin = "" if q.true is not None else ", twice the claim (--true)"
-    supposed = (
-        f"a true epsilon of {nearest(q.truth.true)}{origin}, and the best attack there can be"
-    )
-    lines += labelled("Supposed", [supposed], WIDTH)
+    lines += labelled("Supposed", _supposed(q), WIDTH)
     if plan.pace:
         lines += labelled("Time", [_pace(plan)], WIDTH)
     return lines
 
 
-def _curve(q: Question) -> str:
-    curves = stated(q.curve)
+def _curve(name: str) -> str:
+    curves = stated(name)
     if curves is None:
         return "no curve stated"
     if isinstance(curves, DPSGD):
@@ -60,13 +57,33 @@ def _curve(q: Question) -> str:
     return "a Gaussian curve"
 
 
+def _supposed(q: Question) -> list[str]:
+    origin = "" if q.true is not None else ", twice the claim (--true)"
+    leaks = f"a true epsilon of {nearest(q.truth.true)}{origin}"
+    attack = "the best attack there can be"
+    by = "" if q.true_curve is not None else " (--true-curve)"
+    if q.leaking == "pure":
+        most = f"randomized response, the most leaking mechanism of that epsilon{by}"
+        return [leaks, most, attack]
+    if q.leaking == q.curve:
+        return [leaks, f"a mechanism of the claimed kind, and {attack}"]
+    kind = _curve(q.leaking) if ":" in q.leaking else mechanism(q)
+    return [leaks, f"{kind}{by}, and {attack}"]
+
+
+def mechanism(q: Question) -> str:
+    """What is supposed to leak."""
+    if q.leaking == "pure":
+        return "randomized response"
+    return "DP-SGD" if isinstance(stated(q.leaking), DPSGD) else "a Gaussian mechanism"
+
+
 def _number(plan: Plan) -> list[str]:
     q = plan.question
     if q.canaries is not None:
-        by = {row.judging: f"{row.judging:,} guessed" for row in plan.rows}
-        if len(by) > 1:
-            by = {row.judging: f"{row.judging:,} guessed by {row.estimator}" for row in plan.rows}
-        return [f"{q.canaries:,} in one training, each put in by a coin; {', '.join(by.values())}"]
+        best = ", ".join(f"{row.judging:,} by {row.estimator}" for row in plan.rows)
+        guessed = f"best guessed: {best}" if q.guesses is None else f"{q.guesses:,} guessed"
+        return [f"{q.canaries:,} in one training, each put in by a coin; {guessed}"]
     lines = [f"{q.number:,}, half of them with the canary"]
     if q.fixed_score:
         lines.append("all of them judge a score that was fixed beforehand; of counted errors half")
@@ -129,7 +146,7 @@ def chance(share: float) -> str:
     """A probability in per cent, never 0 or 1 by rounding."""
     if math.isnan(share):
         return NOTHING
-    if share < 0.005:
+    if share <= 0.005:
         return "< 1 %"
     return "> 99 %" if share >= 0.995 else f"{100 * share:.0f} %"
 
@@ -149,17 +166,24 @@ def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
 
 def reading(q: Question) -> str:
     """What the columns are, and what they are not."""
-    by_knots = isinstance(stated(q.curve), DPSGD)
+    all_guessed = ", all guessed," if q.canaries and q.guesses is None else ""
+    by_knots = any(isinstance(curves, Sampled) for curves in (q.claimed, q.truth.curves))
     close = " DP-SGD's curves are interpolated, to a per cent or two." if by_knots else ""
-    how = "computed or simulated (to 5 % or so)"
-    if q.canaries is not None:
-        how = "simulated (standard error at most 5 %)"
+    if q.guesses is not None:
+        close += " Of more canaries the same share is guessed."
+    others = "another mechanism of that epsilon may show far less, or more (--true-curve)"
+    if q.leaking == "pure":
+        others = "any other mechanism of that epsilon less, most of them far less (--true-curve)"
     return (
-        f"How to read it. The ceiling is the most that {q.number:,} {q.unit} could show without "
-        f"any error. Typical bound (the median outcome) and chance are {how} for the best attack "
-        "there can be; a real one shows less, so take these numbers for the least. They are a "
+        f"How to read it. The ceiling is the most that {_many(q)}{all_guessed} could show without "
+        "any error. Typical bound (the median outcome) and chance are computed or simulated (to "
+        f"5 % or so) for what is supposed: a real attack shows less, and {others}. They are a "
         f"forecast, and no bound.{close}"
     )
+
+
+def _many(q: Question) -> str:
+    return f"{q.number:,} {q.unit}" + ("" if q.guesses is None else f" and {q.guesses:,} guesses")
 
 
 def steps(plan: Plan) -> list[str]:
@@ -168,8 +192,8 @@ def steps(plan: Plan) -> list[str]:
     found = []
     if best is None:
         found.append(
-            f"No estimator here has a chance of {percent(q.power)} to refute the claim; suppose a "
-            "larger true epsilon (--true), or state the claimed curve (--curve)."
+            f"No estimator here has a chance of {percent(q.power)} to refute the claim, as far as "
+            "the last column looks; suppose a larger true epsilon (--true)."
         )
     else:
         number = best.for_power or 0
@@ -177,19 +201,19 @@ def steps(plan: Plan) -> list[str]:
         if plan.pace and q.canaries is None:
             takes += f", about {duration(plan.pace.time(number))} here"
         found.append(
-            f"To refute the claim with a chance of {percent(q.power)} if the true epsilon is "
-            f"{nearest(q.truth.true)} takes at least {takes}."
+            f"To refute the claim with a chance of {percent(q.power)} if "
+            f"{mechanism(q)} leaks {nearest(q.truth.true)} takes at least {takes}."
         )
     short = [r for r in plan.rows if r.ceiling < q.claim]
     if short:
         names = " and ".join(r.estimator for r in short)
         found.append(
-            f"With {q.number:,} {q.unit} {names} cannot refute it whatever leaks: the ceiling is "
-            "below the claim."
+            f"With {_many(q)} {names} cannot refute it whatever leaks: the ceiling is below the "
+            "claim."
         )
-    if q.curve == "none":
+    if q.curve == "none" and q.leaking != "pure":
         found.append(
-            "A claim that states its curve is refuted with fewer (--curve, where it is true)."
+            f"Fewer refute the same leak if the claim states its curve: --curve {q.leaking}."
         )
     if plan.pace is None and q.canaries is None:
         found.append("How long that takes on this machine: the same line with --probe.")
@@ -199,7 +223,7 @@ def steps(plan: Plan) -> list[str]:
 def _how(q: Question, best: Row) -> str:
     """The command that does it."""
     if q.canaries is not None:
-        return "in one training"
+        return f"in one training, {best.guesses:,} of them guessed"
     usual = "exact-scan" if q.curve == "none" else "rank-test"
     named = "" if best.estimator == usual else f" --estimator {best.estimator}"
     fixed = " --attack NAME" if q.fixed_score else ""

@@ -27,6 +27,7 @@ def to_dict(plan: Plan) -> dict[str, Any]:
             "confidence": q.confidence,
             "reach": q.reach,
             "true_epsilon": q.truth.true,
+            "true_curve": q.leaking,
             "power": q.power,
             "estimators": [asdict(row) for row in plan.rows],
             "best": None if plan.best is None else plan.rows.index(plan.best),

@@ -70,7 +70,26 @@ def test_a_bare_claim_is_planned_without_data_and_curve(plan):
     assert {e["assumption"] for e in written["estimators"]} == {"none"}
     for row, found in zip(cells(printed).values(), written["estimators"], strict=True):
         assert row[3:5] == [f"{found['for_claim']:,}", f"{found['for_reach']:,}"]
-    assert "A claim that states its curve is refuted with fewer" in printed
+    assert written["true_curve"] == "gaussian"
+    assert "a Gaussian mechanism (--true-curve), and the best attack there can be" in printed
+    assert "Fewer refute the same leak if the claim states its curve: --curve gaussian" in printed
+
+
+def test_what_is_supposed_to_leak_is_said(plan):
+    printed, written = plan(*CLAIM, "--true-curve", "pure")
+    words = " ".join(printed.split())
+    assert written["true_curve"] == "pure"
+    assert "randomized response, the most leaking mechanism of that epsilon" in words
+    assert "and any other mechanism of that epsilon less" in words
+    assert "if randomized response leaks 6.00 takes at least" in words
+    assert "states its curve" not in words
+    printed, _ = plan(*CLAIM, "--curve", "gaussian")
+    assert "a mechanism of the claimed kind, and the best attack there can be" in printed
+    assert "another mechanism of that epsilon may show far less, or more" in " ".join(
+        printed.split()
+    )
+    printed, _ = plan(*CLAIM, "--true-curve", "dpsgd:0.1,200", "--models", 40)
+    assert "DP-SGD with sample rate 0.1 and 200 steps, and the best attack" in printed
 
 
 def test_many_canaries_of_one_training(plan):
@@ -80,6 +99,27 @@ def test_many_canaries_of_one_training(plan):
     assert "400 in one training, each put in by a coin; 100 guessed" in printed
     assert list(cells(printed)) == ["one-run", "one-run-fdp"]
     assert "--probe" not in printed
+
+
+def test_what_holds_for_so_many_guesses_names_them(plan):
+    words = ("--claim", "2.8,1e-5", "--true", 4, "--curve", "gaussian", "--canaries", 1000)
+    printed, written = plan(*words, "--guesses", 50)
+    said = " ".join(printed.split())
+    assert "With 1,000 canaries and 50 guesses one-run cannot refute it whatever leaks" in said
+    assert "the most that 1,000 canaries and 50 guesses could show" in said
+    printed, written = plan(*words)
+    said = " ".join(printed.split())
+    one_run, by_curve = written["estimators"]
+    assert f"best guessed: {one_run['judging']} by one-run, {by_curve['judging']} by" in said
+    assert "the most that 1,000 canaries, all guessed, could show" in said
+    assert "cannot refute" not in said
+    assert "--curve" not in said.replace("--true-curve", ""), "it was stated"
+    printed, written = plan(*CLAIM, "--curve", "gaussian", "--canaries", 400)
+    best = written["estimators"][written["best"]]
+    takes = (
+        f"{best['for_power']} canaries by one-run-fdp in one training, {best['guesses']} of them"
+    )
+    assert takes in " ".join(printed.split())
 
 
 def test_a_score_that_is_fixed_has_an_attack_to_be_named(plan):
@@ -123,6 +163,7 @@ def test_a_figure_is_drawn(plan, name):
         ("--claim 1,1e-5 --power 80", "power must be above 0 and below 1, not 80.0"),
         ("--claim 1,1e-5 --models 0", "models must be a whole number of at least 4, not 0"),
         ("--claim 1,1e-5 --curve laplace", "the curve must be gaussian, none or dpsgd:Q,T"),
+        ("--claim 1,1e-5 --true-curve none", "the true curve must be pure, gaussian or dpsgd:Q,T"),
         ("--claim 1,0 --curve gaussian", "delta must be above 0 and below 1, not 0.0"),
         ("--claim 1,1e-5 --guesses 5", "guesses are of one run with many canaries"),
         ("--claim 1,1e-5 --canaries 9 --models 8", "--canaries is of one training, and --models"),

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from scipy.special import ndtr
-from scipy.stats import binom, norm
+from scipy.stats import binom, laplace, norm
 
 from dpaudit.curves import Gaussian, Pure
 from dpaudit.errors import BadInput
@@ -16,10 +16,11 @@ from dpaudit.estimators import (
     PairedAUC,
     RankTest,
 )
+from dpaudit.estimators.one_run import refuted
 from dpaudit.estimators.rank_test import wins
 from dpaudit.estimators.simulation import Draws
 from dpaudit.power import Counted, Guessed, Paired, Ranked, Scanned, Truth, least, located
-from dpaudit.power.guessed import right
+from dpaudit.power.guessed import RUNS, right
 from dpaudit.power.scanned import statistic
 from dpaudit.types import Counts, Guesses, Scores
 
@@ -27,6 +28,13 @@ D = 1e-5
 GAUSS, PURE = Gaussian(), Pure(D)
 Z = norm.isf(1e-5)
 """Deviations that chance exceeds with a probability of 1e-5 on either side."""
+
+
+class Laplace:
+    """Out at 0, in at 1, noise of scale 1/epsilon; the score is what is released."""
+
+    def inn(self, epsilon, u):
+        return laplace.sf(laplace.isf(u) + epsilon)
 
 
 def truth(curves=GAUSS, claim=1.0, true=4.0):
@@ -42,6 +50,11 @@ def test_the_least_number_is_enough_and_one_fewer_is_not(start):
         assert least(lambda n, t=threshold: n >= t, 1000, start) == threshold
     assert least(lambda n: False, 1000, start) is None
     assert least(lambda n: n >= 1000, 1000, start) == 1000
+
+
+def test_what_is_enough_but_not_beyond_is_found_by_small_steps():
+    assert least(lambda n: 300 <= n <= 400, 20_000) is None
+    assert least(lambda n: 300 <= n <= 400, 20_000, growth=1.2) == 300
 
 
 @pytest.mark.parametrize("curves", [GAUSS, PURE])
@@ -185,6 +198,24 @@ def test_the_chance_of_the_scan_is_that_of_its_bounds():
     assert prospect.chance(n) == pytest.approx(np.mean(refuted), abs=Z * 0.5 / np.sqrt(audits))
 
 
+@pytest.mark.parametrize(
+    ("really", "expected"), [(Pure(D), 0.83), (Laplace(), 0.59), (GAUSS, 0.007)]
+)
+def test_how_often_the_scan_refutes_depends_on_the_mechanism_of_the_same_epsilon(really, expected):
+    """11 trials in each world, claim 1, truth 3; 150 audits, off by what 1e-5 on a side allows."""
+    draw, scan, n, audits = np.random.default_rng(0), ExactScan(draws=400), 11, 150
+    parameter = 3.0 if isinstance(really, Laplace) else located(really, 3.0, D)
+    shown = [
+        scan.bound(Scores(-draw.random(n), -really.inn(parameter, draw.random(n))), D).epsilon > 1
+        for _ in range(audits)
+    ]
+    allowed = Z * np.sqrt(expected * (1 - expected) / audits) + 2 / audits
+    assert np.mean(shown) == pytest.approx(expected, abs=allowed)
+    if not isinstance(really, Laplace):
+        chance = Scanned(ExactScan(), truth(really, claim=1.0, true=3.0)).chance(n)
+        assert chance == pytest.approx(expected, abs=0.05)
+
+
 # ---------------------------------------------------------------- one run
 
 
@@ -194,6 +225,23 @@ def test_guesses_on_all_canaries_are_right_as_often_as_the_curve_allows():
     share = right(t, 1000, 1000).mean() / 1000
     assert share == pytest.approx(ndtr(t.parameter / 2), abs=0.01)
     assert right(t, 1000, 100).mean() / 100 > share
+
+
+@pytest.mark.parametrize("curves", [GAUSS, PURE, Pure(0.05)])
+@pytest.mark.parametrize(("m", "r"), [(1, 1), (2, 1), (2, 2), (5, 5), (5, 4), (40, 40), (60, 7)])
+def test_right_guesses_are_those_of_canaries_that_are_drawn_one_by_one(curves, m, r):
+    """CDFs of two samples of 4,000; farther apart with a probability of 1e-5 (DKW, each half)."""
+    t = Truth(curves, 1.0, 3.0, getattr(curves, "delta", D), 0.95)
+    draw, found = np.random.default_rng(0), np.empty(4000)
+    for i in range(len(found)):
+        put_in, place = draw.random(m) < 0.5, draw.random(m)
+        place[put_in] = curves.inn(t.parameter, place[put_in])
+        order = np.argsort(place)
+        called = np.concatenate([put_in[order[: (r + 1) // 2]], ~put_in[order[m - r // 2 :]]])
+        found[i] = called.sum()
+    v = np.arange(r + 1)
+    apart = np.abs((found[:, None] <= v).mean(0) - (right(t, m, r)[:, None] <= v).mean(0)).max()
+    assert apart < 2 * np.sqrt(np.log(2 / 5e-6) / (2 * RUNS))
 
 
 @pytest.mark.parametrize(("made", "assumed"), [(OneRun(), PURE), (OneRunFDP(), GAUSS)])
@@ -206,6 +254,46 @@ def test_the_chance_of_one_run_is_that_of_its_bounds(made, assumed):
     expected = np.mean([shown[v] for v in right(t, 60, 30)])
     assert prospect.chance(60) == pytest.approx(expected)
     assert 0 < expected < 1
+
+
+@pytest.mark.parametrize("delta", [0.0, D, 1e-2])
+@pytest.mark.parametrize("r", [1, 8, 30])
+def test_one_run_refutes_just_what_its_bound_is_above(delta, r):
+    for g in (Guesses(40, r, v) for v in range(r + 1)):
+        shown = OneRun().bound(g, delta).epsilon
+        for claim in (0.01, 0.5, 1.0, 2.0):
+            assert refuted(claim, g, delta, 0.05) == (shown > claim)
+
+
+@pytest.mark.parametrize(("made", "assumed"), [(OneRun(), PURE), (OneRunFDP(), GAUSS)])
+@pytest.mark.parametrize("delta", [D, 1e-2])
+def test_the_ceiling_of_canaries_is_that_of_any_number_of_guesses(made, assumed, delta):
+    for m in (2, 15, 60, 300):
+        prospect = Guessed("any", made, assumed, Truth(GAUSS, 1.0, 4.0, delta, 0.95))
+        every = max(made.ceiling(m, r, delta) for r in range(1, m + 1))
+        assert prospect.ceiling(m) == pytest.approx(every)
+        half = Guessed("any", made, assumed, prospect.truth, 0.5)
+        assert half.ceiling(m) == made.ceiling(m, m // 2 + (m == 15), delta)
+
+
+@pytest.mark.parametrize(("made", "assumed"), [(OneRun(), PURE), (OneRunFDP(), GAUSS)])
+def test_as_many_are_guessed_as_refute_most_often(made, assumed):
+    """Beside every number of guesses there is; those that are tried come close to the best."""
+    prospect, m = Guessed("any", made, assumed, truth(claim=1.0, true=4.0)), 120
+    every = [Guessed("any", made, assumed, prospect.truth, r / m) for r in range(1, m + 1)]
+    best = max(one.chance(m) for one in every)
+    assert best - 0.05 < prospect.chance(m) <= best
+    assert every[prospect.guesses(m) - 1].chance(m) == pytest.approx(prospect.chance(m), abs=0.01)
+    assert 0.1 < best < 0.9
+
+
+def test_fewer_of_more_canaries_are_guessed():
+    """A tenth of 20,000 refutes less often than a tenth of 5,000; a fiftieth does often."""
+    t = truth(claim=2.8, true=4.0)
+    tenth, best = (Guessed("any", OneRunFDP(), GAUSS, t, share) for share in (0.1, None))
+    assert tenth.chance(20_000) < tenth.chance(5_000) < best.chance(5_000) < best.chance(20_000)
+    assert best.guesses(20_000) < 0.05 * 20_000
+    assert best.chance(20_000) > 0.5
 
 
 def test_more_trials_have_a_larger_chance_and_a_larger_bound():

@@ -11,13 +11,12 @@ from scipy.special import ndtri
 
 from dpaudit import checks
 from dpaudit.curves import Family, family, last_refuted
-from dpaudit.estimators.sentences import confident, of_curve, sentence
+from dpaudit.estimators.sentences import APART, confident, of_curve, sentence
 from dpaudit.estimators.stakes import FRACTIONS
 from dpaudit.types import Adjacency, Array, Bound, Curve
 
 SEEN = (
-    "pairs of independent trials in the order in which they were run and scores that were fixed "
-    "before their pair was seen, however often one has looked"
+    f"{APART}, and scores that were fixed before their pair was seen, however often one has looked"
 )
 
 PRECISION = 1e-9

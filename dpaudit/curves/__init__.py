@@ -12,9 +12,11 @@ from dpaudit.curves.named import family, stated, within_reach
 from dpaudit.curves.protocol import Family, Numbers
 from dpaudit.curves.pure import Pure
 from dpaudit.curves.search import last_refuted, margin
+from dpaudit.curves.steps import DPSGDSteps
 
 __all__ = [
     "DPSGD",
+    "DPSGDSteps",
     "Family",
     "Gaussian",
     "Numbers",

@@ -9,14 +9,17 @@ from dpaudit.curves.dpsgd import DPSGD
 from dpaudit.curves.gaussian import Gaussian
 from dpaudit.curves.protocol import Family
 from dpaudit.curves.pure import Pure
+from dpaudit.curves.steps import DPSGDSteps
 from dpaudit.errors import BadInput
-from dpaudit.types import Adjacency, Curve, DPSGDCurve, GaussianCurve
+from dpaudit.types import Adjacency, Curve, DPSGDCurve, GaussianCurve, StepsCurve
 
 
 def family(
     curve: str | Curve | Family, delta: float, adjacency: Adjacency = "add-remove"
 ) -> Family:
     """The family that a name (gaussian, pure) or a claim's curve belongs to."""
+    if isinstance(curve, StepsCurve):
+        return DPSGDSteps(curve.sample_rate, curve.steps, adjacency)
     if isinstance(curve, DPSGDCurve) and curve.sample_rate < 1:
         return DPSGD(curve.sample_rate, curve.steps, adjacency)
     if isinstance(curve, (GaussianCurve, DPSGDCurve)):
@@ -35,7 +38,7 @@ LEAST_RATE, MOST_STEPS, MOST_USES = 1e-4, 10**6, 10**5
 
 def within_reach(curve: Curve) -> bool:
     """Whether a claim's curve can be computed within seconds."""
-    if not isinstance(curve, DPSGDCurve) or curve.sample_rate == 1:
+    if not isinstance(curve, (DPSGDCurve, StepsCurve)) or curve.sample_rate == 1:
         return True
     q, rounds = curve.sample_rate, curve.steps
     return q >= LEAST_RATE and rounds <= MOST_STEPS and q * rounds <= MOST_USES

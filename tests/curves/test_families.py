@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.integrate import trapezoid
 
-from dpaudit.curves import DPSGD, Gaussian, Pure, symmetrised
+from dpaudit.curves import DPSGD, DPSGDSteps, Gaussian, Pure, symmetrised
 from dpaudit.errors import BadInput
 
 DELTA = 1e-5
@@ -17,6 +17,8 @@ FAMILIES = [
     DPSGD(0.1, 20),
     DPSGD(0.3, 5, "replace"),
     symmetrised(DPSGD(0.1, 20)),
+    DPSGDSteps(0.1, 20),
+    DPSGDSteps(1.0, 20, "replace"),
 ]
 """DP-SGD with few steps, because its curves take a while."""
 

@@ -38,5 +38,5 @@ class Family(Protocol):
         ...
 
     def epsilon(self, parameter: float, delta: float) -> float:
-        """The epsilon of this curve at `delta`."""
+        """The epsilon at `delta` of what has this curve; where trials are steps, of all steps."""
         ...

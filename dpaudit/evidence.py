@@ -77,6 +77,16 @@ class Bets:
         return len(self.course)
 
     @property
+    def fitting(self) -> int:
+        """Pairs that no bet was made on."""
+        return min(self.pairs, FIRST)
+
+    @property
+    def judging(self) -> int:
+        """Pairs that were bet on."""
+        return self.pairs - self.fitting
+
+    @property
     def needed(self) -> float:
         """The wealth that refutes the claim."""
         return 1 / (1 - self.confidence)
@@ -92,6 +102,14 @@ class Bets:
         if self._auc is not None and self._auc.least <= self._area:
             return False  # a bound of a curve takes a while
         return self.bounds()[0].epsilon > self.claim.epsilon
+
+    def could_decide(self, pairs: int) -> bool:
+        """Whether so many pairs could refute the claim, if every bet on them were won."""
+        bets = max(0, pairs - FIRST)
+        if self._auc is not None:
+            return self._auc.could_refute(self._area, bets)
+        most = np.full(len(self.attacks), bets)
+        return self._free is not None and self._free.ceiling(most) > self.claim.epsilon
 
     def show(self, new: Mapping[str, Trials]) -> None:
         """More trials as each attack sees them: whole pairs, in the order of their index."""
@@ -117,7 +135,7 @@ class Bets:
                 rule="" if len(names) == 1 else f"equal bets by {', '.join(names)}",
                 selection=SELECTION,
                 counts=None,
-                trials=(self.pairs, self.pairs),
+                trials=(self.judging, self.judging),
             )
             for bound in (game.bound() for game in (self._auc, self._free) if game is not None)
         ]

@@ -140,7 +140,7 @@ def test_what_decides_follows_from_the_claim():
         assert [b.estimator for b in bets.bounds()] == names
         for bound in bets.bounds():
             assert 0 <= bound.epsilon <= bound.ceiling
-            assert (bound.trials, bound.confidence) == ((30, 30), 0.95)
+            assert (bound.trials, bound.confidence) == ((20, 20), 0.95)
             assert bound.attack == "all together"
 
 

@@ -13,7 +13,10 @@ RULE = "independent trials and a decision rule that was fixed without them"
 SCORE = "independent trials and a score that was fixed without them"
 """What every bound on the order of the scores stands on."""
 
-PAIRS = "pairs of trials in the order in which they were run, and a score that was fixed beforehand"
+PAIRS = (
+    "pairs of independent trials in the order in which they were run, and a score that was fixed "
+    "beforehand"
+)
 """What a bound on scores in pairs stands on."""
 
 COINS = "canaries that a fair coin each put in, and a number of guesses that was fixed beforehand"

@@ -121,8 +121,9 @@ def stopped_lines(report: Report, growth: Growth) -> list[str]:
     return [
         trained,
         f"It was to stop once decided, after at most {growth.most:,} {units}, and stopped {why}",
-        f"The evidence came to at most {max(growth.wealth):.3g} of the {growth.needed:.3g} that "
-        f"refute; each pair of {units} was judged by rules that were fitted on earlier pairs",
+        f"The evidence has come to {max(growth.wealth):.3g} of the {growth.needed:.3g} that "
+        f"refute; each pair of {units} was judged by rules that were fitted on earlier pairs, the "
+        f"first {report.models['choosing']} {units} by none",
     ]
 
 
@@ -243,10 +244,13 @@ def looks_line(report: Report) -> str:
     """That this is not the first judgement, if it is not, and what that costs."""
     if report.looks <= 1:
         return ""
+    sure = report.bounds[report.primary].confidence
+    error = (1 - sure) * 2**report.looks * max(1, len(report.deciders))
     return (
         f"This is look {report.looks} at the same models, so the deciding bound is held to "
-        f"{percent(report.bounds[report.primary].confidence)} confidence. That does not allow for "
-        "an attack which was chosen for what an earlier report showed of it."
+        f"{percent(sure)} confidence; all looks together err in at most "
+        f"{percent(round(1.5 * error, 9))} of audits. That does not allow for an attack which was "
+        "chosen for what an earlier report showed of it."
     )
 
 

@@ -24,10 +24,11 @@ from dpaudit.config import Config
 from dpaudit.errors import BadInput, OtherConfiguration
 from dpaudit.journal import Journal
 from dpaudit.judge import judge
+from dpaudit.report import to_dict
 from dpaudit.seeds import trials
 from dpaudit.sequential import Watch
 from dpaudit.sequential import judge as judge_stopped
-from dpaudit.types import Claim, GaussianCurve
+from dpaudit.types import Claim, GaussianCurve, StepsCurve
 
 CONFIG = Config(
     canary="random",
@@ -277,6 +278,18 @@ def test_with_a_curve_the_bet_on_it_decides_and_the_e_process_stands_beside(tmp_
     assert [b.estimator for b in report.bounds] == ["auc-bet", "e-process"]
     assert (report.primary, report.verdict) == (0, "VIOLATION")
     assert len(report.growth.beside) == len(report.growth.wealth) == 40
+
+
+def test_of_single_steps_only_the_bet_on_what_they_make_up_is_reported(tmp_path, monkeypatch):
+    claim = Claim(1.0, 1e-5, curve=StepsCurve(0.05, 40, 1.0))
+    monkeypatch.setattr("playground.facts", lambda *_: {**facts(), "claim": claim.to_dict()})
+    path = stopped(tmp_path / "run" / "j", 80, shift=20.0, attacks=["loss"])
+    with Journal.read(path) as journal:
+        report = judge_stopped(journal, Choice(("loss",)))
+        assert Watch(journal, Choice(("loss",))).decided()
+    assert [b.estimator for b in report.bounds] == ["auc-bet"]
+    assert (report.verdict, report.growth.beside) == ("VIOLATION", [])
+    assert to_dict(report)["bounds"][0]["assumption"] == "accountant"
 
 
 def test_no_other_judgement_may_have_such_trials(config, tmp_path):

@@ -82,7 +82,13 @@ def fit(
 
 def _refuse_unfit(recipe: Recipe, records: Records, seed: int, loss: Loss) -> None:
     """What would go wrong in another way in every backend."""
-    checks.refuse([checks.at_least("seed", seed, 0)])
+    steps = recipe.total_steps
+    checks.refuse(
+        [
+            checks.at_least("seed", seed, 0),
+            None if steps is None else checks.at_least("total_steps", steps, 1),
+        ]
+    )
     shape, y = tuple(records.x.shape[1:]), records.y
     if shape != tuple(recipe.shape):
         raise BadInput(f"records of {shape} are not those of the recipe, {recipe.shape}")

@@ -1,5 +1,6 @@
 import pickle
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -76,6 +77,7 @@ def unit(n):
         ({"seed": -1}, "seed must be a whole number of at least 0, not -1"),
         ({"records": records(9, (1, 2, 3))}, "records of (1, 2, 3) are not those of the recipe"),
         ({"records": records(9, classes=9)}, "labels must be from 0 to 2"),
+        ({"recipe": replace(NOISY, total_steps=0)}, "total_steps must be a whole number of at"),
         ({"initial": np.zeros(16)}, "the initial parameters must have 15 values, not 16"),
         ({"gradient_canary": GradientCanary(unit(1), True)}, "the gradient canary must have 15"),
         ({"gradient_canary": GradientCanary(3 * unit(15), True)}, "the gradient canary must be a"),

@@ -15,7 +15,7 @@ from contextlib import suppress
 from scipy.special import log_ndtr, ndtr
 
 from dpaudit.errors import BadInput
-from dpaudit.types import Curve, DPSGDCurve, GaussianCurve
+from dpaudit.types import Curve, DPSGDCurve, GaussianCurve, StepsCurve
 
 NUMERICAL = ("pld", "rdp", "prv")
 """Accountants for Poisson sampling, by the name that `--accountant` takes."""
@@ -27,7 +27,7 @@ LEAST_NOISE = 0.1
 """Below it the privacy loss is in the thousands and its grid takes gigabytes."""
 
 
-def curve(noise_multiplier: float, sample_rate: float, steps: int) -> Curve:
+def curve(noise_multiplier: float, sample_rate: float, steps: int) -> GaussianCurve | DPSGDCurve:
     """The trade-off curve of DP-SGD."""
     if sample_rate == 1:
         return GaussianCurve(mu=math.sqrt(steps) / noise_multiplier)
@@ -35,7 +35,9 @@ def curve(noise_multiplier: float, sample_rate: float, steps: int) -> Curve:
 
 
 def epsilon(curve: Curve, delta: float, accountant: str = "pld") -> float:
-    """The epsilon that an accountant gives a curve at `delta`."""
+    """The epsilon that an accountant gives a curve at `delta`; of steps, that of the training."""
+    if isinstance(curve, StepsCurve):
+        return epsilon(_training(curve), delta, accountant)
     if isinstance(curve, GaussianCurve):
         return gaussian_epsilon(curve.mu, delta)
     if curve.noise_multiplier < LEAST_NOISE:
@@ -55,6 +57,11 @@ def epsilon(curve: Curve, delta: float, accountant: str = "pld") -> float:
             f"{curve.noise_multiplier:g} over {curve.steps} steps; raise the noise multiplier"
         )
     return value
+
+
+def _training(c: StepsCurve) -> Curve:
+    """The curve of a training that is scored step by step, as a whole."""
+    return curve(c.noise_multiplier, c.sample_rate, c.steps)
 
 
 def epsilons(curve: Curve, delta: float, accountants: Iterable[str]) -> dict[str, float]:

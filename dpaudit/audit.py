@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import ExitStack, contextmanager
@@ -135,8 +136,10 @@ def play(
         "models": models,
         "seed": seed,
     }
+    ends = _ends(budget)
     if until_decided:
-        chosen.make_attacks()
+        attacks, claim = chosen.make_attacks(), mechanism.claim
+        sequential.refuse_hopeless(attacks, claim, chosen.confidence, models)
         defences.make(chosen.defence)
         settings |= {**vars(chosen), "attacks": list(chosen.attacks), "until_decided": True}
     run = Run(Path(out or f"runs/{digest(settings)}"))
@@ -146,7 +149,7 @@ def play(
         journal = entered.enter_context(Journal.play(run.journal, settings))
         if journal.facts is None:
             settled.settle(journal, mechanism, mechanism.claim, pair)
-        watch = sequential.Watch(journal, chosen, budget) if until_decided else None
+        watch = sequential.Watch(journal, chosen, ends) if until_decided else None
         if watch and watch.decided():
             return run
         settled.refuse_other_versions(journal)
@@ -214,6 +217,8 @@ def prepare(
     _builder(config, mechanism, pool=None)
     claim = _claim(config, mechanism)
     choice.juries(attacks, claim, config.seed)
+    if config.until_decided:
+        sequential.refuse_hopeless(attacks, claim, config.confidence, config.models)
     return Prepared(config, loaded, mechanism, claim)
 
 
@@ -247,6 +252,7 @@ def run(
     decided ends as soon as its claim is refuted or its budget, in seconds, is spent; `tell` is
     told how the evidence grows.
     """
+    ends = _ends(budget)
     config, loaded, mechanism = prepared.config, prepared.data, prepared.mechanism
     run = Run(out or prepared.folder)
     wanted = trials(config.seed, config.models)
@@ -268,7 +274,7 @@ def run(
         write_whole(run.path / "config.toml", config.to_toml().encode())
         canary = settled.canary(journal)
         choice = Choice.configured(vars(config))
-        watch = sequential.Watch(journal, choice, budget, tell) if config.until_decided else None
+        watch = sequential.Watch(journal, choice, ends, tell) if config.until_decided else None
         if canary:
             if not journal.missing(wanted) or (watch and watch.decided()):
                 return run
@@ -290,7 +296,13 @@ def _looks(
     """When a game is looked at, and who says that it is enough; without a watch, never."""
     if watch is None:
         return {}
-    return {"every": _between_looks(mechanism, workers), "enough": watch.enough}
+    every = _between_looks(mechanism, workers)
+    return {"every": every, "enough": watch.decided, "late": watch.late}
+
+
+def _ends(budget: float | None) -> float | None:
+    """When so many seconds from now are spent, by the monotonic clock."""
+    return None if budget is None else time.monotonic() + budget
 
 
 def _between_looks(mechanism: Mechanism, workers: int | Executor | None) -> int:

@@ -83,6 +83,11 @@ def compare(journal: Journal, defences: Sequence[str | Defence], choice: Choice)
     chosen = [named("none"), *_distinct(defences)]
     attacks = choice.make_attacks()
     played = read(journal)
+    if played.claim.by_step:
+        raise BadInput(
+            "a defence changes what a trained model releases, and single steps of the training "
+            "were scored here, which nobody else sees; compare defences on a run that trains models"
+        )
     choice.juries(attacks, played.claim, played.seed)  # refused, if at all, before all else
     views = [played.after(defence) for defence in chosen]
     shown = _fitting_somewhere(attacks, views, choice)

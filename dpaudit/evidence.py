@@ -4,7 +4,8 @@ Each pair is scored by rules that were fitted on earlier pairs alone, so that it
 of a rule fixed beforehand. All attacks bet side by side with an equal share of the wealth: a
 mean of e-values is an e-value, so that none of them has to be picked. Which process decides
 follows from the claim: the paired-AUC bet where its curve can be computed, else the e-process,
-which assumes nothing and always stands beside. The wealth against a claim that holds ever
+which assumes nothing and always stands beside; except where trials are single steps of what is
+claimed, whose own leak it would bet against. The wealth against a claim that holds ever
 reaches 1/a with a probability of at most a, whenever one looks and why ever one stops.
 """
 
@@ -17,13 +18,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from dpaudit.curves import within_reach
 from dpaudit.errors import BadInput
 from dpaudit.estimators.auc_bet import AUCBet
 from dpaudit.estimators.e_process import EProcess
 from dpaudit.protocols import Attack, Rule
 from dpaudit.rates import BoundCriterion, rounded
 from dpaudit.seeds import generator
+from dpaudit.selections import known_curve
 from dpaudit.trials import Trials
 from dpaudit.types import IN, OUT, Array, Bound, Claim, Scores
 
@@ -51,15 +52,16 @@ class Bets:
     ) -> None:
         self.attacks, self.claim, self.confidence, self._seed = attacks, claim, confidence, seed
         highest = float(math.ceil(min(FARTHEST, max(10.0, claim.epsilon + 1))))
-        free = EProcess(confidence, highest=highest)
-        self._free = free.start(claim.delta, len(attacks), scored=True)
-        above = free.grid()[free.grid() > claim.epsilon]
-        self._point = float(above[0]) if len(above) else highest
-        self._auc = None
-        if claim.curve is not None and within_reach(claim.curve):
-            bet = AUCBet(claim.curve, confidence, claim.adjacency)
+        self._auc = self._free = None
+        if (curve := known_curve(claim)) is not None:
+            bet = AUCBet(curve, confidence, claim.adjacency)
             self._auc = bet.start(claim.delta, len(attacks))
             self._area = self._auc.first_above(claim.epsilon)
+        if not claim.by_step:
+            free = EProcess(confidence, highest=highest)
+            self._free = free.start(claim.delta, len(attacks), scored=True)
+            above = free.grid()[free.grid() > claim.epsilon]
+            self._point = float(above[0]) if len(above) else highest
         self._trials: dict[str, Trials] = {}
         self._rules: dict[str, Rule] = {}
         self._due = FIRST
@@ -67,12 +69,22 @@ class Bets:
         self.course: list[float] = []
         """The wealth of what decides after each pair."""
         self.beside: list[float] = []
-        """That of the e-process, where it does not decide."""
+        """That of the e-process, where it stands beside."""
 
     @property
     def pairs(self) -> int:
         """How many have been shown."""
         return len(self.course)
+
+    @property
+    def fitting(self) -> int:
+        """Pairs that no bet was made on."""
+        return min(self.pairs, FIRST)
+
+    @property
+    def judging(self) -> int:
+        """Pairs that were bet on."""
+        return self.pairs - self.fitting
 
     @property
     def needed(self) -> float:
@@ -91,6 +103,14 @@ class Bets:
             return False  # a bound of a curve takes a while
         return self.bounds()[0].epsilon > self.claim.epsilon
 
+    def could_decide(self, pairs: int) -> bool:
+        """Whether so many pairs could refute the claim, if every bet on them were won."""
+        bets = max(0, pairs - FIRST)
+        if self._auc is not None:
+            return self._auc.could_refute(self._area, bets)
+        most = np.full(len(self.attacks), bets)
+        return self._free is not None and self._free.ceiling(most) > self.claim.epsilon
+
     def show(self, new: Mapping[str, Trials]) -> None:
         """More trials as each attack sees them: whole pairs, in the order of their index."""
         for name in self.attacks:
@@ -107,7 +127,6 @@ class Bets:
 
     def bounds(self) -> list[Bound]:
         """What decides, then what stands beside it."""
-        free = self._free.bound()
         names = list(self.attacks)
         return [
             replace(
@@ -116,9 +135,9 @@ class Bets:
                 rule="" if len(names) == 1 else f"equal bets by {', '.join(names)}",
                 selection=SELECTION,
                 counts=None,
-                trials=(self.pairs, self.pairs),
+                trials=(self.judging, self.judging),
             )
-            for bound in ([free] if self._auc is None else [self._auc.bound(), free])
+            for bound in (game.bound() for game in (self._auc, self._free) if game is not None)
         ]
 
     def _fit(self, upto: int) -> None:
@@ -136,14 +155,16 @@ class Bets:
             said[name] = list(zip(inn, out, won, strict=True))
         for i in range(upto - first):
             pair = [said[name][i] if name in said else None for name in self.attacks]
-            self._free.show_all(pair)
-            free = self._free.wealth(self._point)
-            if self._auc is None:
-                self.course.append(free)
-                continue
-            self._auc.show([None if told is None else told[-1] for told in pair])
-            self.course.append(self._auc.wealth(self._area))
-            self.beside.append(free)
+            wealth = []
+            if self._auc is not None:
+                self._auc.show([None if told is None else told[-1] for told in pair])
+                wealth.append(self._auc.wealth(self._area))
+            if self._free is not None:
+                self._free.show_all(pair)
+                wealth.append(self._free.wealth(self._point))
+            decides, *beside = wealth
+            self.course.append(decides)
+            self.beside += beside
 
     def _won(self, name: str, scores: Scores) -> list[bool]:
         """Whether the in-trial of each pair scores higher.

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import time
+from functools import partial
 
 from dpaudit import accounting, audit
 from dpaudit.audit import Say, quiet
 from dpaudit.config import Config
 from dpaudit.errors import BadInput
-from dpaudit.executors import cores
+from dpaudit.executors import Stored, cores, local_pool
 from dpaudit.plan import Pace
 from dpaudit.seeds import ALONE, trials
 from dpaudit.training.recipe import Recipe
-from dpaudit.types import Canary, Claim, neighbours
+from dpaudit.types import Canary, Claim, Trial, neighbours
 
 AT_LEAST, AT_MOST, LONGEST = 2, 16, 4.0
 """Models that a probe trains, and the seconds after which it begins no other."""
@@ -55,25 +56,30 @@ def claim(config: Config, download: bool = False) -> Claim:
 def probe(
     config: Config, workers: int | None = None, say: Say = quiet, download: bool = False
 ) -> Pace:
-    """Train a few of the run's own models here, and say how long one took.
+    """Train a few of the run's own models here, and say how long one takes.
 
-    The first one, which loads and compiles, is not counted. The canary is any record: what a
-    model costs does not depend on it.
+    In as many processes as the run will have: processes that work side by side are slower than
+    one alone. What each of them loads and compiles first is not counted. The canary is any
+    record: what a model costs does not depend on it.
     """
     prepared = audit.prepare(config, say, download)
-    record = prepared.data.pool
+    record, workers = prepared.data.pool, workers or cores()
     canary = Canary(record.x[0], int(record.y[0]), "any", "", removed=0)
     pair = neighbours(prepared.data, canary)
-    first, *others = trials(config.seed, 2 * AT_MOST)
     say("training a few models")
-    with ALONE:
-        prepared.mechanism.play(pair, [first])
+    with local_pool(workers) as pool:
+        play = partial(_play, pool.share((prepared.mechanism, pair)))  # type: ignore[attr-defined]
+        waiting = trials(config.seed, 2 * workers * (AT_MOST + 1))
+        next_ones = iter([waiting[i : i + workers] for i in range(0, len(waiting), workers)])
+        list(pool.map(play, next(next_ones)))
         done, started = 0, time.perf_counter()
-        for trial in others[:AT_MOST]:
-            prepared.mechanism.play(pair, [trial])
-            done += 1
-            if done >= AT_LEAST and time.perf_counter() - started > LONGEST:
-                break
-        seconds = (time.perf_counter() - started) / done
-    backend = str(getattr(prepared.mechanism, "backend", ""))
-    return Pace(seconds, done, workers or cores(), backend)
+        while done < AT_MOST and (done < AT_LEAST or time.perf_counter() - started < LONGEST):
+            done += len(list(pool.map(play, next(next_ones))))
+        seconds = workers * (time.perf_counter() - started) / done
+    return Pace(seconds, done, workers, str(getattr(prepared.mechanism, "backend", "")))
+
+
+def _play(game: Stored, trial: Trial) -> None:
+    mechanism, pair = game.get()
+    with ALONE:
+        mechanism.play(pair, [trial])

@@ -33,13 +33,15 @@ def play(
     check: Check = lambda observation: None,
     every: int | None = None,
     enough: Callable[[], bool] = lambda: False,
+    late: Callable[[], bool] = lambda: False,
 ) -> None:
     """Play every trial that the journal misses; only this process writes the journal.
 
     They go out in batches of the mechanism's `at_once` (one, where it does not say). An
     executor that can `share` a value is given mechanism and pair once, not with each batch.
     The first observation is shown to `check`, which may refuse it. After `every` so many trials,
-    in their order, all of them are in the journal, and `enough` may end the game.
+    in their order, all of them are in the journal, and `enough` may end the game. Once it is
+    `late`, no batch is begun any more, and those that are under way end it.
     """
     refuse_other_adjacency(mechanism, pair)
     missing = journal.missing(trials)
@@ -59,7 +61,7 @@ def play(
         here = [trial for trial in missing if trial in part]
         batches = [here[j : j + size] for j in range(0, len(here), size)]
         futures = {executor.submit(_timed, game, batch): batch for batch in batches}
-        for batch, seen, seconds in _finished(futures):
+        for batch, seen, seconds in _finished(futures, late):
             for trial, observation in zip(batch, seen, strict=True):
                 first = not shapes
                 _refuse_unlike(shapes, trial, observation)
@@ -68,7 +70,7 @@ def play(
                 journal.add(trial, observation, seconds / len(batch))
             done += len(batch)
             progress(done, len(trials))
-        if batches and enough():
+        if batches and (late() or enough()):
             return
 
 
@@ -76,23 +78,32 @@ Played = tuple[list[Trial], list[Observation], float]
 """A batch, what was seen in it, and the seconds that it took."""
 
 
-def _finished(futures: dict[Any, list[Trial]]) -> Iterator[Played]:
-    """Batches as they are played."""
-    for future in as_completed(futures):
-        # Popped, so that what was seen is in the journal and no longer in memory.
-        batch = futures.pop(future)
-        try:
-            seen, seconds = future.result()
-        except (DpauditError, BrokenExecutor):
-            raise
-        except CancelledError as error:
-            raise TrialFailed(
-                "the workers were lost; what was finished is kept, and the same command goes on "
-                "from there"
-            ) from error
-        except Exception as error:
-            raise TrialFailed(f"no trial can be sent to a worker process: {error}") from error
-        yield batch, seen, seconds
+def _finished(futures: dict[Any, list[Trial]], late: Callable[[], bool]) -> Iterator[Played]:
+    """Batches as they are played; once it is late, only those that have been begun."""
+    while futures:
+        for future in as_completed(list(futures)):
+            # Popped, so that what was seen is in the journal and no longer in memory.
+            batch = futures.pop(future)
+            yield batch, *_result(future)
+            if late() and (unbegun := [other for other in futures if other.cancel()]):
+                for other in unbegun:
+                    del futures[other]
+                break
+
+
+def _result(future: Any) -> tuple[list[Observation], float]:
+    try:
+        result: tuple[list[Observation], float] = future.result()
+    except (DpauditError, BrokenExecutor):
+        raise
+    except CancelledError as error:
+        raise TrialFailed(
+            "the workers were lost; what was finished is kept, and the same command goes on "
+            "from there"
+        ) from error
+    except Exception as error:
+        raise TrialFailed(f"no trial can be sent to a worker process: {error}") from error
+    return result
 
 
 def refuse_other_adjacency(mechanism: Mechanism, pair: Pair) -> None:

@@ -75,9 +75,10 @@ def judge(journal: Journal, choice: Choice) -> Report:
         verdict=verdict(claim, bounds[decisive], reach),
         primary=decisive,
         bounds=bounds,
+        # The formula would describe the leak of single steps.
         published=[
             published(name, a, trials[name], claim.delta, played.seed)
-            for name, a in attacks.items()
+            for name, a in ({} if claim.by_step else attacks).items()
         ],
         looks=looks,
         deciders=first if len(first) > 1 else (),

@@ -12,25 +12,28 @@ from scipy.special import ndtri
 
 from dpaudit import registry
 from dpaudit.accounting import gaussian_epsilon
-from dpaudit.curves import within_reach
 from dpaudit.errors import BadInput
 from dpaudit.estimators import FREE
 from dpaudit.estimators.checked import Checked
 from dpaudit.protocols import Attack, Criterion, Estimator, scoring
 from dpaudit.rates import lower_rate
-from dpaudit.selections import Fixed, HoldOut, criterion, refuse_other_curve
+from dpaudit.selections import Fixed, HoldOut, criterion, known_curve, refuse_other_curve
 from dpaudit.trials import Trials
 from dpaudit.types import Bound, Claim, Counts, Curve, Guesses, Scores
 
 AUTO = "auto"
 """The strongest estimator that the attack and the claim allow."""
 
+BY_STEP = "paired-auc"
+"""What judges single steps: those of a training follow from one another, and pairs of them may."""
+
 
 @dataclass(frozen=True)
 class Jury:
     """The estimators of one attack, all of one kind of outcome; the first decides, if any does.
 
-    Named by their plug-ins. Those that know curves are given that of the claim.
+    Named by their plug-ins. Those that know curves are given that of the claim. None is ever made
+    whose bound would be about something else than the claim.
     """
 
     names: tuple[str, ...]
@@ -43,9 +46,12 @@ class Jury:
 
         Scores that were fixed or learned beforehand need no threshold: the exact tests take
         them as they are. Rules on several statistics are more than their margins, and counted.
+        Beside what judges single steps nothing stands: what they leak outright is not claimed.
         """
         if named != AUTO:
             return cls((named,), claim, seed)._with_free()
+        if claim.by_step:
+            return cls((BY_STEP,), claim, seed)
         if scoring(attack) == "margins":
             return cls((FREE[Counts],), claim, seed)
         jury = cls((FREE[Scores],), claim, seed)
@@ -54,7 +60,7 @@ class Jury:
     def _with_free(self) -> Jury:
         (name,), beside = self.names, FREE[self.takes]
         assumption = getattr(self._make(name), "assumption", "none")
-        if assumption == "none" or beside == name:
+        if self.claim.by_step or assumption == "none" or beside == name:
             return self
         # A credible bound refutes nothing, and so does not decide.
         names = (beside, name) if assumption == "prior" else (name, beside)
@@ -68,7 +74,7 @@ class Jury:
     def refuse(self, confidence: float) -> None:
         """Refuse what cannot judge this claim so surely, before anything is judged."""
         for name in self.names:
-            refuse_other_curve(self._make(name, confidence), self.claim)
+            self._make(name, confidence)
 
     def fix(self, attack: Attack, trials: Trials, always: bool) -> Fixed:
         """The attack's rule, and the trials that judge it."""
@@ -110,13 +116,13 @@ class Jury:
             curve=curve,
             adjacency=self.claim.adjacency,
         )
+        refuse_other_curve(made, self.claim)
         return made
 
     @property
     def _curve(self) -> Curve | str:
         """The claim's, or that of (epsilon, delta) itself."""
-        known = self.claim.curve
-        return "pure" if known is None or not within_reach(known) else known
+        return known_curve(self.claim) or "pure"
 
     def worth(self, attack: Attack, choosing: Trials) -> tuple[float, bool, float]:
         """About how much an attack would certify, by rules and errors of the choosing half alone.

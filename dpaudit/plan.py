@@ -168,7 +168,7 @@ class Pace:
     """How fast models are trained on this machine, measured on a few."""
 
     seconds: float
-    """Of one model in one process."""
+    """Of one model in one process, while all of them are at work."""
     probed: int
     workers: int
     backend: str = ""

@@ -90,7 +90,7 @@ def read(journal: Journal, stopped: bool = False) -> Played:
 
     So is one of a run that was stopped by what its trials showed, unless the reader allows for
     that: their number is then no fixed one, on which all other judgements stand. Such a run is
-    complete wherever it was stopped, if both worlds were.
+    complete as far as its pairs are whole, whatever a kill may have left beyond them.
     """
     try:
         settings, facts = journal.settings, journal.facts
@@ -100,20 +100,18 @@ def read(journal: Journal, stopped: bool = False) -> Played:
                 f"the run at {journal.path.parent} was to stop once its models had shown enough, "
                 "so that only its own evidence may be judged by: dpaudit report shows it"
             )
-        models = settings["models"]
-        if settings.get("until_decided") and 0 < len(indices) <= models:
-            models = min(models, 2 * (int(indices.max()) + 1))
-        wanted = {(t.world, t.index) for t in trials(settings["seed"], models)}
+        wanted = {(t.world, t.index) for t in trials(settings["seed"], settings["models"])}
         played = set(zip(worlds.tolist(), indices.tolist(), strict=True))
-        if facts is None or played < wanted:
+        whole = journal.whole_pairs()
+        if facts is None or (played < wanted and not (stopped and whole)):
             folder = journal.path.parent
             raise BadInput(
                 f"the run at {folder} is not complete ({len(played)} of {len(wanted)} models); "
                 f"go on with {_way_on(folder)}"
             )
-        if played != wanted:
+        if not played <= wanted:
             raise JournalError(damaged(journal.path))
-        return pairs(journal, 0, int(indices.max()) + 1)
+        return pairs(journal, 0, whole)
     except (JournalError, BadInput):
         raise
     except (AttributeError, KeyError, TypeError, ValueError) as error:

@@ -7,7 +7,7 @@ judgements only the evidence that is valid at any stopping time may have them.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -16,11 +16,12 @@ from dpaudit import defences, played
 from dpaudit.advice import next_steps
 from dpaudit.choice import Choice
 from dpaudit.errors import BadInput
-from dpaudit.evidence import Bets
+from dpaudit.evidence import FIRST, Bets
 from dpaudit.journal import Journal
 from dpaudit.judge import accuracies, verdict, without_curve
+from dpaudit.protocols import Attack
 from dpaudit.suspicions import suspicions
-from dpaudit.types import Evidence, Growth, Report, Scores
+from dpaudit.types import Claim, Evidence, Growth, Report, Scores
 
 Tell = Callable[[float, float], None]
 """Told the wealth against the claim, and how much of it refutes the claim."""
@@ -33,16 +34,20 @@ class Watch:
         self,
         journal: Journal,
         choice: Choice,
-        budget: float | None = None,
+        ends: float | None = None,
         tell: Tell = lambda wealth, needed: None,
     ) -> None:
         self._journal, self._choice, self._tell = journal, choice, tell
         self._bets: Bets | None = None
-        self._ends = None if budget is None else time.monotonic() + budget
+        self._ends = ends
 
-    def enough(self) -> bool:
-        """Whether the claim is refuted or the budget, in seconds, is spent."""
-        return self.decided() or (self._ends is not None and time.monotonic() >= self._ends)
+    def late(self) -> bool:
+        """Whether the budget is spent, which `ends` at a time of the monotonic clock.
+
+        A first pair is always played, so that there is something to judge.
+        """
+        spent = self._ends is not None and time.monotonic() >= self._ends
+        return spent and self._journal.whole_pairs() > 0
 
     def decided(self) -> bool:
         """Whether the models so far refute the claim."""
@@ -86,7 +91,7 @@ def judge(journal: Journal, choice: Choice) -> Report:
         bounds=bounds,
         published=[],
         looks=1,
-        models={**seen.models, "choosing": 0, "judging": 2 * bets.pairs},
+        models={**seen.models, "choosing": 2 * bets.fitting, "judging": 2 * bets.judging},
         data=facts["data"],
         canary=facts["canary"],
         adversary=facts["adversary"],
@@ -95,7 +100,10 @@ def judge(journal: Journal, choice: Choice) -> Report:
         utility=accuracies(seen.seen.get("accuracy"), seen.worlds),
         versions=facts["versions"],
         seed=seen.seed,
-        next_steps=next_steps(claim, bounds[0], bounds[0].ceiling, facts["canary"]["name"], None),
+        next_steps=[
+            *_goes_on(bets, most),
+            *next_steps(claim, bounds[0], bounds[0].ceiling, facts["canary"]["name"], None),
+        ],
         warnings=[*facts["warnings"], *suspicions(undefended.seen), *without_curve(claim)],
         defence=choice.defence,
         growth=Growth(bets.course, bets.beside, bets.needed, most),
@@ -106,6 +114,25 @@ def judge(journal: Journal, choice: Choice) -> Report:
             original=seen.known.get("original"),
         ),
     )
+
+
+def refuse_hopeless(
+    attacks: Mapping[str, Attack], claim: Claim, confidence: float, models: int
+) -> None:
+    """Refuse a run that could never be decided, before anything is trained."""
+    bets = Bets(attacks, claim, confidence, seed=0)
+    if not bets.could_decide(models // 2):
+        raise BadInput(
+            f"until decided, {models:,} models could not refute an epsilon of {claim.epsilon:g} "
+            f"even if no bet were lost (the first {2 * FIRST} only fit rules); give more --models, "
+            "or leave --until-decided out"
+        )
+
+
+def _goes_on(bets: Bets, most: int) -> list[str]:
+    if bets.decided or 2 * bets.pairs >= most:
+        return []
+    return [f"Go on: the same command trains more, up to {most:,} models, and keeps these."]
 
 
 def _bets(seen: played.Played, choice: Choice) -> Bets:

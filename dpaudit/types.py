@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any, Literal, TypeAlias, Union
+from typing import Any, ClassVar, Literal, TypeAlias, Union
 
 import numpy as np
 import numpy.typing as npt
@@ -36,6 +36,8 @@ class GaussianCurve:
 
     mu: float
 
+    kind: ClassVar[str] = "gaussian"
+
 
 @dataclass(frozen=True)
 class DPSGDCurve:
@@ -45,8 +47,26 @@ class DPSGDCurve:
     steps: int
     noise_multiplier: float
 
+    kind: ClassVar[str] = "dpsgd"
 
-Curve: TypeAlias = Union[GaussianCurve, DPSGDCurve]
+
+@dataclass(frozen=True)
+class StepsCurve:
+    """DP-SGD that is promised as a whole and scored step by step: a trial is a single step.
+
+    The canary is in at every step of one training and at none of another. What a step leaks is
+    not what is promised; the composition of `steps` steps at `sample_rate` is.
+    """
+
+    sample_rate: float
+    steps: int
+    noise_multiplier: float
+
+    kind: ClassVar[str] = "dpsgd-steps"
+
+
+Curve: TypeAlias = Union[GaussianCurve, DPSGDCurve, StepsCurve]
+CURVES: Mapping[str, type[Curve]] = {c.kind: c for c in (GaussianCurve, DPSGDCurve, StepsCurve)}
 
 
 @dataclass(frozen=True)
@@ -62,16 +82,24 @@ class Claim:
     beside: Mapping[str, float] = field(default_factory=dict)
     """Other accountants' epsilon for the same mechanism: shown, never judged."""
 
+    @property
+    def by_step(self) -> bool:
+        """Whether trials are single steps of what is promised: what one leaks is another number."""
+        return isinstance(self.curve, StepsCurve)
+
     def to_dict(self) -> dict[str, Any]:
         """As plain values, for a journal."""
-        return asdict(self)
+        curve = self.curve and {"kind": self.curve.kind, **asdict(self.curve)}
+        return {**asdict(self), "curve": curve}
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Claim:
         """The claim that `to_dict` wrote down."""
         curve = values["curve"]
         if curve is not None:
-            curve = GaussianCurve(**curve) if "mu" in curve else DPSGDCurve(**curve)
+            # Before single steps were scored, the kind was told by the fields alone.
+            told = {"kind": "gaussian" if "mu" in curve else "dpsgd", **curve}
+            curve = CURVES[told.pop("kind")](**told)
         return cls(**{**values, "curve": curve})
 
 

@@ -15,6 +15,7 @@ from dpaudit.estimators import ClopperPearson, ExactScan
 from dpaudit.journal import Journal
 from dpaudit.judge import judge
 from dpaudit.seeds import trials
+from dpaudit.types import Claim, StepsCurve
 
 FAST = ("loss", "mean", "mean+std")
 DELTA = 1e-5
@@ -55,6 +56,15 @@ def with_tests(path, outputs, labels, models=8, name="test_mc"):
 
 
 # ---------------------------------------------------------------- leak
+
+
+def test_single_steps_have_no_defence_to_compare(path):
+    claim = Claim(1.0, DELTA, curve=StepsCurve(0.05, 40, 1.0))
+    told = {**facts(), "claim": claim.to_dict()}
+    with patch("playground.facts", return_value=told):
+        finished(path, released(8), attacks=FAST)
+    with pytest.raises(BadInput, match="single steps of the training were scored here"):
+        compared(path)
 
 
 def test_without_a_defence_the_numbers_are_those_of_the_report(path):

@@ -4,12 +4,13 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
+from dpaudit import accounting
 from dpaudit.accounting import gaussian_epsilon
 from dpaudit.attacks import Statistic, ThresholdAttack
 from dpaudit.errors import BadInput
 from dpaudit.evidence import FIRST, Bets
 from dpaudit.trials import Trials
-from dpaudit.types import Claim, DPSGDCurve, GaussianCurve
+from dpaudit.types import Claim, DPSGDCurve, GaussianCurve, StepsCurve
 
 DELTA = 1e-5
 TRUE = 2.0004  # mu of epsilon 10
@@ -133,13 +134,34 @@ def test_what_decides_follows_from_the_claim():
         (GaussianCurve(1.0), ["auc-bet", "e-process"]),
         (None, ["e-process"]),
         (ENDLESS, ["e-process"]),
+        (StepsCurve(0.05, 30, 1.0), ["auc-bet"]),
     ):
         bets = gathered(TWO, values, worlds, Claim(1.0, DELTA, curve=curve))
         assert [b.estimator for b in bets.bounds()] == names
         for bound in bets.bounds():
             assert 0 <= bound.epsilon <= bound.ceiling
-            assert (bound.trials, bound.confidence) == ((30, 30), 0.95)
+            assert (bound.trials, bound.confidence) == ((20, 20), 0.95)
             assert bound.attack == "all together"
+
+
+def test_steps_are_bet_on_by_what_they_make_up_alone():
+    """In a training of 60 steps of full batches, refuted where each has a third of its noise."""
+    steps = StepsCurve(1.0, 60, 1.0)
+    claim = Claim(accounting.epsilon(steps, DELTA), DELTA, curve=steps)
+    bets = gathered(ONE, *pairs(3.0, 60), claim)
+    assert bets.decided
+    assert (len(bets.course), bets.beside) == (60, [])
+    assert "single steps were scored" in bets.bounds()[0].sentence
+    assert not gathered(ONE, *pairs(1.0, 60), claim).decided
+    with pytest.raises(BadInput, match="single steps were scored, and what 10,000,000 of them"):
+        Bets(ONE, Claim(1.0, DELTA, curve=StepsCurve(1e-5, 10**7, 1.0)), 0.95, 0)
+
+
+def test_steps_as_noisy_as_claimed_are_rarely_refuted_at_any_time():
+    """Fails by chance with 1e-5."""
+    games, steps = 150, StepsCurve(1.0, 60, 1.0)
+    claim = Claim(accounting.epsilon(steps, DELTA), DELTA, curve=steps)
+    assert alarms(claim, ONE, games, 60, mu=1.0) <= binom.isf(1e-5, games, 0.05)
 
 
 @pytest.mark.parametrize("claim", [KNOWN_CURVE, NO_CURVE], ids=["curve", "no curve"])

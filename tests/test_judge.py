@@ -24,7 +24,7 @@ from dpaudit.rates import BoundCriterion
 from dpaudit.seeds import generator, trials
 from dpaudit.summaries import summarised
 from dpaudit.trials import Trials
-from dpaudit.types import IN, OUT, Bound, Claim, DPSGDCurve, GaussianCurve
+from dpaudit.types import IN, OUT, Bound, Claim, DPSGDCurve, GaussianCurve, StepsCurve
 
 DELTA = 1e-5
 FAST = ("loss", "mean", "min", "max")
@@ -226,6 +226,9 @@ def test_same_primary_stays_the_first_look(path):
         ("accountant", None, "INCONCLUSIVE"),
         ("accountant", DPSGDCurve(0.1, 10, 1.0), "VIOLATION"),
         ("prior", GaussianCurve(1.0), "INCONCLUSIVE"),
+        ("accountant", StepsCurve(0.1, 10, 1.0), "VIOLATION"),
+        ("gaussian", StepsCurve(1.0, 10, 1.0), "INCONCLUSIVE"),
+        ("none", StepsCurve(0.1, 10, 1.0), "INCONCLUSIVE"),
     ],
 )
 def test_a_curve_refutes_only_a_claim_that_has_it(assumption, curve, expected):

@@ -9,22 +9,24 @@ from chance import count_is
 from playground import KNOWN, observe, worlds_and_indices
 from scipy.stats import binom
 
-from dpaudit.accounting import gaussian_epsilon
+from dpaudit import registry
+from dpaudit.accounting import epsilon, gaussian_epsilon
 from dpaudit.attacks import Learned, Loss, MeanStd
 from dpaudit.choice import Choice
 from dpaudit.errors import BadInput
-from dpaudit.estimators import ClopperPearson, ExactScan, RankTest
+from dpaudit.estimators import FREE, ClopperPearson, ExactScan, PairedAUC, RankTest
 from dpaudit.journal import Journal
 from dpaudit.judge import judge
-from dpaudit.jury import Jury
+from dpaudit.jury import BY_STEP, Jury
 from dpaudit.rates import BoundCriterion, upper_rate
 from dpaudit.summaries import summarised
 from dpaudit.trials import Trials
-from dpaudit.types import Claim, DPSGDCurve, GaussianCurve
+from dpaudit.types import Claim, DPSGDCurve, GaussianCurve, StepsCurve
 
 DELTA = 1e-5
 SUBSAMPLED = DPSGDCurve(0.1, 100, 1.0)
 ENDLESS = DPSGDCurve(1e-5, 10**7, 1.0)
+STEPS = StepsCurve(0.05, 80, 1.0)
 
 
 def claimed(curve=None, epsilon=8.0):
@@ -71,6 +73,8 @@ def deciding_bound(report):
         (Loss(), ENDLESS, ("exact-scan",)),
         (MeanStd(), SUBSAMPLED, ("clopper-pearson",)),
         (MeanStd(), None, ("clopper-pearson",)),
+        (Loss(), STEPS, ("paired-auc",)),
+        (MeanStd(), STEPS, ("paired-auc",)),
     ],
     ids=repr,
 )
@@ -137,6 +141,65 @@ def test_a_curve_that_takes_too_long_is_done_without_and_said_so(path):
     report = judged(path, "loss")
     assert [b.estimator for b in report.bounds] == ["exact-scan"]
     assert report.warnings[-1].startswith("the claim's curve would take minutes")
+
+
+# ---------------------------------------------------------------- single steps
+
+
+def test_steps_are_judged_in_pairs_by_what_they_make_up_and_by_nothing_else(path):
+    finished(path, released(160, shift=3.0), claimed(STEPS), attacks=["loss"], seed=7)
+    report = judged(path, "loss")
+    (bound,) = report.bounds
+    worlds, _ = worlds_and_indices(160)
+    trials = Trials(Loss().features(summarised(released(160, shift=3.0)), KNOWN), worlds)
+    scores = trials.scores(trials.fit(Loss(), BoundCriterion(DELTA)))
+    assert bound.epsilon == PairedAUC(STEPS, seed=7).bound(scores, DELTA).epsilon > 0
+    assert (bound.estimator, bound.assumption, bound.trials) == (BY_STEP, "accountant", (80, 80))
+    assert report.published == []
+    assert "single steps were scored" in bound.sentence
+    assert "sampling rate of 0.05, its 80 steps and their composition taken as" in bound.sentence
+
+
+def test_steps_with_less_noise_than_claimed_are_a_violation(path):
+    finished(path, released(160, shift=4.0), claimed(STEPS, epsilon=1.0), attacks=["loss"])
+    assert judged(path, "loss").verdict == "VIOLATION"
+
+
+@pytest.mark.parametrize("named", registry.names("estimators"))
+def test_nothing_that_would_bound_a_single_step_judges_steps(named):
+    """All that assume nothing, a Gaussian curve or a prior: their epsilon is that of one step."""
+    composing = {"paired-auc", "rank-test", "pld"}
+    assert not composing & set(FREE.values())
+    if named in composing:
+        jury = Jury.of(named, Loss(), claimed(STEPS), seed=0)
+        assert jury.names == (named,)
+        jury.refuse(0.95)
+    else:
+        said = r"which is single steps|guesses of one run"
+        with pytest.raises(BadInput, match=said):
+            Jury.of(named, Loss(), claimed(STEPS), seed=0)
+        with pytest.raises(BadInput, match=said):
+            Jury((named,), claimed(STEPS), seed=0).refuse(0.95)
+
+
+def test_steps_whose_composition_takes_too_long_are_refused(path):
+    """Without their composition they say nothing of the claim."""
+    endless = claimed(StepsCurve(1e-5, 10**7, 1.0))
+    finished(path, released(8), endless, attacks=["loss"])
+    with pytest.raises(BadInput, match="10,000,000 of them at a sample rate of 1e-05 leak"):
+        judged(path, "loss")
+
+
+def test_a_claim_about_steps_that_holds_exactly_is_refuted_as_rarely_as_stated(tmp_path):
+    """Full batches: 60 steps of noise 3 leak as one Gaussian mechanism of mu sqrt(60)/3."""
+    games, refuted, steps = 150, 0, StepsCurve(1.0, 60, 3.0)
+    claim = Claim(epsilon(steps, DELTA), DELTA, curve=steps)
+    assert claim.epsilon == gaussian_epsilon(np.sqrt(60) / 3, DELTA)
+    for game in range(games):
+        seen = {"logits": independent(120, np.random.default_rng([17, game]), 1 / 3)["logits"]}
+        path = finished(tmp_path / str(game) / "j", seen, claim, seed=game, attacks=["loss"])
+        refuted += judged(path, "loss").verdict == "VIOLATION"
+    assert refuted <= binom.isf(1e-5, games, 0.05)
 
 
 # ---------------------------------------------------------------- who decides

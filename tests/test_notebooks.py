@@ -9,6 +9,12 @@ import pytest
 from nbclient import NotebookClient
 
 NOTEBOOKS = sorted((Path(__file__).parent.parent / "notebooks").glob("*.ipynb"))
+PROMISES = {
+    "calibration": "The evidence kept its word",
+    "first_audit": "VIOLATION - the leak is at least epsilon",
+}
+"""What the last cell of each notebook must say, at whatever scale."""
+
 FOLDER = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 
 
@@ -31,6 +37,7 @@ def test_notebook_is_kept_as_it_was_executed(path):
     assert not any(output.output_type == "error" for cell in cells for output in cell.outputs)
     text = path.read_text(encoding="utf-8")
     assert not any(place in text for place in ("/home/", "/tmp/", "/root/", "/work/"))
+    assert PROMISES[path.stem] in said(cells[-1])
 
 
 @FOLDER
@@ -41,4 +48,4 @@ def test_notebook_runs(path, tmp_path, monkeypatch):
     NotebookClient(fresh, timeout=300, resources={"metadata": {"path": tmp_path}}).execute()
     for before, now in zip(code(kept), code(fresh), strict=True):
         assert kinds(before) == kinds(now)
-    assert "VIOLATION - the leak is at least epsilon" in said(code(fresh)[-1])
+    assert PROMISES[path.stem] in said(code(fresh)[-1])

@@ -1,5 +1,6 @@
 """Runs that stop once decided: when they do, what goes on, and who may judge them."""
 
+import shutil
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
@@ -23,10 +24,11 @@ from dpaudit.config import Config
 from dpaudit.errors import BadInput, OtherConfiguration
 from dpaudit.journal import Journal
 from dpaudit.judge import judge
+from dpaudit.report import to_dict
 from dpaudit.seeds import trials
 from dpaudit.sequential import Watch
 from dpaudit.sequential import judge as judge_stopped
-from dpaudit.types import Claim, GaussianCurve
+from dpaudit.types import Claim, GaussianCurve, StepsCurve
 
 CONFIG = Config(
     canary="random",
@@ -117,17 +119,60 @@ def test_a_spent_budget_stops_and_a_new_one_goes_on(config, tmp_path, harmless):
     assert run.judge().growth == whole.judge().growth
 
 
+def without(run, *gone):
+    """Trials that a kill has kept from being written, as (index, world)."""
+    with Journal.read(run.journal) as journal:
+        for table in ("trials", "seen"):
+            for trial in gone:
+                journal._db.execute(f"DELETE FROM {table} WHERE idx = ? AND world = ?", trial)
+
+
 def test_a_gap_that_a_kill_has_left_is_filled_before_anything_else(config, tmp_path):
     run = played(config, tmp_path / "run")
     growth, before = run.judge().growth, models(run)
-    with Journal.read(run.journal) as journal:
-        for table in ("trials", "seen"):
-            journal._db.execute(f"DELETE FROM {table} WHERE idx = 3 AND world = 1")
-    with pytest.raises(BadInput, match="is not complete"):
-        run.judge()
+    without(run, (3, 1))
+    assert run.judge().growth.wealth == growth.wealth[:3]
     again = played(config, tmp_path / "run")
     assert models(again) == before
     assert again.judge().growth == growth
+
+
+def test_wherever_it_was_killed_it_can_be_judged_and_ended(config, tmp_path):
+    """Also where the pairs before the gap refute the claim already, and no more are played."""
+    run = played(config, tmp_path / "whole")
+    growth = run.judge().growth
+    last = len(growth.wealth) - 1
+    for gap in range(last + 1):
+        copy = audit.Run(shutil.copytree(run.path, tmp_path / f"gap {gap}"))
+        without(copy, (gap, gap % 2), (last, 1))
+        if gap:
+            assert copy.judge().growth.wealth == growth.wealth[:gap]
+        report = played(config, copy.path).judge()
+        assert report.verdict == "VIOLATION"
+        assert report.growth.wealth == growth.wealth[: len(report.growth.wealth)]
+
+
+def test_a_spent_budget_waits_only_for_models_that_have_been_begun(config, tmp_path, monkeypatch):
+    """Of the twenty up to the next look; the canary's time counts, too."""
+    monkeypatch.setenv("PLAYGROUND_PAUSE", "0.05")
+    run = played(config, tmp_path / "run", budget=1e-9)
+    assert 2 <= models(run) < 10
+    report = run.judge()
+    assert report.models["judging"] == 0
+    assert any("the same command trains more" in step for step in report.next_steps)
+
+
+@pytest.mark.parametrize(
+    ("models", "epsilon"), [(20, 0.5), (24, 1.0), (200, 29.0)], ids=["fits", "few", "far"]
+)
+def test_what_could_never_be_decided_is_refused_before_anything_is_trained(
+    config, tmp_path, models, epsilon
+):
+    with pytest.raises(BadInput, match=f"{models} models could not refute an epsilon of"):
+        played(replace(config, models=models, epsilon=epsilon), tmp_path / "run")
+    with pytest.raises(BadInput, match="4 models could not refute"):
+        dp.play(Shifted(), tiny_pair(), models=4, out=tmp_path / "run", until_decided=True)
+    assert not (tmp_path / "run").exists()
 
 
 def test_python_s_own_interface_stops_too_and_fixes_the_choice_before(tmp_path):
@@ -195,10 +240,10 @@ def test_a_watch_takes_whole_pairs_without_a_gap_alone(tmp_path):
             journal._db.execute(f"DELETE FROM {table} WHERE idx = 12 AND world = 1")
         assert journal.whole_pairs() == 12
         watch = Watch(journal, Choice(("loss",)))
-        assert not watch.enough()
+        assert not watch.decided()
         assert watch._bets.pairs == 12
         journal.add(gap, released, seconds=0.1)
-        assert watch.enough()
+        assert watch.decided()
         assert watch._bets.pairs == 40
 
 
@@ -206,7 +251,7 @@ def test_an_empty_journal_is_not_enough(tmp_path):
     with Journal.play(tmp_path / "j", {"seed": 0, "models": 8, "until_decided": True}) as journal:
         journal.settle(facts(), KNOWN)
         assert journal.whole_pairs() == 0
-        assert not Watch(journal, Choice(("loss",))).enough()
+        assert not Watch(journal, Choice(("loss",))).decided()
 
 
 # ---------------------------------------------------------------- who judges
@@ -217,7 +262,7 @@ def test_the_report_says_what_a_fixed_number_would_not(tmp_path):
     with Journal.read(path) as journal:
         report = judge_stopped(journal, Choice(("loss", "mean")))
     assert report.published == []
-    assert report.models == {"in": 30, "out": 30, "choosing": 0, "judging": 60}
+    assert report.models == {"in": 30, "out": 30, "choosing": 20, "judging": 40}
     assert [b.estimator for b in report.bounds] == ["e-process"]
     assert report.bounds[0].rule == "equal bets by loss, mean"
     assert report.growth.most == 1000
@@ -233,6 +278,18 @@ def test_with_a_curve_the_bet_on_it_decides_and_the_e_process_stands_beside(tmp_
     assert [b.estimator for b in report.bounds] == ["auc-bet", "e-process"]
     assert (report.primary, report.verdict) == (0, "VIOLATION")
     assert len(report.growth.beside) == len(report.growth.wealth) == 40
+
+
+def test_of_single_steps_only_the_bet_on_what_they_make_up_is_reported(tmp_path, monkeypatch):
+    claim = Claim(1.0, 1e-5, curve=StepsCurve(0.05, 40, 1.0))
+    monkeypatch.setattr("playground.facts", lambda *_: {**facts(), "claim": claim.to_dict()})
+    path = stopped(tmp_path / "run" / "j", 80, shift=20.0, attacks=["loss"])
+    with Journal.read(path) as journal:
+        report = judge_stopped(journal, Choice(("loss",)))
+        assert Watch(journal, Choice(("loss",))).decided()
+    assert [b.estimator for b in report.bounds] == ["auc-bet"]
+    assert (report.verdict, report.growth.beside) == ("VIOLATION", [])
+    assert to_dict(report)["bounds"][0]["assumption"] == "accountant"
 
 
 def test_no_other_judgement_may_have_such_trials(config, tmp_path):
@@ -253,12 +310,13 @@ def test_no_other_judgement_may_have_such_trials(config, tmp_path):
     assert run.judge(attacks=CONFIG.attacks).looks == 1, "the same choice is no other"
 
 
-def test_a_half_played_pair_is_not_complete(tmp_path):
+def test_before_the_first_whole_pair_there_is_nothing_to_judge(tmp_path):
     path = stopped(tmp_path / "run" / "j", 40)
     with Journal.read(path) as journal:
-        journal._db.execute("DELETE FROM trials WHERE idx = 7 AND world = 0")
-        with pytest.raises(BadInput, match=r"not complete \(39 of 40 models\)"):
-            judge_stopped(journal, Choice.configured(journal.settings))
+        for table in ("trials", "seen"):
+            journal._db.execute(f"DELETE FROM {table} WHERE idx = 0 AND world = 0")
+        with pytest.raises(BadInput, match=r"not complete \(39 of 1000 models\)"):
+            judge_stopped(journal, Choice(("loss",)))
 
 
 def test_a_defence_stands_between_the_models_and_the_bets(config, tmp_path):

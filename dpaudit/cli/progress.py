@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 import time
 
-BAR = 24
+SHORTEST, LONGEST = 6, 24
+"""Of a bar; a shorter one says nothing."""
 
 
 class Progress:
@@ -36,8 +38,7 @@ class Progress:
             self._started, self._first = time.monotonic(), done
         text = f"{done}/{total} {self.unit}{self._evidence}{self._pace()}"
         if self._live:
-            filled = BAR * done // total
-            self._line(f"[{'#' * filled}{'.' * (BAR - filled)}] {text}", last=done == total)
+            self._line(_fitting(done, total, text), last=done == total)
         elif done == total or done / total >= self._told + 0.1:
             self._told = done / total
             self._line(text, last=True)
@@ -71,3 +72,13 @@ class Progress:
         sys.stderr.write(start + text + wipe + ("\n" if last else ""))
         sys.stderr.flush()
         self._shown = 0 if last else len(text)
+
+
+def _fitting(done: int, total: int, text: str) -> str:
+    """The text after a bar, within the terminal: a line that wraps could not be overwritten."""
+    width = shutil.get_terminal_size().columns - 1
+    length = min(LONGEST, width - len(f"[] {text}"))
+    if length < SHORTEST:
+        return text[:width]
+    filled = length * done // total
+    return f"[{'#' * filled}{'.' * (length - filled)}] {text}"

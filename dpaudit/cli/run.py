@@ -14,17 +14,17 @@ from dpaudit.cli.progress import Progress
 from dpaudit.cli.settings import CLAIMED, TRAINED, configured, options
 from dpaudit.cli.verdict import judging_options, show, showing_options
 
-SECONDS = {"s": 1, "m": 60, "h": 3600}
-
 
 def _seconds(ctx: click.Context, param: click.Parameter, text: str | None) -> float | None:
     """A time such as 10m in seconds."""
     if text is None:
         return None
-    found = re.fullmatch(r"(\d{1,6}(?:\.\d+)?)([smh])", text)
-    if not found or float(found[1]) == 0:
-        raise click.BadParameter(f"'{text}' is not a time, such as 90s, 10m or 2h")
-    return float(found[1]) * SECONDS[found[2]]
+    number = r"(\d{1,6}(?:\.\d+)?)"
+    found = re.fullmatch(rf"(?:{number}h)?(?:{number}m)?(?:{number}s)?", text)
+    hours, minutes, seconds = (float(part or 0) for part in found.groups()) if found else (0, 0, 0)
+    if not (total := 3600 * hours + 60 * minutes + seconds):
+        raise click.BadParameter(f"'{text}' is not a time, such as 90s, 10m or 1h30m")
+    return total
 
 
 @click.command("run")
@@ -42,7 +42,7 @@ def _seconds(ctx: click.Context, param: click.Parameter, text: str | None) -> fl
     "--budget",
     metavar="TIME",
     callback=_seconds,
-    help="With --until-decided: also stop after so long, such as 90s, 10m or 2h.",
+    help="With --until-decided: train no more models after so long, such as 90s, 10m or 1h30m.",
 )
 @click.option("--cluster", metavar="ADDRESS", help="A Dask scheduler, such as tcp://host:8786.")
 @click.option("--out", type=click.Path(path_type=Path), help="Folder.  [default: runs/HASH]")

@@ -11,13 +11,12 @@ from scipy.special import ndtri
 
 from dpaudit import checks
 from dpaudit.curves import Family, family, last_refuted
-from dpaudit.estimators.sentences import confident, of_curve, sentence
+from dpaudit.estimators.sentences import APART, confident, of_curve, sentence
 from dpaudit.estimators.stakes import FRACTIONS
 from dpaudit.types import Adjacency, Array, Bound, Curve
 
 SEEN = (
-    "pairs of trials in the order in which they were run and scores that were fixed before their "
-    "pair was seen, however often one has looked"
+    f"{APART}, and scores that were fixed before their pair was seen, however often one has looked"
 )
 
 PRECISION = 1e-9
@@ -78,11 +77,12 @@ class AUCGame:
                 self._bets[attack] += 1
                 self._won[attack] += bool(first)
         self.pairs += 1
-        self.least = max(self.least, self._refuted(self._won, self.least))
+        self.least = max(self.least, self._refuted(self._won, self._bets - self._won, self.least))
 
     def wealth(self, area: float) -> float:
         """What a stake of 1 against curves of an area has become by now."""
-        return math.exp(min(700.0, self._log_wealth(self._won, area)))
+        lost = self._bets - self._won
+        return math.exp(min(700.0, self._log_wealth(self._won, lost, area)))
 
     def first_above(self, epsilon: float) -> float:
         """The area of the least leaking curve of the family whose epsilon is above this one.
@@ -92,10 +92,15 @@ class AUCGame:
         step = self._last_within(epsilon) + 1
         return self.curves.area(self.curves.parameter(step)) if step <= self.curves.steps else 1.0
 
+    def could_refute(self, area: float, pairs: int) -> bool:
+        """Whether so many pairs, all of them won by all attacks, would refute an area."""
+        won = np.full_like(self._won, pairs)
+        return self._refuted(won, 0 * won, 0.5) > area
+
     def bound(self) -> Bound:
         """What the pairs so far have shown; 0 before the first."""
         epsilon, sure = self._epsilon(self.least), self.rules.confidence
-        ceiling = self._epsilon(max(self.least, self._refuted(self._bets, 0.5)))
+        ceiling = self._epsilon(max(self.least, self._refuted(self._bets, 0 * self._bets, 0.5)))
         return Bound(
             epsilon=epsilon,
             delta=self.delta,
@@ -114,23 +119,23 @@ class AUCGame:
         above = math.nextafter(epsilon, math.inf)
         return last_refuted(self.curves, lambda p: above - self.curves.epsilon(p, self.delta))
 
-    def _refuted(self, won: Array, low: float) -> float:
-        """The area up to which all are refuted by so many pairs won, or `low`."""
+    def _refuted(self, won: Array, lost: Array, low: float) -> float:
+        """The area up to which all are refuted by so many pairs won and lost, or `low`."""
         enough = -math.log(1 - self.rules.confidence)
-        if self._log_wealth(won, low) < enough:
+        if self._log_wealth(won, lost, low) < enough:
             return low
         high = 1.0
         while high - low > PRECISION:
             middle = (low + high) / 2
-            if self._log_wealth(won, middle) >= enough:
+            if self._log_wealth(won, lost, middle) >= enough:
                 low = middle
             else:
                 high = middle
         return low
 
-    def _log_wealth(self, won: Array, area: float) -> float:
+    def _log_wealth(self, won: Array, lost: Array, area: float) -> float:
         gain = np.log1p(FRACTIONS * (1 / area - 1))
-        log_wealth = np.outer(self._bets - won, _LOSS) + np.outer(won, gain)
+        log_wealth = np.outer(lost, _LOSS) + np.outer(won, gain)
         top = float(log_wealth.max())
         return top + math.log(np.exp(log_wealth - top).mean())
 

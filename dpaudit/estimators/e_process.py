@@ -185,7 +185,7 @@ class Game:
             estimator="e-process",
             assumption="none",
             selection="as given",
-            ceiling=self._ceiling(),
+            ceiling=self.ceiling(self._bets),
             counts=Counts(self.fp, n, self.fn, n) if alone else None,
             sentence=sentence(
                 confident(sure),
@@ -196,10 +196,10 @@ class Game:
             ),
         )
 
-    def _ceiling(self) -> float:
-        """The bound if no decision that was bet on had been wrong."""
+    def ceiling(self, bets: Array) -> float:
+        """The bound if each attack had made so many bets, and none on a wrong decision."""
         right = self._of_pair(True, False, *([] if self._orders is None else [True]))
-        best = self._bets[:, None, None, None] * right
+        best = bets[:, None, None, None] * right
         return self.rules.last_refuted(self.rules.enough(_together(best)))
 
     def _nearest(self, e: float) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from dpaudit.curves import DPSGD, Family
+from dpaudit.curves import DPSGD, DPSGDSteps, Family
 from dpaudit.types import Assumption, Bound
 
 RULE = "independent trials and a decision rule that was fixed without them"
@@ -13,7 +13,9 @@ RULE = "independent trials and a decision rule that was fixed without them"
 SCORE = "independent trials and a score that was fixed without them"
 """What every bound on the order of the scores stands on."""
 
-PAIRS = "pairs of trials in the order in which they were run, and a score that was fixed beforehand"
+APART = "pairs of trials in the order in which they were run, both independent given earlier ones"
+
+PAIRS = f"{APART}, and a score that was fixed beforehand"
 """What a bound on scores in pairs stands on."""
 
 COINS = "canaries that a fair coin each put in, and a number of guesses that was fixed beforehand"
@@ -32,6 +34,12 @@ _NEIGHBOURS = {"add-remove": "added or removed", "replace": "replaced"}
 
 def of_curve(curves: Family) -> str:
     """What is assumed of the mechanism by a family of curves."""
+    if isinstance(curves, DPSGDSteps):
+        return (
+            f"DP-SGD of which single steps were scored, with its sampling rate of "
+            f"{curves.sample_rate:g}, its {curves.rounds:,} steps and their composition taken as "
+            f"claimed, neighbours by one record {_NEIGHBOURS[curves.adjacency]},"
+        )
     if not isinstance(curves, DPSGD):
         return ASSUMED[curves.assumption]
     return (

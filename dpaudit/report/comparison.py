@@ -158,7 +158,7 @@ def _summary_legend(comparison: Comparison) -> list[tuple[str, str]]:
         "than those that judge them"
     )
     return [
-        *certified_legend(_bounds(comparison), fixed),
+        *certified_legend(_bounds(comparison), fixed, comparison.claim),
         *_utility_legend([d.utility for d in comparison.defended if d.utility]),
     ]
 

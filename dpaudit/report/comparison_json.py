@@ -19,7 +19,7 @@ def to_dict(comparison: Comparison) -> dict[str, Any]:
     plain: dict[str, Any] = machine.plain(
         {
             "version": VERSION,
-            "claim": machine.claim_values(comparison.claim),
+            "claim": comparison.claim.to_dict(),
             "attacks": comparison.attacks,
             "defences": [
                 {

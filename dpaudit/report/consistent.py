@@ -24,6 +24,7 @@ def check(report: Report) -> None:
         check_bound(bound)
     for published in report.published:
         check_published(published)
+    _check_steps(report)
     _check_verdict(report)
 
 
@@ -48,6 +49,20 @@ def check_published(published: Published) -> None:
             f"the published estimate of attack {published.attack!r} is "
             f"{published.epsilon_in_sample}, not a number >= 0"
         )
+
+
+def _check_steps(report: Report) -> None:
+    """A number on the leak of single steps has no place beside a claim about all of them."""
+    if not report.claim.by_step:
+        return
+    for bound in report.bounds:
+        if bound.assumption != "accountant":
+            raise BadInput(
+                f"the bound of attack {bound.attack!r} by {bound.estimator} is on the leak of a "
+                "single step, and the claim is about the training that they make up"
+            )
+    if report.published:
+        raise BadInput("published estimates are of single steps, and the claim is about all")
 
 
 def _check_verdict(report: Report) -> None:

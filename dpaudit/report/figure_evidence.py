@@ -21,8 +21,8 @@ MOST = 1e3
 """Times what is needed: more is drawn as this, lest it flatten the way there."""
 
 
-def draw(growth: Growth, bounds: Sequence[Bound]) -> Figure:
-    """The wealth of a stake of 1 over the number of models, on a logarithmic scale."""
+def draw(growth: Growth, bounds: Sequence[Bound], units: str) -> Figure:
+    """The wealth of a stake of 1 over the number of trials, on a logarithmic scale."""
     courses = ((growth.wealth, INK, "-"), (growth.beside, OUT, "--"))
     with style():
         figure = blank(4.0)
@@ -30,8 +30,8 @@ def draw(growth: Growth, bounds: Sequence[Bound]) -> Figure:
         for (course, color, line), bound in zip(courses, bounds, strict=False):
             wealth = np.clip([1.0, *course], LEAST, MOST * growth.needed)
             label = f"{bound.estimator}{' (decides)' if bound is bounds[0] else ''}"
-            models = 2 * np.arange(len(wealth))
-            axes.plot(models, wealth, line, color=color, linewidth=1.4, label=label)
+            trials = 2 * np.arange(len(wealth))
+            axes.plot(trials, wealth, line, color=color, linewidth=1.4, label=label)
         axes.axhline(growth.needed, color=CLAIM, linewidth=2)
         axes.annotate(
             f"refutes the claim: {value(round(growth.needed, 6))}",
@@ -46,7 +46,7 @@ def draw(growth: Growth, bounds: Sequence[Bound]) -> Figure:
         axes.yaxis.set_major_formatter(lambda wealth, _: f"{wealth:g}")
         axes.yaxis.set_minor_formatter(lambda *_: "")
         axes.set_ylim(top=max(3 * growth.needed, axes.get_ylim()[1]))
-        axes.set_xlabel("models")
+        axes.set_xlabel(units)
         axes.set_ylabel("evidence against the claim")
         axes.grid(axis="y")
         figure.legend(loc="outside lower center", ncols=2)

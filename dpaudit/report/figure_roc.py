@@ -38,13 +38,13 @@ def draw(attacks: list[Judged], claim: Claim) -> Figure:
         left, right = figure.subplots(1, 2)
         _panel(left, attacks, claim, _with_kinks(np.linspace(0, 1, 101), claim), lambda tpr: tpr)
         _percents(left)
-        if claim.epsilon <= WIDE:
+        if claim.epsilon <= WIDE and not claim.by_step:
             _forbidden(left, 0.97, 0.04, "right")
         floor = lowest(attacks, claim)
         rare = _with_kinks(np.geomspace(floor, 1, 301), claim)
         _panel(right, attacks, claim, rare, lambda tpr: 1 - tpr)
         _logarithms(right, floor)
-        if floor < math.exp(-claim.epsilon):
+        if floor < math.exp(-claim.epsilon) and not claim.by_step:
             _forbidden(right, 0.03, 0.04, "left")
         handles, labels = left.get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside lower center", ncols=2)
@@ -65,6 +65,16 @@ def _panel(axes: Axes, attacks: list[Judged], claim: Claim, fpr: Array, up: View
         look = (INK, 2.0, 3) if i == 0 else (MUTED, 0.7, 2)
         axes.plot(x, up(tpr), label=name, color=look[0], linewidth=look[1], zorder=look[2])
     _rule(axes, attacks[0], up)
+    if not claim.by_step:
+        _region(axes, claim, fpr, up)
+    if (curve := promised(fpr, claim)) is not None:
+        name = "the most by the claim's curve"
+        axes.plot(fpr, up(curve), color=CLAIM, linewidth=1.3, linestyle="-.", label=name)
+    axes.plot(fpr, up(fpr), color=MUTED, linewidth=1, linestyle=":", label="guessing")
+
+
+def _region(axes: Axes, claim: Claim, fpr: Array, up: View) -> None:
+    """What epsilon and delta allow."""
     # The border at the smallest rate goes on to 0: an axis of logarithms has no place between.
     x, low, high = np.append(0.0, fpr), least(fpr, claim), most(fpr, claim)
     ends = [up(np.append(y[0], y)) for y in (low, high)]
@@ -73,10 +83,6 @@ def _panel(axes: Axes, attacks: list[Judged], claim: Claim, fpr: Array, up: View
     )
     for end in ends:
         axes.plot(x, end, color=CLAIM, linewidth=1)
-    if (curve := promised(fpr, claim)) is not None:
-        name = "the most by the claim's curve"
-        axes.plot(fpr, up(curve), color=CLAIM, linewidth=1.3, linestyle="-.", label=name)
-    axes.plot(fpr, up(fpr), color=MUTED, linewidth=1, linestyle=":", label="guessing")
 
 
 def _with_kinks(fpr: Array, claim: Claim) -> Array:

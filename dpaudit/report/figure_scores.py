@@ -18,7 +18,7 @@ COLUMNS = 3
 SOLID, DASHED = "-", (0, (4, 1.2))
 
 
-def draw(attacks: list[Judged]) -> Figure:
+def draw(attacks: list[Judged], units: str = "models") -> Figure:
     """The deciding attack large, the others small below it."""
     first, *others = attacks
     lines = -(-len(others) // COLUMNS)
@@ -28,9 +28,9 @@ def draw(attacks: list[Judged]) -> Figure:
         large = figure.add_subplot(grid[0, :])
         _one(large, first, ticks=7, ends=0.07)
         large.set_title(f"{short(first.attack, 50)} (decides)")
-        large.set_ylabel("share of models")
+        large.set_ylabel(f"share of {units}")
         note = f"\n{off}" if (off := off_scale(first)) else ""
-        large.set_xlabel(f"score: the further right, the more like a model with the canary{note}")
+        large.set_xlabel(f"score: the further right, the more like {units} with the canary{note}")
         for i, attack in enumerate(others):
             small = figure.add_subplot(grid[1 + i // COLUMNS, i % COLUMNS])
             _one(small, attack, ticks=3, ends=0.12)

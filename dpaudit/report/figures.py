@@ -18,6 +18,7 @@ from dpaudit.report import (
     figure_scores,
     words,
 )
+from dpaudit.report.by_step import ALLOWED, unit
 from dpaudit.report.consistent import check
 from dpaudit.report.drawing import short
 from dpaudit.report.formats import nearest, percent, power, printable, value
@@ -51,7 +52,7 @@ def pictures(report: Report) -> Iterator[Picture]:
     if report.growth is not None:
         yield _evidence(report.growth, report)
     if attacks := judged(report):
-        yield _scores(attacks)
+        yield _scores(attacks, unit(report.claim))
         yield _roc(attacks, report)
     if report.evidence is not None and report.evidence.canary is not None:
         yield _canary(report.evidence.canary, report.evidence.original, report)
@@ -69,8 +70,8 @@ def _bounds(report: Report) -> Picture:
         "bounds",
         "What was found, against the claim",
         "A certified epsilon to the right of the claim would refute it, if it is the one that "
-        "decides. A ceiling to the left of the claim means that so few models could not have "
-        "refuted it.",
+        f"decides. A ceiling to the left of the claim means that so few {unit(report.claim)} could "
+        "not have refuted it.",
         f"Claim: epsilon {nearest(report.claim.epsilon, digits)}. {found}.",
         figure_bounds.draw(report, digits),
     )
@@ -82,37 +83,38 @@ def _evidence(growth: Growth, report: Report) -> Picture:
         f"{bound.estimator} {wealth:.3g}"
         for bound, wealth in zip(report.bounds, ends, strict=False)
     )
+    models = f"{2 * len(growth.wealth):,} {unit(report.claim)}"
     return Picture(
         "evidence",
         "Evidence against the claim",
         "What a stake of 1 that was bet against the claim has become. If the claim holds, it "
         f"reaches {growth.needed:.3g} at any time with a probability of at most "
         f"{1 / growth.needed:.3g}; as soon as what decides is there, the claim is refuted.",
-        f"After {2 * len(growth.wealth):,} models: {', '.join(named)}; the most by what decides "
+        f"After {models}: {', '.join(named)}; the most by what decides "
         f"was {max(growth.wealth):.3g} of {growth.needed:.3g}.",
-        figure_evidence.draw(growth, report.bounds),
+        figure_evidence.draw(growth, report.bounds, unit(report.claim)),
     )
 
 
-def _scores(attacks: list[Judged]) -> Picture:
+def _scores(attacks: list[Judged], units: str) -> Picture:
     return Picture(
         "scores",
-        "Can the attacks tell the models apart?",
-        "How the attacks score the models that judge them. Where the two colours lie on top of "
-        "each other, the attack cannot tell whether a model had the canary; the further they are "
+        f"Can the attacks tell the {units} apart?",
+        f"How the attacks score the {units} that judge them. Where the two colours lie on top of "
+        f"each other, the attack cannot tell which {units} had the canary; the further they are "
         "apart, the larger the leak.",
         "Median score without the canary and with it. "
-        + " ".join(f"{a.attack}: {_medians(a)}." for a in attacks),
-        figure_scores.draw(attacks),
+        + " ".join(f"{a.attack}: {_medians(a, units)}." for a in attacks),
+        figure_scores.draw(attacks, units),
     )
 
 
-def _medians(attack: Judged) -> str:
+def _medians(attack: Judged, units: str) -> str:
     out, inn = attack.scores.out, attack.scores.inn
     cut = "" if attack.cut is None else f", cut at {_number(attack.cut)}"
     return (
-        f"{_number(_median(out))} ({out.size:,} models) and {_number(_median(inn))} "
-        f"({inn.size:,} models){cut}"
+        f"{_number(_median(out))} ({out.size:,} {units}) and {_number(_median(inn))} "
+        f"({inn.size:,} {units}){cut}"
     )
 
 
@@ -134,6 +136,8 @@ def _roc(attacks: list[Judged], report: Report) -> Picture:
         f"area is what epsilon {nearest(claim.epsilon)} and delta {power(claim.delta)} allow. "
         "The curves are measured, not proved: they may leave the area by chance."
     )
+    if claim.by_step:
+        caption = ALLOWED
     if claim.curve is not None and within_reach(claim.curve):
         caption += (
             " Dash-dotted: the best that any attack can do if the mechanism is what it claims to "
@@ -142,14 +146,14 @@ def _roc(attacks: list[Judged], report: Report) -> Picture:
     alt = f"Curves of {', '.join(a.attack for a in attacks)}."
     corner = rectangle(bound)
     if bound.counts is not None and corner is not None:
-        c, sure = bound.counts, percent(bound.confidence)
+        c, sure, units = bound.counts, percent(bound.confidence), unit(claim)
         if bound.estimator == "clopper-pearson":
             caption += (
                 " Dashed: where the true rates of the deciding rule are; the claim is refuted "
                 "only if all of that lies outside the shaded area."
             )
         alt += (
-            f" The deciding rule finds {c.inn - c.fn:,} of {c.inn:,} models with the canary and "
+            f" The deciding rule finds {c.inn - c.fn:,} of {c.inn:,} {units} with the canary and "
             f"accuses {c.fp:,} of {c.out:,} without it; with {sure} confidence its true rates are "
             f"at least {percent(_floor(corner.tpr))} and at most {percent(-_floor(-corner.fpr))}."
         )

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from dpaudit.report.by_step import STANDS_ON as COMPOSED
+from dpaudit.report.by_step import unit
 from dpaudit.report.formats import percent
 from dpaudit.report.words import NOTHING, SLOTS
-from dpaudit.types import Bound, Report
+from dpaudit.types import Bound, Claim, Report
 
 
 def legend(report: Report) -> list[tuple[str, str]]:
@@ -33,12 +35,13 @@ def legend(report: Report) -> list[tuple[str, str]]:
                 "nothing to find: its mean, and in brackets what 95 % of shuffles stay below.",
             ),
         ]
+    units = unit(report.claim)
     fixed = (
-        "rules and learned scores were fixed on other models than those that judge them"
+        f"rules and learned scores were fixed on other {units} than those that judge them"
         if report.models["choosing"]
-        else "no rule was tuned on the models that judge it"
+        else f"no rule was tuned on the {units} that judge it"
     )
-    lines += certified_legend(report.bounds, fixed)
+    lines += certified_legend(report.bounds, fixed, report.claim)
     if counted_alone(report.bounds):
         lines.append((NOTHING, f"{COUNTED}."))
     return lines
@@ -63,7 +66,7 @@ STANDS_ON = {
 }
 
 
-def certified_legend(bounds: Sequence[Bound], fixed: str) -> list[tuple[str, str]]:
+def certified_legend(bounds: Sequence[Bound], fixed: str, claim: Claim) -> list[tuple[str, str]]:
     """The columns of bounds in plain words; `fixed` says how what they judge was fixed."""
     columns: dict[str, list[Bound]] = {}
     for bound in bounds:
@@ -81,7 +84,7 @@ def certified_legend(bounds: Sequence[Bound], fixed: str) -> list[tuple[str, str
             (
                 name,
                 f"a leak of at least this much is shown with {sure} confidence, "
-                f"{STANDS_ON[slot]}; {_by(columns[slot])}.",
+                f"{COMPOSED if claim.by_step else STANDS_ON[slot]}; {_by(columns[slot])}.",
             )
         )
     lines[-1] = (
@@ -90,7 +93,10 @@ def certified_legend(bounds: Sequence[Bound], fixed: str) -> list[tuple[str, str
         "0.00 means that nothing could be shown, not that nothing leaks.",
     )
     lines.append(
-        ("Ceiling", "the most that so many models could certify if the attack never erred.")
+        (
+            "Ceiling",
+            f"the most that so many {unit(claim)} could certify if the attack never erred.",
+        )
     )
     return lines
 

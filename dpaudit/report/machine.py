@@ -14,7 +14,7 @@ import numpy as np
 from dpaudit.errors import BadInput
 from dpaudit.files import write_whole
 from dpaudit.report.consistent import check
-from dpaudit.types import Bound, Claim, Curve, GaussianCurve, Published, Report
+from dpaudit.types import Bound, Published, Report
 
 VERSION = 1
 """Of the contract; grows when a reader of the old one would misread the new one."""
@@ -33,7 +33,7 @@ def to_dict(report: Report) -> dict[str, Any]:
     values: dict[str, Any] = plain(
         {
             "version": VERSION,
-            "claim": claim_values(report.claim),
+            "claim": report.claim.to_dict(),
             "verdict": report.verdict,
             "primary": report.primary,
             "bounds": [bound_values(bound) for bound in report.bounds],
@@ -75,32 +75,6 @@ def write(values: Mapping[str, Any], path: str | os.PathLike[str]) -> None:
     text = json.dumps(values, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
     # A file name may hold bytes that UTF-8 cannot; Python's escape for them is JSON's too.
     write_whole(path, text.encode("utf-8", "backslashreplace"))
-
-
-def claim_values(claim: Claim) -> dict[str, Any]:
-    """A claim as plain values."""
-    return {
-        "epsilon": claim.epsilon,
-        "delta": claim.delta,
-        "unit": claim.unit,
-        "adjacency": claim.adjacency,
-        "curve": _curve(claim.curve),
-        "source": claim.source,
-        "beside": claim.beside,
-    }
-
-
-def _curve(curve: Curve | None) -> dict[str, Any] | None:
-    if curve is None:
-        return None
-    if isinstance(curve, GaussianCurve):
-        return {"kind": "gaussian", "mu": curve.mu}
-    return {
-        "kind": "dpsgd",
-        "sample_rate": curve.sample_rate,
-        "steps": curve.steps,
-        "noise_multiplier": curve.noise_multiplier,
-    }
 
 
 def bound_values(bound: Bound) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from dpaudit.report import formats, words
+from dpaudit.report.by_step import unit
 from dpaudit.types import Report
 
 DATA = {
@@ -23,7 +24,8 @@ Labelled = list[tuple[str, list[str]]]
 def played(report: Report) -> Labelled:
     """What was trained on what, and what the attacks could see of it."""
     if report.growth is None:
-        models = words.models_lines(report.models, words.judged_on_all(report))
+        whole, made = words.judged_on_all(report), words.made(report.claim)
+        models = words.models_lines(report.models, whole, made)
     else:
         models = words.stopped_lines(report, report.growth)
     if utility := words.utility_line(report.utility):
@@ -31,7 +33,7 @@ def played(report: Report) -> Labelled:
     lines = [
         ("Data", [_free(report.data, DATA)]),
         ("Canary", [_free(report.canary, {})]),
-        ("Models", models),
+        (unit(report.claim).capitalize(), models),
         ("Attacker", [report.adversary]),
     ]
     if defence := words.defence_line(report.defence):

@@ -9,7 +9,7 @@ import numpy as np
 
 from dpaudit.curves import family, within_reach
 from dpaudit.rates import upper_rate
-from dpaudit.types import Array, Bound, Claim, DPSGDCurve, Scores
+from dpaudit.types import Adjacency, Array, Bound, Claim, Curve, GaussianCurve, Scores, StepsCurve
 
 
 def most(fpr: Array, claim: Claim) -> Array:
@@ -39,22 +39,26 @@ def least(fpr: Array, claim: Claim) -> Array:
 def promised(fpr: Array, claim: Claim) -> Array | None:
     """The largest true-positive rate under the claim's curve, where it has one.
 
-    Never more than epsilon and delta allow: they are read off the curve.
+    Never more than epsilon and delta allow, which are read off the curve; except of single
+    steps, which are sure to see the canary and promise nothing but all together.
     """
     if claim.curve is None or not within_reach(claim.curve):
         return None
-    c = claim.curve
-    known = family(c, claim.delta, claim.adjacency)
-    if isinstance(c, DPSGDCurve):
-        # Steps that all see every record make one Gaussian mechanism; a record that is replaced
-        # moves a sum by twice the clip.
-        moved = 2 if claim.adjacency == "replace" else 1
-        full = moved * math.sqrt(c.steps) / c.noise_multiplier
-        parameter = full if c.sample_rate == 1 else c.noise_multiplier
-    else:
-        parameter = c.mu
-    curve: Array = 1 - known.trade_off(parameter, fpr)
+    known = family(claim.curve, claim.delta, claim.adjacency)
+    curve: Array = 1 - known.trade_off(_parameter(claim.curve, claim.adjacency), fpr)
     return curve
+
+
+def _parameter(c: Curve, adjacency: Adjacency) -> float:
+    """Of a claim's curve within its family."""
+    if isinstance(c, GaussianCurve):
+        return c.mu
+    if isinstance(c, StepsCurve) or c.sample_rate < 1:
+        return c.noise_multiplier
+    # Steps that all see every record make one Gaussian mechanism; a record that is replaced
+    # moves a sum by twice the clip.
+    moved = 2 if adjacency == "replace" else 1
+    return moved * math.sqrt(c.steps) / c.noise_multiplier
 
 
 def roc(scores: Scores) -> tuple[Array, Array]:

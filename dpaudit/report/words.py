@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
+from dpaudit.report import by_step
+from dpaudit.report.by_step import unit
 from dpaudit.report.formats import at_least, nearest, percent, power, value
 from dpaudit.types import Bound, Claim, GaussianCurve, Growth, Report
 
@@ -32,6 +34,16 @@ ASSUMPTIONS = {
     "accountant": "assumes the accountant's curve",
     "prior": "assumes a prior: credible, not certified",
 }
+
+
+def game(claim: Claim) -> str:
+    """What was played, and what epsilon is."""
+    return by_step.GAME if claim.by_step else GAME
+
+
+def assumes(bound: Bound, claim: Claim) -> str:
+    """What a bound assumes."""
+    return by_step.ASSUMES if claim.by_step else ASSUMPTIONS[bound.assumption]
 
 
 def digits_needed(report: Report) -> int:
@@ -64,8 +76,9 @@ def claim_lines(claim: Claim, digits: int) -> list[str]:
     if isinstance(claim.curve, GaussianCurve):
         lines.append(f"Curve: Gaussian, mu {value(claim.curve.mu)}")
     elif claim.curve is not None:
+        scored = ", scored step by step" if claim.by_step else ""
         lines.append(
-            f"Curve: DP-SGD, sample rate {value(claim.curve.sample_rate)}, "
+            f"Curve: DP-SGD{scored}, sample rate {value(claim.curve.sample_rate)}, "
             f"{value(claim.curve.steps)} steps, "
             f"noise multiplier {value(claim.curve.noise_multiplier)}"
         )
@@ -75,11 +88,13 @@ def claim_lines(claim: Claim, digits: int) -> list[str]:
     return lines
 
 
-def models_lines(models: Mapping[str, int], whole: bool = False) -> list[str]:
+def models_lines(
+    models: Mapping[str, int], whole: bool = False, made: str = "trained"
+) -> list[str]:
     """How many models there are, and what they were used for; `whole`: some bounds had all."""
     total = models["in"] + models["out"]
     lines = [
-        f"{total:,} trained: {models['in']:,} with the canary, {models['out']:,} without it",
+        f"{total:,} {made}: {models['in']:,} with the canary, {models['out']:,} without it",
     ]
     if models["choosing"]:
         lines.append(
@@ -94,20 +109,27 @@ def models_lines(models: Mapping[str, int], whole: bool = False) -> list[str]:
 
 def stopped_lines(report: Report, growth: Growth) -> list[str]:
     """How many models there are of a run that was to stop when decided, and why it did."""
-    trained, *_ = models_lines(report.models)
-    models = report.models["in"] + report.models["out"]
+    done = made(report.claim)
+    trained, *_ = models_lines(report.models, made=done)
+    number, units = report.models["in"] + report.models["out"], unit(report.claim)
     if report.verdict == "VIOLATION":
-        why = f"after {models:,} models, because the claim was refuted"
-    elif models == growth.most:
-        why = f"after all {models:,} models; the claim was not refuted"
+        why = f"after {number:,} {units}, because the claim was refuted"
+    elif number == growth.most:
+        why = f"after all {number:,} {units}; the claim was not refuted"
     else:
-        why = f"after {models:,} models, before the claim was refuted or all were trained"
+        why = f"after {number:,} {units}, before the claim was refuted or all were {done}"
     return [
         trained,
-        f"It was to stop once decided, after at most {growth.most:,} models, and stopped {why}",
-        f"The evidence came to at most {max(growth.wealth):.3g} of the {growth.needed:.3g} that "
-        "refute; each pair of models was judged by rules that were fitted on earlier pairs",
+        f"It was to stop once decided, after at most {growth.most:,} {units}, and stopped {why}",
+        f"The evidence has come to {max(growth.wealth):.3g} of the {growth.needed:.3g} that "
+        f"refute; each pair of {units} was judged by rules that were fitted on earlier pairs, the "
+        f"first {report.models['choosing']} {units} by none",
     ]
+
+
+def made(claim: Claim) -> str:
+    """What was done to have a trial."""
+    return "scored" if claim.by_step else "trained"
 
 
 def utility_line(utility: Mapping[str, float]) -> str:
@@ -130,7 +152,7 @@ def defence_line(defence: str) -> str:
 def deciding_lines(report: Report) -> list[str]:
     """Which row of the table decides, why it may, and what the others are for."""
     bound = report.bounds[report.primary]
-    lines = [f"> decides: {bound.attack}: {decision_line(bound)}."]
+    lines = [f"> decides: {bound.attack}: {decision_line(bound, report.claim)}."]
     if bound.sentence:
         lines.append(bound.sentence)
     if report.deciders:
@@ -141,21 +163,25 @@ def deciding_lines(report: Report) -> list[str]:
         )
     elif len(report.bounds) > 1:
         lines.append("All other bounds are for comparison and never decide.")
+    if report.claim.by_step:
+        lines.append(by_step.ALONE)
     return lines
 
 
-def decision_line(bound: Bound) -> str:
+def decision_line(bound: Bound, claim: Claim) -> str:
     """How the deciding attack decides, how often it erred, and why its bound may be believed."""
     parts = [f"rule {bound.rule}"] if bound.rule else []
     if bound.counts is not None:
         c = bound.counts
         parts.append(
-            f"wrong on {c.fp:,} of {c.out:,} models without the canary "
+            f"wrong on {c.fp:,} of {c.out:,} {unit(claim)} without the canary "
             f"and on {c.fn:,} of {c.inn:,} with it"
         )
     elif bound.trials is not None:
         out, inn = bound.trials
-        parts.append(f"the scores of {out:,} models without the canary and of {inn:,} with it")
+        parts.append(
+            f"the scores of {out:,} {unit(claim)} without the canary and of {inn:,} with it"
+        )
     if bound.interval is not None:
         low, high = bound.interval
         end = "no limit" if math.isinf(high) else nearest(high)
@@ -164,7 +190,7 @@ def decision_line(bound: Bound) -> str:
             f"({percent(bound.confidence)} two-sided, of this rule alone)"
         )
     parts.append(f"selection: {bound.selection}")
-    parts.append(f"{bound.estimator}, which {ASSUMPTIONS[bound.assumption]}")
+    parts.append(f"{bound.estimator}, which {assumes(bound, claim)}")
     return "; ".join(parts)
 
 
@@ -187,8 +213,8 @@ def verdict_sentence(report: Report, digits: int) -> str:
     """What the verdict rests on, with its numbers, and what it does not say."""
     bound = report.bounds[report.primary]
     claimed, ceiling = nearest(report.claim.epsilon, digits), nearest(report.reach, digits)
-    found = certified(bound, digits)
-    models = f"{judging(report):,} judging models"
+    found = certified(bound, report.claim, digits)
+    models = f"{judging(report):,} judging {unit(report.claim)}"
     if report.verdict == "VIOLATION":
         return (
             f"{found}, above the claim of {claimed}. The claim does not hold for what was run "
@@ -196,7 +222,7 @@ def verdict_sentence(report: Report, digits: int) -> str:
         )
     if bound.epsilon > report.claim.epsilon:
         return (
-            f"{found}, above the claim of {claimed}; but this {ASSUMPTIONS[bound.assumption]}, "
+            f"{found}, above the claim of {claimed}; but this {assumes(bound, report.claim)}, "
             f"which the claim does not promise, so it cannot decide (ceiling {ceiling})."
         )
     if report.verdict == "NO_VIOLATION_FOUND":
@@ -218,19 +244,22 @@ def looks_line(report: Report) -> str:
     """That this is not the first judgement, if it is not, and what that costs."""
     if report.looks <= 1:
         return ""
+    sure = report.bounds[report.primary].confidence
+    error = (1 - sure) * 2**report.looks * max(1, len(report.deciders))
     return (
         f"This is look {report.looks} at the same models, so the deciding bound is held to "
-        f"{percent(report.bounds[report.primary].confidence)} confidence. That does not allow for "
-        "an attack which was chosen for what an earlier report showed of it."
+        f"{percent(sure)} confidence; all looks together err in at most "
+        f"{percent(round(1.5 * error, 9))} of audits. That does not allow for an attack which was "
+        "chosen for what an earlier report showed of it."
     )
 
 
-def certified(bound: Bound, digits: int) -> str:
+def certified(bound: Bound, claim: Claim, digits: int) -> str:
     """How much leaks at least; a bound of 0 is said to be no finding."""
     found, sure = at_least(bound.epsilon, digits), percent(bound.confidence)
     if float(found) == 0:
         return f"no leak is certified (epsilon at least {found}, {sure} confidence)"
-    assuming = "" if bound.assumption == "none" else f" ({ASSUMPTIONS[bound.assumption]})"
+    assuming = "" if bound.assumption == "none" else f" ({assumes(bound, claim)})"
     return f"with {sure} confidence the leak is at least epsilon {found}{assuming}"
 
 

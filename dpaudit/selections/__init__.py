@@ -6,7 +6,7 @@ from dpaudit.selections.fixed import Fixed, Maker, Selection, criterion
 from dpaudit.selections.hold_out import HoldOut, chooses
 from dpaudit.selections.in_sample import Description, InSample
 from dpaudit.selections.multi_split import MultiSplit
-from dpaudit.selections.promised import promises, refuse_other_curve
+from dpaudit.selections.promised import known_curve, promises, refuse_other_curve
 from dpaudit.selections.reversed_k_fold import ReversedKFold
 
 __all__ = [
@@ -22,6 +22,7 @@ __all__ = [
     "Selection",
     "chooses",
     "criterion",
+    "known_curve",
     "promises",
     "refuse_other_curve",
 ]

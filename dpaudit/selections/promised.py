@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dpaudit.curves import Family, family
+from dpaudit.curves import Family, family, within_reach
 from dpaudit.errors import BadInput
 from dpaudit.protocols import Estimator
-from dpaudit.types import Assumption, Bound, Claim, DPSGDCurve, GaussianCurve
+from dpaudit.types import Assumption, Bound, Claim, Curve, GaussianCurve, StepsCurve
 
 CURVES = {"gaussian": "a Gaussian trade-off curve", "accountant": "an accountant's curve"}
 """The assumptions that are about a curve, in words."""
@@ -15,12 +15,29 @@ def promises(claim: Claim, assumption: Assumption) -> bool:
     """Whether a claim implies what a bound assumes, so that the bound can refute it.
 
     A bare (epsilon, delta) never promised a curve; DP-SGD with full batches is Gaussian. A
-    prior is promised by nobody.
+    prior is promised by nobody. What single steps leak was not promised either, so that of those
+    only a bound that composes them as claimed can refute it.
     """
     if assumption not in CURVES:
-        return assumption == "none"
+        return assumption == "none" and not claim.by_step
     curves = _family(claim)
     return curves is not None and curves.assumption == assumption
+
+
+def known_curve(claim: Claim) -> Curve | None:
+    """The claim's curve, where it has one that can be computed; refused where nothing else will do.
+
+    Most claims can be judged without theirs, by what assumes nothing.
+    """
+    if claim.curve is None or within_reach(claim.curve):
+        return claim.curve
+    if isinstance(claim.curve, StepsCurve):
+        raise BadInput(
+            f"single steps were scored, and what {claim.curve.steps:,} of them at a sample rate of "
+            f"{claim.curve.sample_rate:g} leak together takes minutes and gigabytes to compute; "
+            "score whole trainings instead"
+        )
+    return None
 
 
 def refuse_other_curve(given: Bound | Estimator, claim: Claim) -> None:
@@ -28,9 +45,17 @@ def refuse_other_curve(given: Bound | Estimator, claim: Claim) -> None:
 
     Such a number would say nothing of the claim, however large. An estimator that is made for
     a curve must be made for the claim's: for DP-SGD its sampling rate, steps and adjacency. Of
-    one that does not tell what it assumes only the bounds can be asked.
+    one that does not tell what it assumes only the bounds can be asked. Where single steps are
+    scored, whatever does not compose them is refused, also what assumes nothing.
     """
     assumption: Assumption = getattr(given, "assumption", "none")
+    who = given.estimator if isinstance(given, Bound) else type(given).__name__
+    if claim.by_step and not promises(claim, assumption):
+        raise BadInput(
+            f"{who} bounds the leak of what was scored, which is single steps, and the claim is "
+            "about the training that they make up; choose an estimator that composes them as "
+            "claimed, such as paired-auc"
+        )
     if assumption not in CURVES:
         return
     curve = getattr(given, "curve", None)
@@ -38,7 +63,6 @@ def refuse_other_curve(given: Bound | Estimator, claim: Claim) -> None:
         adjacency = getattr(given, "adjacency", claim.adjacency)
         if curve is None or family(curve, claim.delta, adjacency) == _family(claim):
             return
-    who = given.estimator if isinstance(given, Bound) else type(given).__name__
     raise BadInput(
         f"{who} assumes {CURVES[assumption]}, and the claim has {_told(claim)}: a bound under "
         "another curve says nothing of it; choose an estimator that assumes nothing, such as "
@@ -55,10 +79,10 @@ def _family(claim: Claim) -> Family | None:
 def _told(claim: Claim) -> str:
     if isinstance(claim.curve, GaussianCurve):
         return "a Gaussian curve"
-    if isinstance(claim.curve, DPSGDCurve):
-        c = claim.curve
-        return (
-            f"the curve of DP-SGD at sample rate {c.sample_rate:g} over {c.steps} steps "
-            f"({claim.adjacency})"
-        )
-    return "no curve"
+    if claim.curve is None:
+        return "no curve"
+    c, scored = claim.curve, ", scored one by one" if claim.by_step else ""
+    return (
+        f"the curve of DP-SGD at sample rate {c.sample_rate:g} over {c.steps} steps{scored} "
+        f"({claim.adjacency})"
+    )

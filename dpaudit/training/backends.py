@@ -13,7 +13,7 @@ from dpaudit.errors import BadInput
 from dpaudit.registry import unknown
 from dpaudit.seeds import ALONE
 from dpaudit.training import bookkeeping, native, networks, predict
-from dpaudit.training.descent import Descent, Loss, cross_entropy
+from dpaudit.training.descent import Descent, Loss, Seen, cross_entropy
 from dpaudit.training.recipe import Recipe
 from dpaudit.training.selfcheck import ClippedSum, failure
 from dpaudit.types import Array
@@ -23,7 +23,7 @@ def _takes_all(model: nn.Sequential, shape: tuple[int, ...]) -> str | None:
     return None
 
 
-def _opacus(job: Descent) -> Array | None:
+def _opacus(job: Descent) -> Seen | None:
     # Imported late: it takes seconds, which the other backends do without.
     from dpaudit.training import opacus
 
@@ -38,7 +38,7 @@ class Backend:
     checked by on the first use of a network.
     """
 
-    descend: Callable[[Descent], Array | None]
+    descend: Callable[[Descent], Seen | None]
     refusal: Callable[[nn.Sequential, tuple[int, ...]], str | None] = _takes_all
     clipped_sum: ClippedSum | None = None
     mc_dropout: Callable[[nn.Sequential, Array, int, int], Array] = predict.mc_dropout

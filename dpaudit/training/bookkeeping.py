@@ -15,9 +15,10 @@ from torch import Tensor, nn
 
 from dpaudit.seeds import stream
 from dpaudit.training.clipping import Accumulator
-from dpaudit.training.descent import Descent, cross_entropy
+from dpaudit.training.descent import Descent, Seen, cross_entropy
 from dpaudit.training.dropout import Masks
 from dpaudit.training.sequential import refusal
+from dpaudit.training.watch import Watch, coins
 from dpaudit.types import Array
 
 __all__ = ["clipped_sum", "descend", "mc_dropout", "refusal"]
@@ -34,8 +35,8 @@ def clipped_sum(
     return total
 
 
-def descend(job: Descent) -> Array | None:
-    """Train `job.model` in place; <u_t, g*> per step where there is a gradient canary.
+def descend(job: Descent) -> Seen | None:
+    """Train `job.model` in place; what is seen of gradient canaries, where there are any.
 
     Coins, masks and noise come from streams of their own. A coin is a function of the seed,
     the step and the record's place alone: a record at the end of the data whose coin never
@@ -49,21 +50,22 @@ def descend(job: Descent) -> Array | None:
     x, y = job.x.to(device), job.y.to(device)
     masks = Masks(gradients.dropped, _generator(job.seed, "masks", device))
     noise = _generator(job.seed, "noise", device)
-    canary = job.gradient_canary
-    g = None if canary is None else torch.as_tensor(canary.direction).to(gradients.sum)
-    products = []
+    canaries = job.gradient_canaries
+    watch = None if canaries is None else Watch(job, canaries, gradients.sum)
     for step in range(job.steps):
         gradients.sum.normal_(0, job.noise_multiplier * job.clip, generator=noise)
-        chosen = _poisson(job, step).to(device)
+        before = gradients.sum.clone() if watch else gradients.sum
+        there = coins(job.seed, "coins", step, len(job.y), job.sample_rate)
+        chosen = torch.from_numpy(np.flatnonzero(there)).to(device)
         # An empty batch is a batch too: the loss is told of it.
         for part in chosen.split(gradients.capacity):
             gradients.add(x[part], y[part], job.clip, masks.draw(len(part)), job.loss)
-        if canary is not None and g is not None:
-            if canary.inserted and _coins(job, "canary", step, 1)[0]:
-                gradients.sum.add_(g, alpha=job.clip)
-            products.append(float(gradients.sum @ g) / job.clip)
+        if watch:
+            records = gradients.sum - before
+            gradients.sum += watch.drawn(step)
+            watch.see(records, gradients.sum)
         gradients.move(job.rate_per_sum)
-    return None if canary is None else np.array(products)
+    return watch.seen() if watch else None
 
 
 def mc_dropout(model: nn.Sequential, x: Array, samples: int, seed: int) -> Array:
@@ -79,21 +81,6 @@ def mc_dropout(model: nn.Sequential, x: Array, samples: int, seed: int) -> Array
     ]
     said: Array = torch.cat(rows).numpy()
     return said.reshape(samples, len(x), -1)
-
-
-def _poisson(job: Descent, step: int) -> Tensor:
-    return torch.from_numpy(np.flatnonzero(_coins(job, "coins", step, len(job.y))))
-
-
-def _coins(job: Descent, purpose: str, step: int, records: int) -> Array:
-    """Whether each record is in the batch of this step.
-
-    The counter of Philox begins anew at each step, so that no record's coin depends on how many
-    records there are.
-    """
-    counted = np.random.Philox(key=stream(job.seed, purpose), counter=[0, step, 0, 0])
-    drawn: Array = np.random.Generator(counted).random(records) < job.sample_rate
-    return drawn
 
 
 def _generator(seed: int, purpose: str, device: torch.device) -> torch.Generator:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from torch import Tensor, nn
 from torch.nn import functional
@@ -21,16 +21,33 @@ def cross_entropy(logits: Tensor, y: Tensor) -> Tensor:
 
 
 @dataclass(frozen=True)
-class GradientCanary:
-    """A direction g* that is watched at every step and, where `inserted`, added to the sum.
+class GradientCanaries:
+    """Directions g* that are watched at every step and, where `inserted`, added to the sum.
 
-    Inserted, it is one more record whose gradient is C g*, g* a unit vector over all
-    parameters, sampled like the others. Watched is <u_t, g*>, where u_t is the noisy sum of
-    step t in units of C.
+    `directions` are m unit vectors over all parameters, one a row. An inserted one is one more
+    record whose gradient is C g*, in a step's batch by its own coin of the sampling rate or, if
+    `always`, in every one.
     """
 
-    direction: Array
-    inserted: bool
+    directions: Array
+    inserted: Array
+    always: bool = False
+
+    def rate(self, sample_rate: float) -> float:
+        """The chance of an inserted one to be in a step."""
+        return 1.0 if self.always else sample_rate
+
+
+class Seen(NamedTuple):
+    """What is seen of gradient canaries, in units of C: (steps, m).
+
+    `products` are <u_t, g*>, where u_t is the noisy sum of step t; `background` is the same of
+    the records' clipped gradients alone, before canaries and noise. So their difference is
+    noise and inserted canaries, to whoever knows the records, the parameters and the batch.
+    """
+
+    products: Array
+    background: Array
 
 
 @dataclass(frozen=True)
@@ -53,4 +70,4 @@ class Descent:
     noise_multiplier: float
     seed: int
     loss: Loss = cross_entropy
-    gradient_canary: GradientCanary | None = None
+    gradient_canaries: GradientCanaries | None = None

@@ -14,17 +14,18 @@ from dpaudit import checks
 from dpaudit.errors import BadInput
 from dpaudit.seeds import ALONE, stream
 from dpaudit.training import backends, networks
-from dpaudit.training.descent import Descent, GradientCanary, Loss, cross_entropy
+from dpaudit.training.descent import Descent, GradientCanaries, Loss, cross_entropy
 from dpaudit.training.recipe import Recipe
 from dpaudit.types import Array, Records
 
 
 @dataclass(frozen=True)
 class Fitted:
-    """A trained model, and <u_t, g*> of every step where a gradient canary was watched."""
+    """A trained model, and what was `Seen` of gradient canaries where there were any."""
 
     model: nn.Sequential
     products: Array | None = None
+    background: Array | None = None
 
 
 def fit(
@@ -34,7 +35,7 @@ def fit(
     *,
     size: int | None = None,
     initial: Array | None = None,
-    gradient_canary: GradientCanary | None = None,
+    gradient_canaries: GradientCanaries | None = None,
     loss: Loss = cross_entropy,
 ) -> Fitted:
     """One model, on one thread: a pure function of the arguments, once they name a backend.
@@ -56,13 +57,10 @@ def fit(
             start = torch.tensor(initial, dtype=torch.float32)
             _refuse_other_length("the initial parameters", len(start), model)
             nn.utils.vector_to_parameters(start, model.parameters())
-        if gradient_canary is not None:
-            g = gradient_canary.direction
-            _refuse_other_length("the gradient canary", len(g), model)
-            if not np.isclose(np.linalg.norm(g), 1, atol=1e-3):
-                raise BadInput("the gradient canary must be a unit vector")
+        if gradient_canaries is not None:
+            _refuse_unfit_canaries(gradient_canaries, model)
         torch.manual_seed(stream(seed, "descent"))
-        products = backend.descend(
+        seen = backend.descend(
             Descent(
                 model=model.train(),
                 x=torch.as_tensor(records.x, dtype=torch.float32),
@@ -74,21 +72,44 @@ def fit(
                 noise_multiplier=recipe.noise_multiplier,
                 seed=stream(seed, "descent"),
                 loss=loss,
-                gradient_canary=gradient_canary,
+                gradient_canaries=gradient_canaries,
             )
         )
-    return Fitted(model.eval(), products)
+    return Fitted(model.eval(), *(seen or ()))
 
 
 def _refuse_unfit(recipe: Recipe, records: Records, seed: int, loss: Loss) -> None:
     """What would go wrong in another way in every backend."""
-    checks.refuse([checks.at_least("seed", seed, 0)])
+    steps = recipe.total_steps
+    checks.refuse(
+        [
+            checks.at_least("seed", seed, 0),
+            None if steps is None else checks.at_least("total_steps", steps, 1),
+        ]
+    )
     shape, y = tuple(records.x.shape[1:]), records.y
     if shape != tuple(recipe.shape):
         raise BadInput(f"records of {shape} are not those of the recipe, {recipe.shape}")
     # A loss of one's own may take labels for anything.
     if loss is cross_entropy and len(y) and not 0 <= y.min() <= y.max() < recipe.classes:
         raise BadInput(f"labels must be from 0 to {recipe.classes - 1}")
+
+
+def _refuse_unfit_canaries(canaries: GradientCanaries, model: nn.Module) -> None:
+    g, inserted = canaries.directions, canaries.inserted
+    if g.ndim != 2:
+        raise BadInput(f"the gradient canaries must be rows of a table, not {g.shape}")
+    _refuse_other_length("the gradient canaries", g.shape[1], model)
+    if inserted.shape != (len(g),) or inserted.dtype != np.bool_:
+        raise BadInput(
+            f"inserted must have a boolean for each of the {len(g)} gradient canaries, "
+            f"not {inserted.dtype} of {inserted.shape}"
+        )
+    norms = np.linalg.norm(g, axis=1)
+    # A longer one would show more than a claim allows of a record.
+    others = norms[~np.isclose(norms, 1, rtol=0, atol=1e-5)]
+    if len(others):
+        raise BadInput(f"the gradient canaries must be unit vectors, not {others[0]:.6g} long")
 
 
 def _refuse_other_length(what: str, length: int, model: nn.Module) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Literal
 
 Init = Literal["random", "fixed"]
@@ -26,13 +26,24 @@ class Recipe:
     """Of the initial weights where `init` is 'fixed'; else each model draws its own."""
     backend: str = "auto"
     """Which implementation trains; 'auto' is the fastest that can on the machine at hand."""
+    total_steps: int | None = None
+    """T, where it is stated as such: the epochs then do not matter."""
+
+    def __repr__(self) -> str:
+        told = {field.name: getattr(self, field.name) for field in fields(self)}
+        if self.total_steps is None:
+            # A run is resumed by what its mechanism tells: that of older runs has no such field.
+            del told["total_steps"]
+        return f"Recipe({', '.join(f'{name}={value!r}' for name, value in told.items())})"
 
     def sample_rate(self, records: int) -> float:
         """q: the chance of a record to be in a batch, for a public number of records."""
         return 1.0 if self.batch is None else min(1.0, self.batch / records)
 
     def steps(self, records: int) -> int:
-        """T: as many batches as the epochs hold, rounded down."""
+        """T: as stated, else as many batches as the epochs hold, rounded down."""
+        if self.total_steps is not None:
+            return self.total_steps
         return max(1, int(self.epochs / self.sample_rate(records) + 1e-9))
 
     def expected_batch(self, records: int) -> float:

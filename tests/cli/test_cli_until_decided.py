@@ -97,10 +97,16 @@ def test_nothing_else_may_judge_it(decided, refused, words, said):
     ("words", "said"),
     [
         (["--budget", "10m"], "--budget has no effect without --until-decided"),
-        (["--until-decided", "--budget", "soon"], "'soon' is not a time, such as 90s, 10m or 2h"),
+        (
+            ["--until-decided", "--budget", "soon"],
+            "'soon' is not a time, such as 90s, 10m or 1h30m",
+        ),
         (["--until-decided", "--budget", "0m"], "'0m' is not a time"),
         (["--until-decided", "--budget", "-5m"], "'-5m' is not a time"),
         (["--until-decided", "--budget", "10"], "'10' is not a time"),
+        (["--until-decided", "--models", "20"], "could not refute an epsilon of 8"),
+        (["--until-decided", "--budget", "30m1h"], "'30m1h' is not a time"),
+        (["--until-decided", "--budget", ""], "'' is not a time"),
         (["--until-decided", "--primary", "loss"], "which leaves no primary to choose"),
         (["--until-decided", "--estimator", "rank-test"], "which leaves no estimator to choose"),
     ],
@@ -109,6 +115,8 @@ def test_what_cannot_be_is_refused_in_one_sentence(refused, command, words, said
     assert said in refused(*command, *words)
 
 
-@pytest.mark.parametrize(("text", "seconds"), [("90s", 90), ("10m", 600), ("1.5h", 5400)])
+@pytest.mark.parametrize(
+    ("text", "seconds"), [("90s", 90), ("10m", 600), ("1.5h", 5400), ("1h30m", 5400)]
+)
 def test_a_budget_is_a_time(text, seconds):
     assert _seconds(None, None, text) == seconds

@@ -94,7 +94,7 @@ def test_bound_says_what_it_is():
     )
     assert PairedAUC().bound(pairs(60, 70), DELTA).assumption == "gaussian"
     assert bound.sentence.startswith("At 90 % confidence, epsilon is at least ")
-    assert "assuming nothing of the mechanism, only pairs of trials" in bound.sentence
+    assert "assuming nothing of the mechanism, only pairs of trials in the order" in bound.sentence
 
 
 def test_no_number_of_pairs_takes_long():

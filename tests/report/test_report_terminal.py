@@ -344,5 +344,5 @@ def test_a_run_that_was_to_stop_once_decided_says_why_it_did(
     said = flat(render(replace(report, growth=growth)))
     assert why in said
     assert f"after at most {most:,} models" in said
-    assert "came to at most 7.5 of the 20 that refute" in said
+    assert "has come to 7.5 of the 20 that refute" in said
     assert "to stop once decided" not in render(report)

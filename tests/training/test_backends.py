@@ -11,13 +11,22 @@ import pytest
 import torch
 from chance import A, mean_is, spread_is
 from compiled import EVERY
-from scipy.stats import binom, kstest
-from tiny import PARAMETERS, Watched, first_logit, flat_loss, numbered, recipe, records, weights
-from torch.nn.functional import cross_entropy
+from scipy.stats import binom
+from tiny import (
+    PARAMETERS,
+    Watched,
+    clipped_gradients,
+    first_logit,
+    flat_loss,
+    numbered,
+    recipe,
+    records,
+    weights,
+)
 
 from dpaudit.training import dpsgd, networks
 from dpaudit.training.backends import BACKENDS
-from dpaudit.training.descent import Descent, GradientCanary
+from dpaudit.training.descent import Descent
 from dpaudit.types import Records
 
 
@@ -34,18 +43,6 @@ ANY_LOSS = pytest.mark.parametrize("backend", [b for b in BACKENDS if BACKENDS[b
 # ---------------------------------------------------------------- clipping
 
 
-def clipped_sum(model, sample, clip):
-    """The obvious way: one record at a time. Also gives back the gradients' norms."""
-    total, norms = 0.0, []
-    for x, y in zip(torch.as_tensor(sample.x), torch.as_tensor(sample.y), strict=True):
-        loss = cross_entropy(model(x[None]), y[None])
-        pieces = torch.autograd.grad(loss, list(model.parameters()))
-        g = torch.cat([piece.flatten() for piece in pieces]).double()
-        norms.append(float(g.norm()))
-        total = total + g * min(1.0, clip / norms[-1])
-    return total.numpy(), np.array(norms)
-
-
 @EACH
 @pytest.mark.parametrize("network", ["cnn-small", "mlp", "logreg"])
 def test_a_step_is_the_sum_of_clipped_gradients_over_the_batch_size(backend, network):
@@ -54,10 +51,10 @@ def test_a_step_is_the_sum_of_clipped_gradients_over_the_batch_size(backend, net
     torch.manual_seed(0)
     model = networks.build(network, shape, classes=10, dropout=0.0)
     start = weights(model)
-    _, norms = clipped_sum(model, sample, clip=1.0)
+    _, norms = clipped_gradients(model, sample, clip=1.0)
     clip = float(np.median(norms))
     assert norms.min() < 0.99 * clip < 1.01 * clip < norms.max()
-    expected, _ = clipped_sum(model, sample, clip)
+    expected = clipped_gradients(model, sample, clip)[0].sum(axis=0)
 
     how = recipe(network=network, shape=shape, classes=10, lr=lr, clip=clip)
     stepped = weights(fit(how, sample, seed=1, backend=backend, initial=start).model)
@@ -194,70 +191,6 @@ def test_a_batch_larger_than_the_data_is_a_full_batch(backend):
     loss = Watched()
     fit(recipe(batch=9, epochs=2), numbered(8), 5, backend=backend, loss=loss)
     assert [batch.tolist() for batch in loss.batches] == [list(range(8))] * 2
-
-
-# ---------------------------------------------------------------- gradient canary
-
-
-def direction():
-    g = np.random.default_rng(0).normal(size=PARAMETERS)
-    return g / np.linalg.norm(g)
-
-
-def watch(backend, inserted, **changes):
-    """A training of 8 blank records that only noise and the canary move."""
-    return fit(
-        recipe(**changes),
-        numbered(8),
-        seed=6,
-        backend=backend,
-        loss=flat_loss,
-        initial=np.zeros(PARAMETERS),
-        gradient_canary=GradientCanary(direction(), inserted),
-    )
-
-
-@ANY_LOSS
-@pytest.mark.parametrize("inserted", [True, False])
-def test_products_of_full_batches_are_gaussian_around_one_or_zero(backend, inserted):
-    """<u_t, g*> ~ N(1, s^2) with the canary in and N(0, s^2) without [7e-5]."""
-    s, steps = 1.5, 800
-    products = watch(backend, inserted, epochs=steps, noise_multiplier=s, clip=2.0).products
-    assert products.shape == (steps,)
-    noise = products - inserted
-    assert mean_is(noise, 0.0, s)
-    assert spread_is(noise, s)
-    assert kstest(noise / s, "norm").pvalue > A
-    assert mean_is(noise[1:] * noise[:-1], 0.0, s**2)
-
-
-@ANY_LOSS
-@pytest.mark.parametrize("inserted", [True, False])
-def test_products_of_poisson_batches_average_to_the_sample_rate_or_zero(backend, inserted):
-    """The canary is sampled like a record: without noise a product is 1 or 0 [4e-5]."""
-    q, epochs = 0.25, 100
-    products = watch(backend, inserted, batch=2, epochs=epochs, clip=2.0).products
-    steps = int(epochs / q)
-    there = np.isclose(products, 1.0, atol=1e-5)
-    assert (there | np.isclose(products, 0.0, atol=1e-5)).all()
-    low, high = (binom.ppf(A, steps, q), binom.isf(A, steps, q)) if inserted else (0, 0)
-    assert low <= there.sum() <= high
-
-
-@ANY_LOSS
-def test_an_inserted_gradient_moves_the_weights_along_itself_and_a_watched_one_does_not(backend):
-    lr, clip, epochs = 0.5, 2.0, 3
-    inn, out = (
-        weights(watch(backend, inserted, lr=lr, clip=clip, epochs=epochs).model)
-        for inserted in (True, False)
-    )
-    np.testing.assert_allclose(inn, -lr / 8 * clip * epochs * direction(), atol=1e-6)
-    assert not out.any()
-
-
-@EACH
-def test_nothing_is_watched_where_there_is_no_gradient_canary(backend):
-    assert fit(recipe(), records(4), seed=0, backend=backend).products is None
 
 
 # ---------------------------------------------------------------- seeds

@@ -1,12 +1,13 @@
 import pickle
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from tiny import PARAMETERS, flat_loss, recipe, records, weights
 
 from dpaudit.errors import BadInput
-from dpaudit.training.descent import GradientCanary
+from dpaudit.training.descent import GradientCanaries
 from dpaudit.training.dpsgd import fit, fit_many
 
 NOISY = recipe(batch=3, epochs=2, noise_multiplier=1.0, dropout=0.5)
@@ -66,8 +67,8 @@ def test_many_models_are_those_that_come_one_by_one():
             assert np.array_equal(singly, together)
 
 
-def unit(n):
-    return np.eye(1, n)[0]
+def canaries(directions, inserted=(True, False)):
+    return {"gradient_canaries": GradientCanaries(np.array(directions), np.array(inserted))}
 
 
 @pytest.mark.parametrize(
@@ -76,9 +77,17 @@ def unit(n):
         ({"seed": -1}, "seed must be a whole number of at least 0, not -1"),
         ({"records": records(9, (1, 2, 3))}, "records of (1, 2, 3) are not those of the recipe"),
         ({"records": records(9, classes=9)}, "labels must be from 0 to 2"),
+        ({"recipe": replace(NOISY, total_steps=0)}, "total_steps must be a whole number of at"),
         ({"initial": np.zeros(16)}, "the initial parameters must have 15 values, not 16"),
-        ({"gradient_canary": GradientCanary(unit(1), True)}, "the gradient canary must have 15"),
-        ({"gradient_canary": GradientCanary(3 * unit(15), True)}, "the gradient canary must be a"),
+        (canaries(np.eye(2, 14)), "the gradient canaries must have 15 values, not 14"),
+        (canaries(np.eye(15)[0]), "the gradient canaries must be rows of a table, not (15,)"),
+        (canaries(np.eye(3, 15)), "inserted must have a boolean for each of the 3 gradient"),
+        (
+            canaries(np.diag([1, 3.0]) @ np.eye(2, 15)),
+            "the gradient canaries must be unit vectors, not 3 ",
+        ),
+        (canaries(np.full((2, 15), np.nan)), "the gradient canaries must be unit vectors, not nan"),
+        (canaries(np.eye(2, 15), (1, 2)), "inserted must have a boolean for each of the 2 gradie"),
     ],
 )
 def test_what_no_backend_could_make_sense_of_is_refused(given, said):

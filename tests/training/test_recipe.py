@@ -25,3 +25,19 @@ def test_a_full_batch_is_one_step_an_epoch_with_every_record(batch):
     assert full.sample_rate(100) == 1.0
     assert full.steps(100) == 7
     assert full.expected_batch(100) == 100
+
+
+@pytest.mark.parametrize("batch", [None, 5, 10**9])
+def test_a_stated_number_of_steps_is_taken_whatever_the_epochs_and_the_batch(batch):
+    stated = recipe(epochs=60, batch=batch, total_steps=10)
+    assert [stated.steps(records) for records in (1, 100, 50_000)] == [10] * 3
+    assert stated.sample_rate(100) == recipe(batch=batch).sample_rate(100)
+
+
+def test_a_recipe_tells_its_total_steps_only_where_they_are_stated():
+    """Runs are resumed by what a recipe tells of itself."""
+    assert repr(recipe()) == (
+        "Recipe(network='logreg', shape=(1, 2, 2), classes=3, epochs=1, batch=None, lr=0.5, "
+        "clip=1.0, noise_multiplier=0.0, dropout=0.0, init='random', init_seed=0, backend='auto')"
+    )
+    assert repr(recipe(total_steps=10)).endswith("backend='auto', total_steps=10)")

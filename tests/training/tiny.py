@@ -4,7 +4,9 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import torch
 from torch import Tensor, nn
+from torch.nn.functional import cross_entropy
 
 from dpaudit.training.recipe import Recipe
 from dpaudit.types import Array, Records
@@ -43,6 +45,17 @@ def numbered(n: int) -> Records:
 def weights(model: nn.Module) -> Array:
     """All parameters in one vector."""
     return nn.utils.parameters_to_vector(model.parameters()).detach().numpy().copy()
+
+
+def clipped_gradients(model: nn.Module, sample: Records, clip: float) -> tuple[Array, Array]:
+    """The obvious way: each record's clipped gradient in a row, and all the norms before."""
+    rows = []
+    for x, y in zip(torch.as_tensor(sample.x), torch.as_tensor(sample.y), strict=True):
+        loss = cross_entropy(model(x[None]), y[None])
+        pieces = torch.autograd.grad(loss, list(model.parameters()))
+        rows.append(torch.cat([piece.flatten() for piece in pieces]).double().numpy())
+    norms = np.linalg.norm(rows, axis=1)
+    return np.array(rows) * np.minimum(1.0, clip / norms)[:, None], norms
 
 
 def flat_loss(logits: Tensor, y: Tensor) -> Tensor:

@@ -5,11 +5,11 @@ cross-entropy. A record's gradient is computed, measured, scaled and added to th
 still in the processor's cache.
 
 All randomness is a function of the seed: a record's coins and dropout of (seed, step, the
-record's number), the noise of (seed, step). So a record at the end of the data shifts nothing.
-Coins have 32 bits. Dropout rates are rounded to a multiple of 2^-16. Noise is normal up to the
-precision of 32 bits by Box and Muller, |z| < 6.8: right for an audit, not for a release. All of
-it is the same on every machine; sums are added up in the order that suits its vectors, so that
-weights differ in their last bits.
+record's number), a gradient canary's coins likewise, the noise of (seed, step). So a record or a
+canary at the end of the data shifts nothing. Coins have 32 bits. Dropout rates are rounded to a
+multiple of 2^-16. Noise is normal up to the precision of 32 bits by Box and Muller, |z| < 6.8:
+right for an audit, not for a release. All of it is the same on every machine; sums are added up in
+the order that suits its vectors, so that weights differ in their last bits.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ import torch
 from torch import Tensor, nn
 
 from dpaudit.errors import BadInput
-from dpaudit.training.descent import Descent, cross_entropy
+from dpaudit.training.descent import Descent, GradientCanaries, Seen, cross_entropy
 from dpaudit.training.native import compiler
-from dpaudit.training.native.library import ROOM, Data, Library, Run, library, rates
+from dpaudit.training.native.library import ROOM, Canaries, Data, Library, Run, library, rates
 from dpaudit.training.native.plan import plan
 from dpaudit.training.native.stages import Refused
 from dpaudit.types import Array
@@ -61,8 +61,8 @@ def clipped_sum(
     return out[where]
 
 
-def descend(job: Descent) -> Array | None:
-    """Train `job.model` in place; <u_t, g*> per step where there is a gradient canary."""
+def descend(job: Descent) -> Seen | None:
+    """Train `job.model` in place; what is seen of gradient canaries, where there are any."""
     if job.loss is not cross_entropy:
         raise BadInput("the native backend knows no loss but cross-entropy; try another backend")
     kernel = _kernel(job.model, job.x)
@@ -70,8 +70,6 @@ def descend(job: Descent) -> Array | None:
     where = kernel.where(len(flat))
     theta = kernel.spread(flat, where)
     data, _kept = _data(kernel, job.model, job.x, job.y)
-    canary = job.gradient_canary
-    direction = None if canary is None else kernel.spread(canary.direction, where)
     run = Run(
         sample_rate=job.sample_rate,
         rate_per_sum=job.rate_per_sum,
@@ -80,25 +78,35 @@ def descend(job: Descent) -> Array | None:
         seed=job.seed,
         where=where.ctypes.data,
         parameters=len(where),
-        direction=None if direction is None else direction.ctypes.data,
-        inserted=canary is not None and canary.inserted,
     )
-    chosen = np.zeros(len(job.y) + ROOM, np.int32)
-    products = np.zeros(job.steps)
+    none = GradientCanaries(np.zeros((0, len(flat))), np.zeros(0, np.bool_))
+    canaries = job.gradient_canaries or none
+    m, inserted = len(canaries.inserted), np.ascontiguousarray(canaries.inserted)
+    directions = kernel.spread(canaries.directions, where)
+    seen = Seen(np.zeros((job.steps, m)), np.zeros((job.steps, m)))
+    watched = Canaries(
+        directions=directions.ctypes.data,
+        inserted=inserted.ctypes.data,
+        count=m,
+        rate=canaries.rate(job.sample_rate),
+        products=seen.products.ctypes.data,
+        background=seen.background.ctypes.data,
+    )
+    chosen = np.zeros(max(len(job.y), m) + ROOM, np.int32)
     with kernel.worker() as worker:
         for first, last in _slices(job.steps):
             kernel.c.descend(
                 worker,
                 ctypes.byref(data),
                 ctypes.byref(run),
+                ctypes.byref(watched),
                 theta.ctypes.data,
                 chosen.ctypes.data,
                 first,
                 last,
-                products.ctypes.data,
             )
     nn.utils.vector_to_parameters(torch.from_numpy(theta[where]), job.model.parameters())
-    return None if canary is None else products
+    return seen if job.gradient_canaries else None
 
 
 def mc_dropout(model: nn.Sequential, x: Array, samples: int, seed: int) -> Array:

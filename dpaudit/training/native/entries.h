@@ -28,12 +28,12 @@ void clipped_sum(void* worker, const Data* data, const uint16_t* const* masks, c
 }
 
 // Steps first to last - 1. Nothing but theta is carried from one to the next.
-void descend(void* worker, const Data* data, const Run* run, float* theta, int32_t* chosen,
-             int64_t first, int64_t last, double* products) {
+void descend(void* worker, const Data* data, const Run* run, const Canaries* canaries,
+             float* theta, int32_t* chosen, int64_t first, int64_t last) {
     Here& here = *(Here*)worker;
     here.begin(*data, run->seed, DROPOUT);
     for (int64_t t = first; t < last; t++)
-        products[t] = here.step(*data, *run, theta, chosen, (uint32_t)t);
+        here.step(*data, *run, *canaries, theta, chosen, (uint32_t)t);
 }
 
 // Passes first to last - 1.

@@ -6,6 +6,7 @@ import ctypes
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
+from math import prod
 from pathlib import Path
 
 import numpy as np
@@ -39,7 +40,7 @@ _ARGUMENTS = {
     "parameters": [],
     "layout": [_pointer],
     "clipped_sum": [_pointer, _pointer, _pointer, _pointer, _double, _pointer],
-    "descend": [_pointer] * 5 + [_int64, _int64, _pointer],
+    "descend": [_pointer] * 6 + [_int64, _int64],
     "mc_dropout": [_pointer] * 3 + [_int64, _int64, ctypes.c_uint64, _pointer],
     "threefry_blocks": [ctypes.c_uint64, ctypes.c_uint32, ctypes.c_uint32, _pointer],
 }
@@ -68,8 +69,19 @@ class Run(ctypes.Structure):
         ("seed", ctypes.c_uint64),
         ("where", _pointer),
         ("parameters", _int64),
-        ("direction", _pointer),
-        ("inserted", ctypes.c_int32),
+    )
+
+
+class Canaries(ctypes.Structure):
+    """Gradient canaries, laid out as `Canaries` in worker.h."""
+
+    _fields_ = (
+        ("directions", _pointer),
+        ("inserted", _pointer),
+        ("count", _int64),
+        ("rate", _double),
+        ("products", _pointer),
+        ("background", _pointer),
     )
 
 
@@ -102,13 +114,14 @@ class Library:
         finally:
             self.c.destroy(room)
 
-    def spread(self, flat: Array, where: Array) -> Array:
-        """Values in torch's order, in the kernel's; zero where it has padding."""
+    def spread(self, values: Array, where: Array) -> Array:
+        """Values in torch's order, row by row, in the kernel's; zero where it has padding."""
+        shape = (*values.shape[:-1], self.c.parameters())
         # A vector that begins on a cache line is loaded in half the time.
-        room = np.zeros(self.c.parameters() + LINE, np.float32)
+        room = np.zeros(prod(shape) + LINE, np.float32)
         begin = -room.ctypes.data % (4 * LINE) // 4
-        spread = room[begin : begin + self.c.parameters()]
-        spread[where] = flat
+        spread = room[begin : begin + prod(shape)].reshape(shape)
+        spread[..., where] = values
         return spread
 
     def where(self, parameters: int) -> Array:

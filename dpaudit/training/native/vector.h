@@ -55,6 +55,11 @@ static inline void store_halves(uint16_t* p, Ints x) {
     memcpy(p, &h, sizeof h);
 }
 
+constexpr int round_up(int a, int b) { return (a + b - 1) / b * b; }
+constexpr int ceil_div(int a, int b) { return (a + b - 1) / b; }
+constexpr int smaller(int a, int b) { return a < b ? a : b; }
+constexpr int larger(int a, int b) { return a > b ? a : b; }
+
 static inline float total(Floats x) {
     float sum = 0;
     for (int i = 0; i < V; i++) sum += x[i];
@@ -72,7 +77,14 @@ static inline float squares(const float* p, int n) {  // n a multiple of V
     return total(a + b);
 }
 
-constexpr int round_up(int a, int b) { return (a + b - 1) / b * b; }
-constexpr int ceil_div(int a, int b) { return (a + b - 1) / b; }
-constexpr int smaller(int a, int b) { return a < b ? a : b; }
-constexpr int larger(int a, int b) { return a > b ? a : b; }
+// In doubles, but for runs of 64 vectors: as fast as the memory, and hardly less exact.
+static inline double dot(const float* p, const float* q, int n) {  // n a multiple of V
+    double sum = 0;
+    for (int i = 0; i < n;) {
+        Floats run = {};
+        for (const int end = smaller(i + 64 * V, n); i < end; i += V)
+            run += load(p + i) * load(q + i);
+        sum += total(run);
+    }
+    return sum;
+}

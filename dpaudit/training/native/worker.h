@@ -15,16 +15,24 @@ struct Data {
 struct Run {
     double sample_rate, rate_per_sum, clip, noise_multiplier;
     uint64_t seed;
-    const int32_t* where;    // each of torch's parameters among ours
-    int64_t parameters;      // of torch's
-    const float* direction;  // of a gradient canary, or null
-    int32_t inserted;
+    const int32_t* where;  // each of torch's parameters among ours
+    int64_t parameters;    // of torch's
+};
+
+// Laid out as `Canaries` in library.py.
+struct Canaries {
+    const float* directions;  // PARAMETERS floats each
+    const bool* inserted;
+    int64_t count;
+    double rate;                    // of an inserted one's coin
+    double *products, *background;  // of each step and canary
 };
 
 template <class Net>
 struct Worker {
     Net net;
     ALIGNED float sum[Net::PARAMETERS];
+    ALIGNED float of_records[Net::PARAMETERS];  // the sum before canaries, where there are any
     Dropout dropouts[64];
     Batch batch;
 
@@ -56,26 +64,41 @@ struct Worker {
         }
     }
 
-    // One step of DP-SGD in place; gives back <noisy sum, direction> / C.
-    double step(const Data& data, const Run& run, float* theta, int32_t* chosen, uint32_t t) {
+    // One step of DP-SGD in place.
+    void step(const Data& data, const Run& run, const Canaries& canaries, float* theta,
+              int32_t* chosen, uint32_t t) {
         net.pack(theta);
         bool all = run.sample_rate >= 1;
         int64_t n = all ? data.records
                         : poisson(Key(run.seed, t, COINS), data.records, run.sample_rate, chosen);
         clipped_sum(data, all ? nullptr : chosen, n, (float)run.clip, t);
-        if (run.direction && run.inserted) {
-            int32_t coin[1 + DRAWN];
-            if (all || poisson(Key(run.seed, t, CANARY), 1, run.sample_rate, coin))
-                for (int i = 0; i < Net::PARAMETERS; i++)
-                    sum[i] += (float)run.clip * run.direction[i];
-        }
+        if (canaries.count) insert(canaries, run, chosen, t);
         if (run.noise_multiplier > 0) add_noise(run, t);
         const float rate = (float)run.rate_per_sum;
         for (int i = 0; i < Net::PARAMETERS; i++) theta[i] -= rate * sum[i];
-        double product = 0;
-        if (run.direction)
-            for (int i = 0; i < Net::PARAMETERS; i++) product += (double)sum[i] * run.direction[i];
-        return product / run.clip;
+        see(canaries, run.clip, t);
+    }
+
+    // Adds C times the inserted directions whose coins fall.
+    HOT void insert(const Canaries& canaries, const Run& run, int32_t* chosen, uint32_t t) {
+        memcpy(of_records, sum, sizeof sum);
+        const float clip = (float)run.clip;
+        int64_t n = poisson(Key(run.seed, t, CANARY), canaries.count, canaries.rate, chosen);
+        for (int64_t k = 0; k < n; k++) {
+            if (!canaries.inserted[chosen[k]]) continue;
+            const float* g = canaries.directions + (int64_t)chosen[k] * Net::PARAMETERS;
+            for (int i = 0; i < Net::PARAMETERS; i++) sum[i] += clip * g[i];
+        }
+    }
+
+    // Inner products with the noisy sum and with that of the records, in units of C.
+    HOT void see(const Canaries& canaries, double clip, uint32_t t) {
+        for (int64_t j = 0; j < canaries.count; j++) {
+            const float* g = canaries.directions + j * Net::PARAMETERS;
+            const int64_t here = t * canaries.count + j;
+            canaries.products[here] = dot(sum, g, Net::PARAMETERS) / clip;
+            canaries.background[here] = dot(of_records, g, Net::PARAMETERS) / clip;
+        }
     }
 
     HOT void add_noise(const Run& run, uint32_t t) {

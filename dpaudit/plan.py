@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -27,7 +27,19 @@ from dpaudit.estimators import (
     PairedAUC,
     RankTest,
 )
-from dpaudit.power import MOST, Counted, Guessed, Paired, Prospect, Ranked, Scanned, Truth, least
+from dpaudit.evidence import FIRST
+from dpaudit.power import (
+    MOST,
+    Counted,
+    Guessed,
+    Paired,
+    Prospect,
+    Ranked,
+    Scanned,
+    Stopped,
+    Truth,
+    least,
+)
 from dpaudit.sampled import sampled
 from dpaudit.types import Assumption
 
@@ -81,6 +93,11 @@ class Question:
             raise BadInput(
                 f"a true epsilon of {self.true:g} keeps the claim of {self.claim:g}, and nothing "
                 "refutes what is true; give a larger one"
+            )
+        if self.reach is not None and self.reach >= self.truth.true:
+            raise BadInput(
+                f"no bound reaches {self.reach:g} where {self.truth.true:g} leaks; give a larger "
+                "true epsilon"
             )
         _ = self.truth.parameter
 
@@ -156,9 +173,12 @@ class Row:
     typical: float
     chance: float
     for_claim: int | None
-    for_reach: int | None
+    """To have a ceiling above the claim."""
     for_power: int | None
+    """To refute the claim with the chance that was asked for."""
     searched: int
+    for_reach: int | None = None
+    """To show more than `reach` with that chance."""
     guesses: int | None = None
     """Of the canaries that `for_power` takes."""
 
@@ -179,11 +199,24 @@ class Pace:
 
 
 @dataclass(frozen=True)
+class Decided:
+    """After how many models a run stops that is played until decided, or None where that is far.
+
+    In half of such audits, and in the share that was asked for.
+    """
+
+    half: int | None
+    power: int | None
+
+
+@dataclass(frozen=True)
 class Plan:
     """The estimators side by side, those that assume nothing first."""
 
     question: Question
     rows: Sequence[Row]
+    until_decided: Decided | None = None
+    """None of canaries, which are in one training."""
     pace: Pace | None = None
 
     @property
@@ -237,7 +270,22 @@ def prospects(question: Question) -> Iterator[tuple[Prospect, Scale]]:
 
 def plan(question: Question) -> Plan:
     """What so many models, or canaries, can show, and how many it takes to show more."""
-    return Plan(question, [_row(*found, question) for found in prospects(question)])
+    rows = [_row(*found, question) for found in prospects(question)]
+    if question.reach is not None:
+        shown = plan(replace(question, claim=question.reach, reach=None, true=question.truth.true))
+        rows = [
+            replace(row, for_reach=other.for_power, searched=max(row.searched, other.searched))
+            for row, other in zip(rows, shown.rows, strict=True)
+        ]
+    return Plan(question, rows, _until_decided(question))
+
+
+def _until_decided(question: Question) -> Decided | None:
+    if question.canaries is not None:
+        return None
+    bets = Stopped(question.claimed, question.truth, fitting=FIRST)
+    half, power = (bets.pairs(share) for share in (0.5, question.power))
+    return Decided(half and 2 * half, power and 2 * power)
 
 
 def _row(prospect: Prospect, scale: Scale, question: Question) -> Row:
@@ -265,7 +313,6 @@ def _row(prospect: Prospect, scale: Scale, question: Question) -> Row:
         typical=prospect.typical(n),
         chance=prospect.chance(n),
         for_claim=number(possible),
-        for_reach=None if question.reach is None else number(above(question.reach)),
         for_power=number(enough),
         searched=max(scale.number(most), number(possible) or 0),
         guesses=guessed.guesses(enough) if guessed and enough else None,
@@ -299,7 +346,7 @@ class Course:
 
 
 def courses(question: Question) -> list[Course]:
-    """From few to a hundred times what was asked for, within reason."""
+    """From few to thirty times what was asked for, within reason."""
     asked, most = question.number, 10**5 if question.canaries is None else 10**4
     low, high = max(8, min(asked // 30, 40)), min(max(30 * asked, 4000), max(most, asked))
     points = np.unique(np.geomspace(low, high, 13).astype(int) // 4 * 4)

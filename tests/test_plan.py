@@ -35,27 +35,34 @@ def test_ceilings_without_an_assumption_are_the_known_ones(i):
 
 @pytest.mark.parametrize("fixed_score", [False, True])
 @pytest.mark.parametrize("curve", ["none", "gaussian"])
-@pytest.mark.parametrize(("claim", "reach"), [(0.5, 2.0), (3.0, 6.0)])
-def test_models_for_a_ceiling_have_it_and_four_fewer_do_not(curve, claim, reach, fixed_score):
+@pytest.mark.parametrize("claim", [0.5, 2.0, 6.0])
+def test_models_for_a_ceiling_have_it_and_four_fewer_do_not(curve, claim, fixed_score):
     made = {
         "clopper-pearson": ClopperPearson(),
         "exact-scan": ExactScan(),
         "paired-auc": PairedAUC(curve="pure" if curve == "none" else "gaussian"),
         "rank-test": RankTest(),
     }
-    found = rows(
-        claim=claim, reach=reach, true=20.0, curve=curve, fixed_score=fixed_score, models=40
-    )
+    found = rows(claim=claim, true=20.0, curve=curve, fixed_score=fixed_score, models=40)
     for name, estimator in made.items():
         if name not in found:
             assert (name, curve) == ("rank-test", "none")
             continue
         scored = fixed_score and getattr(estimator, "takes", None) is Scores
-        for epsilon, models in ((claim, found[name].for_claim), (reach, found[name].for_reach)):
-            assert models % 4 == 0
-            n, fewer = (m // (2 if scored else 4) for m in (models, models - 4))
-            assert estimator.ceiling(n, n, D) > epsilon
-            assert fewer == 0 or not estimator.ceiling(fewer, fewer, D) > epsilon
+        models = found[name].for_claim
+        assert models % 4 == 0
+        n, fewer = (m // (2 if scored else 4) for m in (models, models - 4))
+        assert estimator.ceiling(n, n, D) > claim
+        assert fewer == 0 or not estimator.ceiling(fewer, fewer, D) > claim
+
+
+@pytest.mark.parametrize("more", [{}, {"curve": "gaussian"}, {"canaries": 400}])
+def test_a_bound_is_reached_as_a_claim_of_its_size_is_refuted(more):
+    reaching = plan(Question(claim=0.5, true=8.0, reach=2.0, **more)).rows
+    refuting = plan(Question(claim=2.0, true=8.0, **more)).rows
+    assert [row.for_reach for row in reaching] == [row.for_power for row in refuting]
+    alone = plan(Question(claim=0.5, true=8.0, **more)).rows
+    assert [row.for_power for row in reaching] == [row.for_power for row in alone]
 
 
 def test_models_for_a_chance_have_it_and_a_fifth_fewer_do_not():
@@ -215,7 +222,8 @@ def test_time_is_shared_by_the_workers():
         ({"claim": 1.0, "curve": "laplace"}, "the curve must be gaussian, none or dpsgd"),
         ({"claim": 1.0, "true_curve": "none"}, "true curve must be pure, gaussian or dpsgd:Q,T"),
         ({"claim": 1.0, "delta": 0.0, "true_curve": "gaussian"}, "delta must be above 0"),
-        ({"claim": 500.0, "curve": "gaussian"}, "leaks an epsilon of 1000"),
+        ({"claim": 500.0, "curve": "gaussian"}, "1000 is more than can be planned for"),
+        ({"claim": 1.0, "true": 3.0, "reach": 3.0}, "no bound reaches 3 where 3 leaks"),
     ],
 )
 def test_what_cannot_be_planned_is_refused(asked, said):

@@ -36,7 +36,7 @@ FILE = click.Path(path_type=Path)
     show_default=True,
     help="The chance of refuting the claim, if so much leaks, that is asked for.",
 )
-@click.option("--reach", type=float, metavar="EPS", help="Also models for a ceiling above this.")
+@click.option("--reach", type=float, metavar="EPS", help="Also models to show more than this.")
 @click.option("--canaries", type=int, metavar="M", help="Many canaries in one training instead.")
 @click.option(
     "--guesses",

@@ -10,6 +10,7 @@ from dpaudit.power.needed import LIMITED, MOST, least, models_needed
 from dpaudit.power.paired import Paired
 from dpaudit.power.ranked import Ranked
 from dpaudit.power.scanned import Scanned
+from dpaudit.power.stopped import Stopped
 from dpaudit.power.truth import Prospect, Truth, located
 
 __all__ = [
@@ -21,6 +22,7 @@ __all__ = [
     "Prospect",
     "Ranked",
     "Scanned",
+    "Stopped",
     "Truth",
     "least",
     "located",

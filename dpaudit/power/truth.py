@@ -62,5 +62,5 @@ def located(curves: Family, epsilon: float, delta: float) -> float:
     # The difference is 0 where epsilon is met, which is not above it.
     step = last_refuted(curves, lambda p: (epsilon - curves.epsilon(p, delta)) or 1e-12)
     if step >= curves.steps:
-        raise BadInput(f"no curve of this kind that is looked at leaks an epsilon of {epsilon:g}")
+        raise BadInput(f"an epsilon of {epsilon:g} is more than can be planned for")
     return curves.parameter(step + 1)

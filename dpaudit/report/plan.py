@@ -6,7 +6,8 @@ import math
 from collections.abc import Sequence
 
 from dpaudit.curves import DPSGD, stated
-from dpaudit.plan import Plan, Question, Row
+from dpaudit.plan import Decided, Plan, Question, Row
+from dpaudit.power.stopped import LONGEST
 from dpaudit.report.formats import duration, nearest, percent, power
 from dpaudit.report.words import NOTHING
 from dpaudit.report.wrapping import labelled, wrap
@@ -39,7 +40,7 @@ def render(plan: Plan) -> str:
 
 def _asked(plan: Plan) -> list[str]:
     q = plan.question
-    claim = f"epsilon {nearest(q.claim)}, delta {power(q.delta)}, {_curve(q.curve)}"
+    claim = f"epsilon {_epsilon(q.claim)}, delta {power(q.delta)}, {_curve(q.curve)}"
     lines = [*labelled("Claim", [claim], WIDTH)]
     lines += labelled(q.unit.capitalize(), _number(plan), WIDTH)
     lines += labelled("Supposed", _supposed(q), WIDTH)
@@ -59,7 +60,7 @@ def _curve(name: str) -> str:
 
 def _supposed(q: Question) -> list[str]:
     origin = "" if q.true is not None else ", twice the claim (--true)"
-    leaks = f"a true epsilon of {nearest(q.truth.true)}{origin}"
+    leaks = f"a true epsilon of {_epsilon(q.truth.true)}{origin}"
     attack = "the best attack there can be"
     by = "" if q.true_curve is not None else " (--true-curve)"
     if q.leaking == "pure":
@@ -113,9 +114,9 @@ def _table(plan: Plan) -> list[str]:
         ("", "", "ceiling"),
         ("", "typical", "bound"),
         ("", "chance", "to refute"),
-        (f"{q.unit} for", "a ceiling", f"> {nearest(q.claim)}"),
-        *([("", "", f"> {nearest(q.reach)}")] if q.reach is not None else []),
+        (f"{q.unit} for", "a ceiling", f"> {_epsilon(q.claim)}"),
         ("", f"for {percent(q.power)}", "chance"),
+        *([("", f"{percent(q.power)} for", f"> {_epsilon(q.reach)}")] if q.reach else []),
     ]
     rows = [_cells(row, q) for row in plan.rows]
     widths = [max(map(len, (*top, *below))) for top, *below in zip(titles, *rows, strict=True)]
@@ -137,8 +138,8 @@ def _cells(row: Row, q: Question) -> list[str]:
         nearest(row.typical),
         chance(row.chance),
         _needed(row.for_claim, row),
-        *([_needed(row.for_reach, row)] if q.reach is not None else []),
         _needed(row.for_power, row),
+        *([_needed(row.for_reach, row)] if q.reach else []),
     ]
 
 
@@ -152,7 +153,9 @@ def chance(share: float) -> str:
 
 
 def _needed(number: int | None, row: Row) -> str:
-    return f"> {row.searched:,}" if number is None else f"{number:,}"
+    if number is not None:
+        return f"{number:,}"
+    return f"> {row.searched:,}" if row.searched < 10**6 else "> 1e6"
 
 
 def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
@@ -202,8 +205,10 @@ def steps(plan: Plan) -> list[str]:
             takes += f", about {duration(plan.pace.time(number))} here"
         found.append(
             f"To refute the claim with a chance of {percent(q.power)} if "
-            f"{mechanism(q)} leaks {nearest(q.truth.true)} takes at least {takes}."
+            f"{mechanism(q)} leaks {_epsilon(q.truth.true)} takes at least {takes}."
         )
+    if plan.until_decided is not None:
+        found.append(_stopping(plan.until_decided, q))
     short = [r for r in plan.rows if r.ceiling < q.claim]
     if short:
         names = " and ".join(r.estimator for r in short)
@@ -220,6 +225,20 @@ def steps(plan: Plan) -> list[str]:
     return found
 
 
+def _stopping(found: Decided, q: Question) -> str:
+    """What --until-decided takes, if it looks after every pair."""
+    until = "Until decided (--until-decided),"
+    if found.half is None:
+        return f"{until} most audits would take over {2 * LONGEST:,} models."
+    often = f", {percent(q.power)} of them after {found.power:,}" if found.power else ""
+    return f"{until} half of audits stop after {found.half:,} models{often}."
+
+
+def _epsilon(x: float) -> str:
+    """With as many digits as a small one needs."""
+    return nearest(x) if x >= 0.1 else f"{x:.2g}"
+
+
 def _how(q: Question, best: Row) -> str:
     """The command that does it."""
     if q.canaries is not None:
@@ -227,4 +246,4 @@ def _how(q: Question, best: Row) -> str:
     usual = "exact-scan" if q.curve == "none" else "rank-test"
     named = "" if best.estimator == usual else f" --estimator {best.estimator}"
     fixed = " --attack NAME" if q.fixed_score else ""
-    return f"(dpaudit run --models {best.for_power}{named}{fixed})"
+    return f"(--models {best.for_power}{named}{fixed})"

@@ -31,6 +31,7 @@ def to_dict(plan: Plan) -> dict[str, Any]:
             "power": q.power,
             "estimators": [asdict(row) for row in plan.rows],
             "best": None if plan.best is None else plan.rows.index(plan.best),
+            "until_decided": plan.until_decided and asdict(plan.until_decided),
             "pace": None if pace is None else {**asdict(pace), "total": _total(plan)},
             "versions": versions(),
         }

@@ -50,7 +50,7 @@ def test_alone_it_plans_the_default_run(plan):
     assert shown["exact-scan"][0] == "5.11"
     best = written["estimators"][written["best"]]
     assert best["estimator"] == "rank-test"
-    assert f"(dpaudit run --models {best['for_power']})" in " ".join(printed.split())
+    assert f"(--models {best['for_power']})" in " ".join(printed.split())
     words = " ".join(printed.split())
     assert "clopper-pearson and exact-scan cannot refute it whatever leaks" in words
 
@@ -64,12 +64,14 @@ def test_settings_of_the_run_change_the_plan(plan):
 
 
 def test_a_bare_claim_is_planned_without_data_and_curve(plan):
-    printed, written = plan(*CLAIM, "--models", 200, "--reach", 5)
+    printed, written = plan(*CLAIM, "--models", 200, "--reach", 2)
     assert written["claim"] == {"epsilon": 1.0, "delta": 1e-5, "curve": "none"}
     assert list(cells(printed)) == ["clopper-pearson", "exact-scan", "paired-auc"]
     assert {e["assumption"] for e in written["estimators"]} == {"none"}
     for row, found in zip(cells(printed).values(), written["estimators"], strict=True):
-        assert row[3:5] == [f"{found['for_claim']:,}", f"{found['for_reach']:,}"]
+        assert row[3] == f"{found['for_claim']:,}"
+        reach = found["for_reach"]
+        assert " ".join(row[5:]) == ("> 1e6" if reach is None else f"{reach:,}")
     assert written["true_curve"] == "gaussian"
     assert "a Gaussian mechanism (--true-curve), and the best attack there can be" in printed
     assert "Fewer refute the same leak if the claim states its curve: --curve gaussian" in printed

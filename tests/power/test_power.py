@@ -65,7 +65,7 @@ def test_the_curve_of_an_epsilon_is_the_first_above_it(curves, epsilon):
 
 
 def test_an_epsilon_beyond_all_curves_is_refused():
-    with pytest.raises(BadInput, match="leaks an epsilon of 1e\\+06"):
+    with pytest.raises(BadInput, match="1e\\+06 is more than can be planned for"):
         located(GAUSS, 1e6, D)
 
 

@@ -269,7 +269,7 @@ def test_a_rate_has_the_interval_of_clopper_and_pearson():
     [
         ({"repetitions": 0}, "repetitions must be a whole number of at least 1, not 0"),
         ({"trials": 9}, "trials must be a whole number of at least 10, not 9"),
-        ({"confidence": 1.0}, "confidence must be at least 0.5 and at most 0.999, not 1.0"),
+        ({"confidence": 1.0}, "confidence must be above 0.5 and at most 0.999, not 1.0"),
         ({"delta": 0.0}, "delta must be at least 1e-12 and at most 0.1, not 0.0"),
         ({"seed": -1}, "seed must be a whole number of at least 0, not -1"),
     ],

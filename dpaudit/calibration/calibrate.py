@@ -53,7 +53,7 @@ class Setting:
             [
                 checks.at_least("repetitions", self.repetitions, 1),
                 checks.at_least("trials", self.trials, 10),
-                checks.in_range("confidence", self.confidence, 0.5, 0.999, ends="[]"),
+                checks.in_range("confidence", self.confidence, 0.5, 0.999, ends="(]"),
                 checks.in_range("delta", self.delta, 1e-12, 0.1),
                 checks.at_least("seed", self.seed, 0),
             ]

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
+from dpaudit.cli.destination import FIGURES, Destination
 from dpaudit.cli.progress import Progress
-from dpaudit.errors import BadInput
 
 
 @click.command("calibrate")
@@ -24,8 +24,8 @@ from dpaudit.errors import BadInput
 @click.option(
     "--full", is_flag=True, help="Every attack with every selection and estimator; takes hours."
 )
-@click.option("--json", type=click.Path(path_type=Path), help="Also write it here, for a machine.")
-@click.option("--figure", type=click.Path(path_type=Path), help="Also draw it here, as a PNG.")
+@click.option("--json", type=Destination(), help="Also write it here, for a machine.")
+@click.option("--figure", type=Destination(*FIGURES), help="Also draw it here, as .png or .svg.")
 def command(
     repetitions: int,
     trials: int,
@@ -49,9 +49,8 @@ def command(
     """
     from dpaudit.calibration.calibrate import Setting, calibrate
     from dpaudit.executors import cores
-    from dpaudit.report import calibration, calibration_json, figure_calibration
+    from dpaudit.report import calibration, calibration_json, drawing, figure_calibration
 
-    _refuse_nowhere(json, figure)
     setting = Setting(repetitions, trials, confidence, delta, seed, full)
     progress = Progress("parts")
     try:
@@ -62,13 +61,6 @@ def command(
         if json is not None:
             calibration_json.dump(found, json)
         if figure is not None:
-            figure_calibration.dump(found, figure)
+            drawing.dump(figure_calibration.draw(found), figure)
     finally:
         click.echo(calibration.render(found))
-
-
-def _refuse_nowhere(*paths: Path | None) -> None:
-    """Before minutes of work, not after them."""
-    for path in paths:
-        if path is not None and not path.parent.is_dir():
-            raise BadInput(f"cannot write {path}: there is no folder {path.parent}")

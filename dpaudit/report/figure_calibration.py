@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dpaudit.calibration.calibrate import Calibrated, Calibration
-from dpaudit.files import write_whole
-from dpaudit.report.drawing import CLAIM, IN, INK, MUTED, OUT, blank, png, short, style
+from dpaudit.report.drawing import CLAIM, IN, INK, MUTED, OUT, blank, short, style
 from dpaudit.report.formats import nearest, percent
 from dpaudit.types import Array
 
@@ -24,11 +22,6 @@ KINDS = {
     "no bound": (IN, "s", "no bound"),
 }
 TICKS = (0.0, 0.01, 0.05, 0.2, 0.5, 1.0)
-
-
-def dump(found: Calibration, path: str | os.PathLike[str]) -> None:
-    """Write it as a PNG, whole or not at all."""
-    write_whole(path, png(draw(found)))
 
 
 def draw(found: Calibration) -> Figure:

@@ -57,6 +57,10 @@ class Family(Protocol):
         """The epsilon of this curve at `delta`."""
         ...
 
+    def __hash__(self) -> int:
+        """A family is a value: what takes long is found once for equal ones."""
+        ...
+
 
 def margin(family: Family, parameter: float, u0: float, u1: float) -> float:
     """Above 0 where no attack under the curve could have rates as low as (u0, u1).

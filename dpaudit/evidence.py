@@ -17,7 +17,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from dpaudit.curves import within_reach
+from dpaudit.curves import Family, within_reach
 from dpaudit.errors import BadInput
 from dpaudit.estimators.auc_bet import AUCBet
 from dpaudit.estimators.e_process import EProcess
@@ -43,11 +43,16 @@ class Bets:
     """All attacks' bets against one claim; `show` it new trials, look at it at any time.
 
     When rules are fitted depends on the number of pairs alone, so that the same trials give the
-    same evidence, however many are shown at once.
+    same evidence, however many are shown at once. `curves` may be fewer than the claim's family.
     """
 
     def __init__(
-        self, attacks: Mapping[str, Attack], claim: Claim, confidence: float, seed: int
+        self,
+        attacks: Mapping[str, Attack],
+        claim: Claim,
+        confidence: float,
+        seed: int,
+        curves: Family | None = None,
     ) -> None:
         self.attacks, self.claim, self.confidence, self._seed = attacks, claim, confidence, seed
         highest = float(math.ceil(min(FARTHEST, max(10.0, claim.epsilon + 1))))
@@ -57,7 +62,7 @@ class Bets:
         self._point = float(above[0]) if len(above) else highest
         self._auc = None
         if claim.curve is not None and within_reach(claim.curve):
-            bet = AUCBet(claim.curve, confidence, claim.adjacency)
+            bet = AUCBet(curves or claim.curve, confidence, claim.adjacency)
             self._auc = bet.start(claim.delta, len(attacks))
             self._area = self._auc.first_above(claim.epsilon)
         self._trials: dict[str, Trials] = {}

@@ -12,7 +12,7 @@ from scipy.special import ndtri
 
 from dpaudit import registry
 from dpaudit.accounting import gaussian_epsilon
-from dpaudit.curves import within_reach
+from dpaudit.curves import Family, within_reach
 from dpaudit.errors import BadInput
 from dpaudit.estimators import FREE
 from dpaudit.estimators.checked import Checked
@@ -30,12 +30,14 @@ AUTO = "auto"
 class Jury:
     """The estimators of one attack, all of one kind of outcome; the first decides, if any does.
 
-    Named by their plug-ins. Those that know curves are given that of the claim.
+    Named by their plug-ins. Those that know curves are given that of the claim, or `curves`,
+    which may be fewer of its kind.
     """
 
     names: tuple[str, ...]
     claim: Claim
     seed: int
+    curves: Family | None = None
 
     @classmethod
     def of(cls, named: str, attack: Attack, claim: Claim, seed: int) -> Jury:
@@ -113,8 +115,10 @@ class Jury:
         return made
 
     @property
-    def _curve(self) -> Curve | str:
+    def _curve(self) -> Curve | Family | str:
         """The claim's, or that of (epsilon, delta) itself."""
+        if self.curves is not None:
+            return self.curves
         known = self.claim.curve
         return "pure" if known is None or not within_reach(known) else known
 

@@ -1,6 +1,7 @@
 """Calibration: known rates are measured, sound ways keep their word and the others do not."""
 
 import math
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pytest
@@ -9,14 +10,19 @@ from scipy.integrate import quad
 from scipy.stats import binom
 
 from dpaudit.calibration import calibrate as module
-from dpaudit.calibration.calibrate import Calibrated, Calibration, Setting, calibrate
+from dpaudit.calibration import ways as making
+from dpaudit.calibration.calibrate import calibrate
+from dpaudit.calibration.calibrated import Calibrated, Calibration, Measured, Setting
+from dpaudit.calibration.doubt import AGAIN
 from dpaudit.calibration.every_way import ways
 from dpaudit.calibration.guessing import guessed
 from dpaudit.calibration.mechanisms import SAMPLED, Laplace, NoLeak, RandomizedResponse, mechanisms
 from dpaudit.calibration.plays import Play
+from dpaudit.calibration.subjects import MANY, SPENT, Subject
 from dpaudit.calibration.tabulated import Tabulated
 from dpaudit.calibration.unsound import best_clopper_pearson, best_gdp, best_katz, best_one_run
-from dpaudit.calibration.ways import Asked, Selected
+from dpaudit.calibration.way import Asked
+from dpaudit.calibration.ways import Selected
 from dpaudit.curves import DPSGD, Pure, family
 from dpaudit.errors import BadInput
 from dpaudit.estimators import ClopperPearson, PairedAUC, RankTest
@@ -26,10 +32,10 @@ DELTA = 1e-5
 N = 50
 
 
-def numbers(way, mechanism, repetitions, confidence=0.95):
+def numbers(way, mechanism, repetitions, confidence=0.95, trials=N, delta=DELTA):
     """What a way says in many plays."""
-    asked = Asked(DELTA, confidence)
-    plays = (Play(mechanism, N, seed) for seed in range(repetitions))
+    asked = Asked(delta, confidence)
+    plays = (Play(mechanism, trials, seed, samples=0) for seed in range(repetitions))
     return np.array([way.epsilon(play, asked, play.seed) for play in plays])
 
 
@@ -86,14 +92,23 @@ def test_randomized_response_has_the_epsilon_that_its_divergence_has():
     assert right - math.exp(epsilon) * (1 - right) == pytest.approx(0.05)
 
 
+def test_spent_delta_is_in_the_divergence():
+    epsilon = RandomizedResponse(1.0, SPENT).epsilon(SPENT + 0.05)
+    right = (1 - SPENT) / (1 + math.exp(-1))
+    excess = SPENT + right - math.exp(epsilon) * (1 - SPENT - right)
+    assert excess == pytest.approx(SPENT + 0.05)
+    assert RandomizedResponse(1.0, SPENT).epsilon(SPENT) == 1
+
+
 def test_mechanisms_draw_what_their_curves_allow():
     """How often an in-trial scores higher is the largest AUC of the curve, these being the best."""
-    for mechanism in mechanisms(DELTA):
+    for mechanism in [*mechanisms(DELTA), RandomizedResponse(1.0, SPENT)]:
+        delta = getattr(mechanism, "spent", 0.0) or DELTA
         play = Play(mechanism, 20_000, 1)
         scores = play.seen["values"][:, 0]
         out, inn = scores[play.worlds == 0], scores[play.worlds == 1]
         won = np.mean((inn > out) + 0.5 * (inn == out))
-        if mechanism.epsilon(DELTA) == 0:
+        if mechanism.epsilon(delta) == 0:
             area = 0.5
         elif mechanism.curves:
             curve = mechanism.curves[0]
@@ -102,7 +117,7 @@ def test_mechanisms_draw_what_their_curves_allow():
         elif mechanism.name == "Laplace":
             area = 1 - math.exp(-1) * 3 / 4
         else:
-            area = Pure(0.0).area(1.0)
+            area = Pure(mechanism.spent).area(1.0)
         assert won == pytest.approx(area, abs=4.5 * 0.5 / math.sqrt(20_000)), mechanism.name
 
 
@@ -194,26 +209,66 @@ def test_guesses_are_the_highest_and_the_lowest():
         assert (found.canaries, found.guesses, found.correct) == (5, r, right)
 
 
+# ---------------------------------------------------------------- what forgets delta
+
+
+class Forgetful:
+    """An estimator that takes a claim at some delta for one at 0."""
+
+    def __init__(self, estimator):
+        self.estimator, self.takes = estimator, getattr(estimator, "takes", Counts)
+
+    def bound(self, outcome, delta):
+        return replace(self.estimator.bound(outcome, 0.0), delta=delta)
+
+
+@pytest.mark.parametrize(
+    ("estimator", "curve", "trials", "games"),
+    [
+        ("clopper-pearson", None, MANY * N, 120),
+        ("paired-auc", "pure", MANY * N, 40),
+        pytest.param("exact-scan", None, N, 400, marks=pytest.mark.verify),
+        pytest.param("rank-test", "pure", N, 300, marks=pytest.mark.verify),
+    ],
+)
+def test_only_a_mechanism_that_spends_its_delta_shows_who_forgets_it(
+    monkeypatch, estimator, curve, trials, games
+):
+    way = Selected("loss", "hold-out", estimator, curve)
+
+    def alarms(mechanism, delta):
+        found = numbers(way, mechanism, games, trials=trials, delta=delta)
+        return np.sum(found > mechanism.epsilon(delta))
+
+    spends, usual = RandomizedResponse(1.0, SPENT), RandomizedResponse(1.0)
+    most = binom.isf(A, games, 0.05)
+    assert alarms(spends, SPENT) <= most
+    monkeypatch.setattr(making, "_made", lambda *given: Forgetful(making._make(*given)))
+    assert alarms(spends, SPENT) > most
+    assert alarms(usual, DELTA) <= most
+
+
 # ---------------------------------------------------------------- all of it
 
 
 @pytest.fixture(scope="module")
 def small():
-    return calibrate(Setting(repetitions=6, trials=12))
+    return calibrate(Setting(repetitions=3, trials=12))
 
 
 def test_workers_change_no_number(small, monkeypatch):
-    monkeypatch.setattr(module, "AT_ONCE", 4)
+    monkeypatch.setattr(module, "AT_ONCE", 2)
     told = []
     again = calibrate(small.setting, workers=2, progress=lambda done, total: told.append(done))
     assert again == small
-    assert told == list(range(1, 11))
+    assert told == list(range(1, len(told) + 1))
+    assert len(told) >= 24
 
 
 def test_another_seed_gives_other_numbers(small):
-    means = [row.mean for row in small.rows]
-    monkey = Setting(repetitions=1, trials=12, seed=1)
-    assert [row.mean for row in calibrate(monkey).rows] != means
+    means = [row.measured.mean for row in small.rows]
+    other = calibrate(Setting(repetitions=1, trials=12, seed=1))
+    assert [row.measured.mean for row in other.rows] != means
 
 
 def test_every_attack_and_every_estimator_is_asked(small):
@@ -225,6 +280,29 @@ def test_every_attack_and_every_estimator_is_asked(small):
         assert name in asked
 
 
+def test_every_kind_of_bound_that_is_printed_is_asked(small):
+    on = {}
+    for r in small.bounds:
+        on.setdefault((r.attack, r.judged), set()).add((r.mechanism, r.trials))
+    every = {(r.mechanism, r.trials) for r in small.rows if r.trials == 12}
+    assert len(every) == 6
+    assert on["picked", "as dpaudit run decides"] == every
+    assert on["loss", "until decided, e-process"] == every
+    curved = {(m, 12) for m in ("no leak", "Gaussian", "subsampled Gaussian")}
+    assert on["loss", "until decided, auc-bet"] == curved
+    assert on["loss", "rank-test, all trials"] == curved
+    assert {m for m, _ in on["loss", "rank-test, pure curve"]} == {
+        *("no leak", "Laplace", "randomized response"),
+        f"randomized response, delta {SPENT}",
+    }
+    large = {(m, MANY * 12) for m, _ in every}
+    assert on["loss", "paired-auc, pure curve"] == every | large
+    assert on["loss", "clopper-pearson, hold-out"] == every | large
+    assert on["all", "as --primary all decides"] == {("no leak", 12)}
+    assert on["together", "until decided, auc-bet"] == {("Gaussian", 12)}
+    assert {r.delta for r in small.rows if "delta" in r.mechanism} == {SPENT}
+
+
 def test_what_assumes_a_curve_is_asked_only_where_it_is_promised(small):
     on = {
         name: {row.mechanism for row in small.bounds if row.judged.startswith(f"{name},")}
@@ -232,7 +310,7 @@ def test_what_assumes_a_curve_is_asked_only_where_it_is_promised(small):
     }
     assert on["gdp"] == {"no leak", "Gaussian"}
     assert on["pld"] == {"no leak", "Gaussian", "subsampled Gaussian"}
-    assert len(on["rank-test"]) == 5
+    assert len(on["rank-test"]) == 6
 
 
 def test_every_combination_is_more_and_each_once():
@@ -240,28 +318,86 @@ def test_every_combination_is_more_and_each_once():
     usual = [(w.attack, w.judged) for w in ways(response, DELTA)]
     every = [(w.attack, w.judged) for w in ways(response, DELTA, full=True)]
     assert set(usual) < set(every)
+    assert {("picked", "look 2, at a/4"), ("picked", "look 3, at a/8")} < set(every)
     assert len(set(every)) == len(every)
     for way in ways(response, DELTA, full=True):
         assert way.epsilon(Play(response, 12, 0), Asked(DELTA, 0.95), 0) >= 0, way
 
 
+# ---------------------------------------------------------------- what is in doubt
+
+
+@dataclass(frozen=True)
+class Coin:
+    """Alarms in a share of all audits, and is asked by the seeds that it is given."""
+
+    rate: float
+    asked: list = field(default_factory=list, compare=False)
+    judged: str = "a coin"
+    attack: str = "loss"
+    standing: str = "bound"
+    share: float = 1.0
+
+    def epsilon(self, play, asked, seed):
+        self.asked.append((play.seed, seed))
+        return float(np.random.default_rng(seed).random() < self.rate)
+
+
+def tossed(monkeypatch, *coins, workers=1, **setting):
+    subject = Subject(NoLeak(), 12, DELTA, coins)
+    monkeypatch.setattr(module, "subjects", lambda *_: [subject])
+    return calibrate(Setting(trials=12, **setting), workers)
+
+
+def test_a_bound_that_is_wrong_too_often_is_measured_again_and_broken(monkeypatch):
+    wrong, right = Coin(0.12), Coin(0.03, judged="another")
+    found = tossed(monkeypatch, wrong, right)
+    (broken,) = found.broken
+    assert broken.judged == "a coin"
+    assert found.held is False
+    assert broken.first.repetitions == 400
+    assert broken.measured.repetitions == AGAIN * 400
+    assert found.rows[1].first is None
+    assert found.rows[1].measured.repetitions == len(right.asked) == 400
+    assert len({s for pair in wrong.asked for s in pair}) == 2 * 5 * 400  # none twice
+
+
+def test_fresh_audits_alone_decide(monkeypatch):
+    """A coin of 5 % is in doubt with some seed, and cleared."""
+    for seed in range(100):
+        found = tossed(monkeypatch, Coin(0.05), seed=seed, repetitions=200)
+        if found.rows[0].first is not None:
+            break
+    (row,) = found.rows
+    assert row.first.alarms > 0.05 * 200
+    assert row.interval[0] <= row.level
+    assert found.held is True
+
+
+def test_nothing_is_said_to_hold_that_could_not_have_been_found(monkeypatch):
+    for repetitions in (1, 2, 3, 20):
+        assert tossed(monkeypatch, Coin(0.0), repetitions=repetitions).held is None
+    assert tossed(monkeypatch, Coin(0.0), repetitions=400).held is True
+    assert tossed(monkeypatch, Coin(1.0), repetitions=5).held is False
+
+
+def test_a_bound_is_held_to_the_level_that_it_states(monkeypatch):
+    found = tossed(monkeypatch, Coin(0.04, share=0.25), Coin(0.04, judged="another"))
+    assert [r.level for r in found.rows] == pytest.approx([0.0125, 0.05])
+    assert [r.broken for r in found.rows] == [True, False]
+
+
 def row(alarms, standing="bound", n=400):
-    return Calibrated("no leak", 0.0, "loss", "x, hold-out", standing, n, alarms, 0.1)
+    measured = Measured(alarms, n, 0.1)
+    return Calibrated("no leak", N, DELTA, 0.0, "loss", "x", standing, 0.05, measured)
 
 
-def test_what_is_beyond_chance_is_broken_and_what_is_not_is_not():
-    """Of 400 audits with a rate of 5 % 38 or more alarm with a probability of 1 in 5,000."""
-    found = Calibration(Setting(), [row(20), row(28), row(45), row(400, "no bound")])
-    assert [r.alarms for r in found.broken] == [45]
-    assert not found.held
-    assert Calibration(Setting(), [row(20), row(28), row(400, "credible")]).held
-
-
-def test_a_rate_has_the_interval_of_clopper_and_pearson():
-    low, high = row(20).interval
-    assert binom.sf(19, 400, low) == pytest.approx(0.025)
-    assert binom.cdf(20, 400, high) == pytest.approx(0.025)
-    assert row(0).interval[0] == 0
+def test_a_bound_holds_if_its_interval_reaches_down_to_its_level():
+    """38 of 400 are 9.5 %, and at least 6.8 %."""
+    found = Calibration(Setting(), [row(20), row(28), row(38), row(400, "no bound")])
+    assert [r.measured.alarms for r in found.broken] == [38]
+    assert found.held is False
+    assert Calibration(Setting(), [row(20), row(28), row(400, "credible")]).held is True
 
 
 @pytest.mark.parametrize(
@@ -281,8 +417,8 @@ def test_a_bad_setting_is_refused(setting, said):
 
 @pytest.mark.verify
 def test_every_bound_keeps_its_word():
-    """Some hundred rows, each of which fails by chance with a probability of 1e-6."""
     found = calibrate(Setting(repetitions=1000, seed=7), workers=2)
-    most = binom.isf(1e-6, 1000, 0.05)
-    assert {r.judged: r.alarms for r in found.bounds if r.alarms > most} == {}
-    assert len(found.bounds) < 100
+    assert found.by_chance < 0.005
+    assert found.found < 0.075
+    assert found.broken == []
+    assert 120 < len(found.bounds) < 200

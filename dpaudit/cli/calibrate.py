@@ -47,7 +47,8 @@ def command(
         dpaudit calibrate
         dpaudit calibrate --trials 200 --figure calibration.png
     """
-    from dpaudit.calibration.calibrate import Setting, calibrate
+    from dpaudit.calibration.calibrate import calibrate
+    from dpaudit.calibration.calibrated import Setting
     from dpaudit.executors import cores
     from dpaudit.report import calibration, calibration_json, drawing, figure_calibration
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpaudit.calibration.calibrate import Calibrated, Calibration
+from dpaudit.calibration.calibrated import Calibrated, Calibration
 from dpaudit.report.drawing import CLAIM, IN, INK, MUTED, OUT, blank, short, style
 from dpaudit.report.formats import nearest, percent
 from dpaudit.types import Array
@@ -28,10 +28,8 @@ def draw(found: Calibration) -> Figure:
     """A column for each mechanism, a line for each way."""
     mechanisms = list(dict.fromkeys(row.mechanism for row in found.rows))
     order = {kind: i for i, kind in enumerate(KINDS)}
-    ways = sorted(
-        dict.fromkeys((row.standing, row.attack, row.judged) for row in found.rows),
-        key=lambda way: order[way[0]],
-    )
+    ways = sorted(dict.fromkeys(map(_way, found.rows)), key=lambda way: (order[way[0]], way[1]))
+    usual = found.setting.trials
     with style():
         figure = blank(1.7 + 0.19 * len(ways))
         figure.set_figwidth(2.6 + 1.6 * len(mechanisms))
@@ -41,7 +39,10 @@ def draw(found: Calibration) -> Figure:
             _column(axes, rows, ways, found.setting.level)
         columns[0].set_yticks(
             [-i for i in range(len(ways))],
-            [short(f"{attack}: {judged}", 44) for _, attack, judged in ways],
+            [
+                short(f"{attack}: {judged}" + ("" if trials == usual else f" ({trials:,})"), 44)
+                for _, trials, attack, judged in ways
+            ],
         )
         columns[0].set_ylim(-len(ways) + 0.4, 0.6)
         figure.supxlabel("false alarms: audits above the true epsilon, in %", fontsize=9)
@@ -55,13 +56,20 @@ def draw(found: Calibration) -> Figure:
         return figure
 
 
+def _way(row: Calibrated) -> tuple[str, int, str, str]:
+    return row.standing, row.trials, row.attack, row.judged
+
+
 def _column(
-    axes: Axes, rows: Sequence[Calibrated], ways: Sequence[tuple[str, str, str]], level: float
+    axes: Axes,
+    rows: Sequence[Calibrated],
+    ways: Sequence[tuple[str, int, str, str]],
+    level: float,
 ) -> None:
     axes.set_title(f"{rows[0].mechanism}\nepsilon {nearest(rows[0].epsilon)}")
     axes.axvline(level, color=CLAIM, linewidth=1.5, label=f"what bounds state: {percent(level)}")
     for row in rows:
-        y = -ways.index((row.standing, row.attack, row.judged))
+        y = -ways.index(_way(row))
         color, marker, label = KINDS[row.standing]
         axes.plot(row.interval, [y, y], color=color, linewidth=1.5)
         edge: dict[str, Any] = {"mec": INK, "mew": 0.4, "clip_on": False, "zorder": 3}

@@ -28,24 +28,34 @@ LOOKED_AT = "loss"
 QUICK = ("clopper-pearson", "gdp", "one-run", "paired-auc", "pld")
 """Estimators that judge a thousand trials in a moment."""
 
-SHARED_ON, TOGETHER_ON = "no leak", "Gaussian"
-"""Where all attacks decide, and where all bet, by default: both take long.
+TOGETHER = ("loss", "mean", "released")
+"""Attacks that bet together by default; all that a run has take three times as long."""
+
+BY_DEFAULT = {
+    "attacks": ("no leak", "Gaussian"),
+    "joint-beta, hold-out": ("randomized response",),
+    "rank-test, pure curve": ("no leak", "randomized response"),
+    "all decide": ("no leak",),
+    "together": ("Gaussian",),
+}
+"""Mechanisms whose names begin so are asked by default what takes long.
 
 Where nothing leaks, attacks err each in its own way, which is what shares of the error are for.
 """
 
 
 def ways(mechanism: KnownMechanism, delta: float, full: bool = False) -> Iterator[Way]:
-    """By default each attack with Clopper-Pearson, and each estimator, by hold-out; or all."""
+    """By default each estimator by hold-out, and what decides a run; or all there are."""
     for attack in _attacks():
         for selection in SELECTIONS:
             for estimator in registry.names("estimators"):
                 common = selection == "hold-out" and (
-                    estimator == FREE[Counts] or attack == LOOKED_AT
+                    attack == LOOKED_AT
+                    or (estimator == FREE[Counts] and _usual("attacks", mechanism))
                 )
-                if full or common:
-                    found = _selected(attack, selection, estimator, mechanism, delta)
-                    yield from (way for way in found if full or not _dear(way, mechanism))
+                for way in _selected(attack, selection, estimator, mechanism, delta):
+                    if full or (common and _usual(way.judged, mechanism)):
+                        yield way
     for estimator in registry.names("estimators"):
         yield from _one_training(estimator, mechanism, delta)
     yield from _judgements(mechanism, delta, full)
@@ -62,14 +72,9 @@ def quick_ways(mechanism: KnownMechanism, delta: float) -> Iterator[Way]:
     yield from _no_bounds()
 
 
-def _dear(way: Selected, mechanism: KnownMechanism) -> bool:
-    """What takes long and shows little: a test without the curve that the mechanism has."""
-    return bool(
-        way.estimator == "rank-test"
-        and way.curve == PURE
-        and mechanism.curves
-        and mechanism.name != SHARED_ON
-    )
+def _usual(what: str, mechanism: KnownMechanism) -> bool:
+    """Whether it is asked by default."""
+    return mechanism.name.startswith(BY_DEFAULT.get(what, ""))
 
 
 def _no_bounds() -> Iterator[Way]:
@@ -85,14 +90,14 @@ def _judgements(mechanism: KnownMechanism, delta: float, full: bool) -> Iterator
     claim = Claim(mechanism.epsilon(delta), delta, curve=curve)
     curves = None if curve is None else _given("rank-test", curve, mechanism, delta)
     yield AsRun(claim, curves)
-    if full or mechanism.name == SHARED_ON:
+    if full or _usual("all decide", mechanism):
         yield AsRun(claim, curves, primary=ALL)
     if full:
         yield from (AsRun(claim, curves, looks=looks) for looks in (2, 3))
     for estimator in ("auc-bet", "e-process") if curve else ("e-process",):
         yield UntilDecided(claim, curves, (LOOKED_AT,), estimator)
-        if full or mechanism.name == TOGETHER_ON:
-            yield UntilDecided(claim, curves, Config.attacks, estimator)
+        if full or _usual("together", mechanism):
+            yield UntilDecided(claim, curves, Config.attacks if full else TOGETHER, estimator)
 
 
 def _attacks() -> list[str]:

@@ -15,14 +15,18 @@ from dpaudit.cli.progress import Progress
     "--repetitions", type=int, default=400, show_default=True, help="Audits of each mechanism."
 )
 @click.option(
-    "--trials", type=int, default=50, show_default=True, help="Of each world in an audit."
+    "--trials",
+    type=int,
+    default=50,
+    show_default=True,
+    help="Of each world in an audit; what is quick is also asked with 20 times as many.",
 )
 @click.option("--confidence", type=float, default=0.95, show_default=True, help="Of each bound.")
 @click.option("--delta", type=float, default=1e-5, help="Of each bound.  [default: 1e-5]")
 @click.option("--seed", type=int, default=0, show_default=True, help="Of all that is drawn.")
 @click.option("--workers", type=int, help="Worker processes.  [default: one a core]")
 @click.option(
-    "--full", is_flag=True, help="Every attack with every selection and estimator; takes hours."
+    "--full", is_flag=True, help="Every attack, selection, estimator and look; takes hours."
 )
 @click.option("--json", type=Destination(), help="Also write it here, for a machine.")
 @click.option("--figure", type=Destination(*FIGURES), help="Also draw it here, as .png or .svg.")
@@ -41,7 +45,8 @@ def command(
 
     The judging pipeline on scores with no leak and on mechanisms of known epsilon: how often
     each bound is above the truth, which at 95 % confidence may be in 5 % of audits, and how
-    much of the truth it shows; beside rules of other tools that are no bounds.
+    much of the truth it shows; beside rules of other tools that are no bounds. A bound that
+    looks wrong is measured again, in fresh audits, before it is said to be.
 
     \b
         dpaudit calibrate

@@ -1,26 +1,21 @@
 """Calibration: known rates are measured, sound ways keep their word and the others do not."""
 
 import math
-from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pytest
-from chance import A, count_is, mean_is
+from chance import count_is, mean_is
 from scipy.integrate import quad
 from scipy.stats import binom
 
 from dpaudit.calibration import calibrate as module
-from dpaudit.calibration import ways as making
 from dpaudit.calibration.calibrate import calibrate
-from dpaudit.calibration.calibrated import Calibrated, Calibration, Measured, Setting
-from dpaudit.calibration.doubt import AGAIN
+from dpaudit.calibration.calibrated import Setting
 from dpaudit.calibration.every_way import ways
-from dpaudit.calibration.guessing import guessed
-from dpaudit.calibration.mechanisms import SAMPLED, Laplace, NoLeak, RandomizedResponse, mechanisms
+from dpaudit.calibration.mechanisms import SAMPLED, Laplace, RandomizedResponse, mechanisms
 from dpaudit.calibration.plays import Play
-from dpaudit.calibration.subjects import MANY, SPENT, Subject
+from dpaudit.calibration.subjects import MANY, SPENT
 from dpaudit.calibration.tabulated import Tabulated
-from dpaudit.calibration.unsound import best_clopper_pearson, best_gdp, best_katz, best_one_run
 from dpaudit.calibration.way import Asked
 from dpaudit.calibration.ways import Selected
 from dpaudit.curves import DPSGD, Pure, family
@@ -32,10 +27,10 @@ DELTA = 1e-5
 N = 50
 
 
-def numbers(way, mechanism, repetitions, confidence=0.95, trials=N, delta=DELTA):
+def numbers(way, mechanism, repetitions, confidence=0.95):
     """What a way says in many plays."""
-    asked = Asked(delta, confidence)
-    plays = (Play(mechanism, trials, seed, samples=0) for seed in range(repetitions))
+    asked = Asked(DELTA, confidence)
+    plays = (Play(mechanism, N, seed) for seed in range(repetitions))
     return np.array([way.epsilon(play, asked, play.seed) for play in plays])
 
 
@@ -133,12 +128,18 @@ def test_what_is_shown_rises_with_what_is_released():
 # ---------------------------------------------------------------- tables of curves
 
 
+def scored(seed):
+    play = Play(RandomizedResponse(1.4), N, seed)
+    z = play.seen["values"][:, 0]
+    return Scores(z[play.worlds == 0], z[play.worlds == 1])
+
+
 def test_a_table_rounds_down_and_changes_no_alarm():
     truth = 1.0
     table = Tabulated.beyond(Pure(DELTA), truth, DELTA, 128, reach=3)
     alarms = 0
     for seed in range(60):
-        scores = scored(RandomizedResponse(1.4), N, seed)
+        scores = scored(seed)
         rough = RankTest(table, seed=seed, draws=400).bound(scores, DELTA).epsilon
         fine = RankTest("pure", seed=seed, draws=400).bound(scores, DELTA).epsilon
         assert 0 <= fine - rough < 0.05
@@ -153,99 +154,6 @@ def test_the_subsampled_mechanism_stands_on_a_step_of_its_family():
     steps = [s for s in range(1, curves.steps) if curves.parameter(s) == SAMPLED.noise_multiplier]
     assert len(steps) == 1
     assert steps[0] + 1 in table.kept
-
-
-# ---------------------------------------------------------------- rules that are no bounds
-
-
-def scored(mechanism, trials, seed):
-    worlds = np.tile([0, 1], trials)
-    z = mechanism.draw(worlds, np.random.default_rng(seed))
-    return Scores(z[worlds == 0], z[worlds == 1])
-
-
-@pytest.mark.parametrize(
-    ("rule", "mechanism", "trials", "games"),
-    [
-        (best_katz, NoLeak(), N, 200),
-        (best_gdp, Laplace(1.0), N, 100),
-        pytest.param(best_clopper_pearson, Laplace(1.0), 1000, 1500, marks=pytest.mark.verify),
-    ],
-)
-def test_the_best_threshold_alarms_too_often(rule, mechanism, trials, games):
-    """So many alarms at 5 % have a probability of 1e-5."""
-    truth = mechanism.epsilon(DELTA)
-    alarms = sum(
-        rule(scored(mechanism, trials, seed), DELTA, 0.95) > truth for seed in range(games)
-    )
-    assert alarms > binom.isf(A, games, 0.05)
-
-
-def test_the_best_number_of_guesses_alarms_too_often_and_a_fixed_one_does_not():
-    found, games = {"best": 0, "fixed": 0}, 1000
-    one_run = next(way for way in ways(NoLeak(), DELTA) if way.judged == "one-run, fixed count")
-    for seed in range(games):
-        play = Play(NoLeak(), N, seed)
-        found["best"] += best_one_run(*play.run, DELTA, 0.95) > 0
-        found["fixed"] += one_run.epsilon(play, Asked(DELTA, 0.95), 0) > 0
-    assert found["best"] > binom.isf(A, games, 0.05) >= found["fixed"]
-
-
-def test_katz_is_the_formula():
-    scores = Scores(np.array([0.0] * 40 + [1.0] * 10), np.array([0.0] * 20 + [1.0] * 30))
-    z = 1.6448536269514722
-    said_in = math.log((0.6 - DELTA) / 0.2) - z * math.sqrt(0.4 / 30 + 0.8 / 10)
-    said_out = math.log((0.8 - DELTA) / 0.4) - z * math.sqrt(0.2 / 40 + 0.6 / 20)
-    assert best_katz(scores, DELTA, 0.95) == pytest.approx(max(said_in, said_out))
-
-
-def test_guesses_are_the_highest_and_the_lowest():
-    scores, worlds = np.array([3.0, 1.0, 2.0, 5.0, 4.0]), np.array([0, 0, 1, 1, 1])
-    for r in range(1, 6):
-        ranked = sorted(range(5), key=lambda i: scores[i])
-        right = sum(worlds[i] == 0 for i in ranked[: r // 2])
-        right += sum(worlds[i] == 1 for i in ranked[5 - (r - r // 2) :])
-        found = guessed(scores, worlds, r)
-        assert (found.canaries, found.guesses, found.correct) == (5, r, right)
-
-
-# ---------------------------------------------------------------- what forgets delta
-
-
-class Forgetful:
-    """An estimator that takes a claim at some delta for one at 0."""
-
-    def __init__(self, estimator):
-        self.estimator, self.takes = estimator, getattr(estimator, "takes", Counts)
-
-    def bound(self, outcome, delta):
-        return replace(self.estimator.bound(outcome, 0.0), delta=delta)
-
-
-@pytest.mark.parametrize(
-    ("estimator", "curve", "trials", "games"),
-    [
-        ("clopper-pearson", None, MANY * N, 120),
-        ("paired-auc", "pure", MANY * N, 40),
-        pytest.param("exact-scan", None, N, 400, marks=pytest.mark.verify),
-        pytest.param("rank-test", "pure", N, 300, marks=pytest.mark.verify),
-    ],
-)
-def test_only_a_mechanism_that_spends_its_delta_shows_who_forgets_it(
-    monkeypatch, estimator, curve, trials, games
-):
-    way = Selected("loss", "hold-out", estimator, curve)
-
-    def alarms(mechanism, delta):
-        found = numbers(way, mechanism, games, trials=trials, delta=delta)
-        return np.sum(found > mechanism.epsilon(delta))
-
-    spends, usual = RandomizedResponse(1.0, SPENT), RandomizedResponse(1.0)
-    most = binom.isf(A, games, 0.05)
-    assert alarms(spends, SPENT) <= most
-    monkeypatch.setattr(making, "_made", lambda *given: Forgetful(making._make(*given)))
-    assert alarms(spends, SPENT) > most
-    assert alarms(usual, DELTA) <= most
 
 
 # ---------------------------------------------------------------- all of it
@@ -321,82 +229,6 @@ def test_every_combination_is_more_and_each_once():
     assert len(set(every)) == len(every)
     for way in ways(response, DELTA, full=True):
         assert way.epsilon(Play(response, 12, 0), Asked(DELTA, 0.95), 0) >= 0, way
-
-
-# ---------------------------------------------------------------- what is in doubt
-
-
-@dataclass(frozen=True)
-class Coin:
-    """Alarms in a share of all audits, and is asked by the seeds that it is given."""
-
-    rate: float
-    asked: list = field(default_factory=list, compare=False)
-    judged: str = "a coin"
-    attack: str = "loss"
-    standing: str = "bound"
-    share: float = 1.0
-
-    def epsilon(self, play, asked, seed):
-        self.asked.append((play.seed, seed))
-        return float(np.random.default_rng(seed).random() < self.rate)
-
-
-def tossed(monkeypatch, *coins, workers=1, **setting):
-    subject = Subject(NoLeak(), 12, DELTA, coins)
-    monkeypatch.setattr(module, "subjects", lambda *_: [subject])
-    return calibrate(Setting(trials=12, **setting), workers)
-
-
-def test_a_bound_that_is_wrong_too_often_is_measured_again_and_broken(monkeypatch):
-    wrong, right = Coin(0.12), Coin(0.03, judged="another")
-    found = tossed(monkeypatch, wrong, right)
-    (broken,) = found.broken
-    assert broken.judged == "a coin"
-    assert found.held is False
-    assert broken.first.repetitions == 400
-    assert broken.measured.repetitions == AGAIN * 400
-    assert found.rows[1].first is None
-    assert found.rows[1].measured.repetitions == len(right.asked) == 400
-    assert len({s for pair in wrong.asked for s in pair}) == 2 * 5 * 400  # none twice
-
-
-def test_fresh_audits_alone_decide(monkeypatch):
-    """A coin of 5 % is in doubt with some seed, and cleared."""
-    for seed in range(100):
-        found = tossed(monkeypatch, Coin(0.05), seed=seed, repetitions=200)
-        if found.rows[0].first is not None:
-            break
-    (row,) = found.rows
-    assert row.first.alarms > 0.05 * 200
-    assert row.interval[0] <= row.level
-    assert found.held is True
-
-
-def test_nothing_is_said_to_hold_that_could_not_have_been_found(monkeypatch):
-    for repetitions in (1, 2, 3, 20):
-        assert tossed(monkeypatch, Coin(0.0), repetitions=repetitions).held is None
-    assert tossed(monkeypatch, Coin(0.0), repetitions=400).held is True
-    assert tossed(monkeypatch, Coin(1.0), repetitions=5).held is False
-
-
-def test_a_bound_is_held_to_the_level_that_it_states(monkeypatch):
-    found = tossed(monkeypatch, Coin(0.04, share=0.25), Coin(0.04, judged="another"))
-    assert [r.level for r in found.rows] == pytest.approx([0.0125, 0.05])
-    assert [r.broken for r in found.rows] == [True, False]
-
-
-def row(alarms, standing="bound", n=400):
-    measured = Measured(alarms, n, 0.1)
-    return Calibrated("no leak", N, DELTA, 0.0, "loss", "x", standing, 0.05, measured)
-
-
-def test_a_bound_holds_if_its_interval_reaches_down_to_its_level():
-    """38 of 400 are 9.5 %, and at least 6.8 %."""
-    found = Calibration(Setting(), [row(20), row(28), row(38), row(400, "no bound")])
-    assert [r.measured.alarms for r in found.broken] == [38]
-    assert found.held is False
-    assert Calibration(Setting(), [row(20), row(28), row(400, "credible")]).held is True
 
 
 @pytest.mark.parametrize(

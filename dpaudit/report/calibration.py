@@ -151,8 +151,8 @@ def verdict(found: Calibration) -> str:
     twice = sum(row.first is not None for row in bounds)
     measured = f", {twice} of them measured twice" if twice else ""
     return (
-        f"EVERY BOUND HELD: each of {len(bounds)} is above the truth in at most {level} of audits "
-        f"within the interval of its rate{measured}. {told}"
+        f"EVERY BOUND HELD: each of {len(bounds)} is above the truth no more often than it states, "
+        f"in {level} of audits, within the interval of its rate{measured}. {told}"
     )
 
 

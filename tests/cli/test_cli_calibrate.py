@@ -68,7 +68,7 @@ def test_what_held_says_what_would_have_been_found():
     cleared = row(0, measured=Measured(90, 1600, 0.25), first=Measured(30, 400, 0.2))
     found = Calibration(Setting(), [cleared, *[row(20)] * 80])
     said = printed(found)
-    assert "each of 81 is above the truth in at most 5 % of audits within the interval" in said
+    assert "each of 81 is above the truth no more often than it states, in 5 % of audits" in said
     assert "of its rate, 1 of them measured twice." in said
     assert "A bound that is wrong in 8.6 % of audits would have been found with 80 %" in said
     assert "though none is wrong has a chance of at most 0.1 %" in said

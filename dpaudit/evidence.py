@@ -18,6 +18,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from dpaudit.curves import Family
 from dpaudit.errors import BadInput
 from dpaudit.estimators.auc_bet import AUCBet
 from dpaudit.estimators.e_process import EProcess
@@ -44,17 +45,22 @@ class Bets:
     """All attacks' bets against one claim; `show` it new trials, look at it at any time.
 
     When rules are fitted depends on the number of pairs alone, so that the same trials give the
-    same evidence, however many are shown at once.
+    same evidence, however many are shown at once. `curves` may be fewer than the claim's family.
     """
 
     def __init__(
-        self, attacks: Mapping[str, Attack], claim: Claim, confidence: float, seed: int
+        self,
+        attacks: Mapping[str, Attack],
+        claim: Claim,
+        confidence: float,
+        seed: int,
+        curves: Family | None = None,
     ) -> None:
         self.attacks, self.claim, self.confidence, self._seed = attacks, claim, confidence, seed
         highest = float(math.ceil(min(FARTHEST, max(10.0, claim.epsilon + 1))))
         self._auc = self._free = None
         if (curve := known_curve(claim)) is not None:
-            bet = AUCBet(curve, confidence, claim.adjacency)
+            bet = AUCBet(curves or curve, confidence, claim.adjacency)
             self._auc = bet.start(claim.delta, len(attacks))
             self._area = self._auc.first_above(claim.epsilon)
         if not claim.by_step:

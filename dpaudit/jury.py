@@ -12,6 +12,7 @@ from scipy.special import ndtri
 
 from dpaudit import registry
 from dpaudit.accounting import gaussian_epsilon
+from dpaudit.curves import Family
 from dpaudit.errors import BadInput
 from dpaudit.estimators import FREE
 from dpaudit.estimators.checked import Checked
@@ -32,13 +33,15 @@ BY_STEP = "paired-auc"
 class Jury:
     """The estimators of one attack, all of one kind of outcome; the first decides, if any does.
 
-    Named by their plug-ins. Those that know curves are given that of the claim. None is ever made
-    whose bound would be about something else than the claim.
+    Named by their plug-ins. Those that know curves are given that of the claim, or `curves`, which
+    may be fewer of its kind. None is ever made whose bound would be about something else than the
+    claim.
     """
 
     names: tuple[str, ...]
     claim: Claim
     seed: int
+    curves: Family | None = None
 
     @classmethod
     def of(cls, named: str, attack: Attack, claim: Claim, seed: int) -> Jury:
@@ -120,9 +123,9 @@ class Jury:
         return made
 
     @property
-    def _curve(self) -> Curve | str:
+    def _curve(self) -> Curve | Family | str:
         """The claim's, or that of (epsilon, delta) itself."""
-        return known_curve(self.claim) or "pure"
+        return self.curves or known_curve(self.claim) or "pure"
 
     def worth(self, attack: Attack, choosing: Trials) -> tuple[float, bool, float]:
         """About how much an attack would certify, by rules and errors of the choosing half alone.

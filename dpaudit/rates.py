@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Union
 
 import numpy as np
@@ -23,6 +24,14 @@ def upper_rate(k: Numbers, n: int, a: float) -> Array:
     """U(k, n, a): the exact one-sided upper confidence bound on a rate, 1 where k = n."""
     k = np.asarray(k, dtype=float)
     return np.where(k >= n, 1.0, betaincinv(k + 1, np.maximum(n - k, 1.0), 1 - a))
+
+
+@lru_cache(maxsize=64)
+def upper_rates(n: int, a: float) -> Array:
+    """U of all counts from 0 to n: choosing a rule asks for the same ones again and again."""
+    rates = upper_rate(np.arange(n + 1), n, a)
+    rates.flags.writeable = False
+    return rates
 
 
 def lower_rate(k: Numbers, n: int, a: float) -> Array:
@@ -84,8 +93,7 @@ class BoundCriterion:
 
     def __call__(self, fp: Array, out: int, fn: Array, inn: int) -> Array:
         a = (1 - self.confidence) / 2
-        u0 = upper_rate(np.arange(out + 1), out, a)[fp]
-        u1 = upper_rate(np.arange(inn + 1), inn, a)[fn]
+        u0, u1 = upper_rates(out, a)[fp], upper_rates(inn, a)[fn]
         return log_ratio(u0, u1, self.delta)
 
 
@@ -101,8 +109,7 @@ class GaussianCriterion:
 
     def __call__(self, fp: Array, out: int, fn: Array, inn: int) -> Array:
         a = (1 - self.confidence) / 2
-        u0 = upper_rate(np.arange(out + 1), out, a)[fp]
-        u1 = upper_rate(np.arange(inn + 1), inn, a)[fn]
+        u0, u1 = upper_rates(out, a)[fp], upper_rates(inn, a)[fn]
         return np.asarray(-ndtri(u0) - ndtri(u1))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from difflib import get_close_matches
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
@@ -59,7 +59,8 @@ def unknown(kind: str, name: str, known: list[str]) -> str:
     return f"no '{name}' among the {kind}; {hint}"
 
 
-def asked(plugin: Callable[..., Any]) -> dict[str, inspect.Parameter]:
+@cache
+def asked(plugin: Callable[..., Any]) -> Mapping[str, inspect.Parameter]:
     """What a plug-in asks for, by name."""
     # Not *args and **kwargs, which a class has for being derived from a Protocol.
     return {

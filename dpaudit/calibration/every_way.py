@@ -3,24 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import cast
 
 from dpaudit import registry
 from dpaudit.calibration import unsound
+from dpaudit.calibration.judgements import AsRun, UntilDecided
 from dpaudit.calibration.mechanisms import KnownMechanism
+from dpaudit.calibration.no_bounds import Estimated, OfOneRun, OfScores
 from dpaudit.calibration.plays import SHOWN
 from dpaudit.calibration.tabulated import Tabulated
-from dpaudit.calibration.ways import (
-    SELECTIONS,
-    AsRun,
-    Estimated,
-    OfOneRun,
-    OfScores,
-    OneTraining,
-    Selected,
-    Standing,
-    Way,
-)
+from dpaudit.calibration.way import Standing, Way
+from dpaudit.calibration.ways import PURE, SELECTIONS, OneTraining, Selected
+from dpaudit.choice import ALL
+from dpaudit.config import Config
 from dpaudit.curves import DPSGD, Family, family, symmetrised
 from dpaudit.estimators import FREE
 from dpaudit.jury import takes
@@ -31,42 +25,79 @@ from dpaudit.types import Assumption, Claim, Counts, Curve, Guesses, Scores
 LOOKED_AT = "loss"
 """The attack that estimators are compared on: its score is the released number itself."""
 
-FINE, COARSE = (512, 3.0), (56, 1.5)
-"""Tables, their size and how far beyond the truth: of formulas, and of an accountant's curves."""
+QUICK = ("clopper-pearson", "gdp", "one-run", "paired-auc", "pld")
+"""Estimators that judge a thousand trials in a moment."""
+
+TOGETHER = ("loss", "mean", "released")
+"""Attacks that bet together by default; all that a run has take three times as long."""
+
+BY_DEFAULT = {
+    "attacks": ("no leak", "Gaussian"),
+    "joint-beta, hold-out": ("randomized response",),
+    "rank-test, pure curve": ("no leak", "randomized response"),
+    "all decide": ("no leak",),
+    "together": ("Gaussian",),
+}
+"""Mechanisms whose names begin so are asked by default what takes long.
+
+Where nothing leaks, attacks err each in its own way, which is what shares of the error are for.
+"""
 
 
-def ways(mechanism: KnownMechanism, delta: float, full: bool = False) -> tuple[Way, ...]:
-    """By default each attack with Clopper-Pearson, and each estimator, by hold-out; or all."""
-    found: list[Way] = []
+def ways(mechanism: KnownMechanism, delta: float, full: bool = False) -> Iterator[Way]:
+    """By default each estimator by hold-out, and what decides a run; or all there are."""
     for attack in _attacks():
         for selection in SELECTIONS:
             for estimator in registry.names("estimators"):
                 common = selection == "hold-out" and (
-                    estimator == FREE[Counts] or attack == LOOKED_AT
+                    attack == LOOKED_AT
+                    or (estimator == FREE[Counts] and _usual("attacks", mechanism))
                 )
-                if full or common:
-                    found += _selected(attack, selection, estimator, mechanism, delta)
-    if full or _promised(mechanism, "gaussian", delta):
-        # A third of the time, so that it is left out where the same tests are asked anyway.
-        found.append(_as_run(mechanism, delta))
+                for way in _selected(attack, selection, estimator, mechanism, delta):
+                    if full or (common and _usual(way.judged, mechanism)):
+                        yield way
     for estimator in registry.names("estimators"):
-        if takes(estimator) is Guesses:
-            found += [OneTraining(estimator, c) for c in _curves(estimator, mechanism, delta)]
-    found += [Estimated(LOOKED_AT), Estimated("all-four")]
-    found.append(OfScores(unsound.best_clopper_pearson, "clopper-pearson, best cut"))
-    found.append(OfScores(unsound.best_gdp, "gdp, best cut"))
-    found.append(OfScores(unsound.best_katz, "katz ratio, best cut"))
-    found.append(OfOneRun(unsound.best_one_run, "one-run, best count"))
-    return tuple(found)
+        yield from _one_training(estimator, mechanism, delta)
+    yield from _judgements(mechanism, delta, full)
+    yield Estimated("all-four")
+    yield from _no_bounds()
+    yield OfOneRun(unsound.best_one_run, "one-run, best count")
 
 
-def _as_run(mechanism: KnownMechanism, delta: float) -> AsRun:
-    curve: Curve | None = None
-    if mechanism.curves:
-        # A jury passes on what it is claimed, and its estimators take a table, too.
-        table = _tabulated("rank-test", family(mechanism.curves[0], delta), mechanism, delta)
-        curve = cast(Curve, table)
-    return AsRun(Claim(mechanism.epsilon(delta), delta, curve=curve))
+def quick_ways(mechanism: KnownMechanism, delta: float) -> Iterator[Way]:
+    """Those that many more trials can be asked of, because they take little longer."""
+    for estimator in QUICK:
+        yield from _selected(LOOKED_AT, "hold-out", estimator, mechanism, delta)
+        yield from _one_training(estimator, mechanism, delta)
+    yield from _no_bounds()
+
+
+def _usual(what: str, mechanism: KnownMechanism) -> bool:
+    """Whether it is asked by default."""
+    return mechanism.name.startswith(BY_DEFAULT.get(what, ""))
+
+
+def _no_bounds() -> Iterator[Way]:
+    yield Estimated(LOOKED_AT)
+    yield OfScores(unsound.best_clopper_pearson, "clopper-pearson, best cut")
+    yield OfScores(unsound.best_gdp, "gdp, best cut")
+    yield OfScores(unsound.best_katz, "katz ratio, best cut")
+
+
+def _judgements(mechanism: KnownMechanism, delta: float, full: bool) -> Iterator[Way]:
+    """What decides a run with the claim that holds: at once, and while pairs come in."""
+    curve = mechanism.curves[0] if mechanism.curves else None
+    claim = Claim(mechanism.epsilon(delta), delta, curve=curve)
+    curves = None if curve is None else _given("rank-test", curve, mechanism, delta)
+    yield AsRun(claim, curves)
+    if full or _usual("all decide", mechanism):
+        yield AsRun(claim, curves, primary=ALL)
+    if full:
+        yield from (AsRun(claim, curves, looks=looks) for looks in (2, 3))
+    for estimator in ("auc-bet", "e-process") if curve else ("e-process",):
+        yield UntilDecided(claim, curves, (LOOKED_AT,), estimator)
+        if full or _usual("together", mechanism):
+            yield UntilDecided(claim, curves, Config.attacks if full else TOGETHER, estimator)
 
 
 def _attacks() -> list[str]:
@@ -75,10 +106,16 @@ def _attacks() -> list[str]:
     return [name for name in names if registry.make("attacks", name).needs <= SHOWN]
 
 
+def _one_training(estimator: str, mechanism: KnownMechanism, delta: float) -> Iterator[Way]:
+    if takes(estimator) is Guesses:
+        # Of several curves the mechanism's own: whatever assumes nothing is `one-run` itself.
+        yield OneTraining(estimator, _curves(estimator, mechanism, delta)[0])
+
+
 def _selected(
     name: str, selection: str, estimator: str, mechanism: KnownMechanism, delta: float
 ) -> Iterator[Selected]:
-    """The way, once; none where the selection has no bound for these."""
+    """The way, by each curve that holds; none where the selection has no bound for these."""
     attack: Attack = registry.make("attacks", name)
     kind = takes(estimator)
     if kind is Guesses:
@@ -106,35 +143,27 @@ def _assumption(estimator: str) -> Assumption:
     return stated if isinstance(stated, str) else "none"  # type: ignore[return-value]
 
 
-def _promised(mechanism: KnownMechanism, assumption: str, delta: float) -> Curve | None:
-    """The curve of the mechanism that an assumption is about."""
-    for curve in mechanism.curves:
-        if family(curve, delta).assumption == assumption:
-            return curve
-    return None
-
-
 def _curves(estimator: str, mechanism: KnownMechanism, delta: float) -> list[Family | str | None]:
     """What an estimator is given as a curve, as a jury would; empty where it cannot judge."""
     wanted = registry.asked(registry.load("estimators", estimator)).get("curve")
     if wanted is None:
         assumption = _assumption(estimator)
+        promised = {family(curve, delta).assumption for curve in mechanism.curves}
         about = assumption in ("gaussian", "accountant")
-        return [] if about and not _promised(mechanism, assumption, delta) else [None]
+        return [] if about and assumption not in promised else [None]
     needed = wanted.default is wanted.empty
     if not mechanism.curves:
-        return [] if needed else [_tabulated(estimator, family("pure", delta), mechanism, delta)]
+        return [] if needed else [PURE]
     # Where nothing leaks any curve holds: an estimator that needs one is given the accountant's.
-    curve = mechanism.curves[-1 if needed else 0]
-    return [_tabulated(estimator, family(curve, delta), mechanism, delta)]
+    curve = _given(estimator, mechanism.curves[-1 if needed else 0], mechanism, delta)
+    return [curve] if needed else [curve, PURE]
 
 
-def _tabulated(estimator: str, curves: Family, mechanism: KnownMechanism, delta: float) -> Family:
-    """A table, where looking at all curves takes long: by an accountant, or in simulations."""
+def _given(estimator: str, curve: Curve, mechanism: KnownMechanism, delta: float) -> Family:
+    """The curve's family; of an accountant's a table, because each of them takes long."""
+    curves = family(curve, delta)
     if takes(estimator) is Guesses:
         curves = symmetrised(curves)
-    accountant = isinstance(curves, DPSGD)
-    if not accountant and estimator != "rank-test":
+    if not isinstance(curves, DPSGD):
         return curves
-    truth = mechanism.epsilon(delta)
-    return Tabulated.beyond(curves, truth, delta, *(COARSE if accountant else FINE))
+    return Tabulated.beyond(curves, mechanism.epsilon(delta), delta)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any, TypeVar
 
 import numpy as np
 from scipy.special import expit
@@ -14,6 +16,8 @@ from dpaudit.seeds import generator
 from dpaudit.summaries import summarised
 from dpaudit.trials import Trials
 from dpaudit.types import IN, OUT, Array, Known, Observations
+
+T = TypeVar("T")
 
 SAMPLES = 16
 """MC-dropout draws of a trial."""
@@ -32,6 +36,7 @@ class Play:
     mechanism: KnownMechanism
     trials: int
     seed: int
+    samples: int = SAMPLES
 
     @cached_property
     def worlds(self) -> Array:
@@ -43,28 +48,31 @@ class Play:
         """The released number as networks show theirs: post-processing, so of the same epsilon.
 
         As it is; as a logit, so that the canary's loss falls with it; and as T draws of
-        sigmoid(number + noise), as if by MC dropout.
+        sigmoid(number + noise), as if by MC dropout, unless nobody looks at any.
         """
         draw = generator(self.seed, "trials")
         z = self.mechanism.draw(self.worlds, draw)
-        p = expit(z[:, None] + draw.normal(size=(len(z), SAMPLES)))
-        return summarised(
-            {
-                "values": z[:, None],
-                "logits": np.stack([np.zeros(len(z)), z], axis=1),
-                "mc": np.stack([1 - p, p], axis=2),
-            }
-        )
+        seen = {"values": z[:, None], "logits": np.stack([np.zeros(len(z)), z], axis=1)}
+        if not self.samples:
+            return seen
+        p = expit(z[:, None] + draw.normal(size=(len(z), self.samples)))
+        return summarised({**seen, "mc": np.stack([1 - p, p], axis=2)})
 
     @cached_property
-    def _features(self) -> dict[str, Array]:
+    def _kept(self) -> dict[Hashable, Any]:
         return {}
+
+    def once(self, key: Hashable, made: Callable[[], T]) -> T:
+        """What several ways share, made for the first of them."""
+        if key not in self._kept:
+            self._kept[key] = made()
+        kept: T = self._kept[key]
+        return kept
 
     def of(self, name: str, attack: Attack) -> Trials:
         """The trials as an attack sees them, which are the same whoever judges it."""
-        if name not in self._features:
-            self._features[name] = attack.features(self.seen, KNOWN)
-        return Trials(self._features[name], self.worlds, name)
+        features = self.once(name, lambda: attack.features(self.seen, KNOWN))
+        return Trials(features, self.worlds, name)
 
     @cached_property
     def run(self) -> tuple[Array, Array]:

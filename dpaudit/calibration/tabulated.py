@@ -9,14 +9,18 @@ import numpy as np
 from dpaudit.curves import Family, Numbers
 from dpaudit.types import Array, Assumption
 
+SIZE, REACH = 56, 1.5
+"""How many curves an accountant is asked for, and up to how many times the true epsilon."""
+
 
 @dataclass(frozen=True)
 class Tabulated:
     """Some steps of a family, in their order; the first is 0, no leak.
 
     A bound under it is the same rounded down to the table: the most leaking curve of these that
-    is refuted. It is above the truth exactly if that of the whole family is, as long as the
-    first step beyond the truth is in the table, because all curves below a refuted one are.
+    is refuted, and never above the last. It is above the truth exactly if that of the whole
+    family is, as long as the first step beyond the truth is in the table, because all curves
+    below a refuted one are.
     """
 
     family: Family
@@ -24,7 +28,12 @@ class Tabulated:
 
     @classmethod
     def beyond(
-        cls, family: Family, epsilon: float, delta: float, size: int, reach: float
+        cls,
+        family: Family,
+        epsilon: float,
+        delta: float,
+        size: int = SIZE,
+        reach: float = REACH,
     ) -> Tabulated:
         """Evenly to `reach` times the true epsilon, with the first step that is above it."""
         first = _first_above(family, epsilon, delta)

@@ -13,7 +13,7 @@ from scipy.special import ndtri
 
 from dpaudit.calibration.guessing import guessed
 from dpaudit.estimators import GDP, OneRun
-from dpaudit.rates import log_ratio, upper_rate
+from dpaudit.rates import log_ratio, upper_rates
 from dpaudit.selections.dkw import errors
 from dpaudit.types import Array, Guesses, Scores
 
@@ -84,4 +84,4 @@ def _upper_rates(scores: Scores, confidence: float) -> tuple[Array, Array]:
     """Of all thresholds, in both worlds."""
     _, fp, fn = errors(scores)
     a = (1 - confidence) / 2
-    return upper_rate(fp, len(scores.out), a), upper_rate(fn, len(scores.inn), a)
+    return upper_rates(len(scores.out), a)[fp], upper_rates(len(scores.inn), a)[fn]

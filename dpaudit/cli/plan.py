@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dpaudit.cli import names
+from dpaudit.cli.destination import FIGURES, Destination
 from dpaudit.cli.progress import Progress
 from dpaudit.cli.settings import CLAIMED, TRAINED, configured, options
 from dpaudit.config import Config
@@ -16,8 +17,6 @@ from dpaudit.config import Config
 if TYPE_CHECKING:
     from dpaudit.plan import Question
     from dpaudit.types import Claim
-
-FILE = click.Path(path_type=Path)
 
 
 @click.command("plan")
@@ -53,8 +52,8 @@ FILE = click.Path(path_type=Path)
 @click.option("--fixed-score", is_flag=True, help="One score that is fixed: all models judge.")
 @click.option("--confidence", type=float, help=f"Of the bounds.  [default: {Config.confidence}]")
 @click.option("--probe", is_flag=True, help="Train a few models to tell how long all take.")
-@click.option("--json", type=FILE, help="Also write it here, for a machine.")
-@click.option("--figure", type=FILE, help="Also draw it here, as .png or .svg.")
+@click.option("--json", type=Destination(), help="Also write it here, for a machine.")
+@click.option("--figure", type=Destination(*FIGURES), help="Also draw it here, as .png or .svg.")
 @options(TRAINED, CLAIMED)
 def command(
     true: float | None,
@@ -88,8 +87,6 @@ def command(
     from dpaudit.report import plan as terminal
     from dpaudit.report import plan_json
 
-    if figure is not None and figure.suffix not in (".png", ".svg"):
-        raise click.UsageError(f"--figure must end in .png or .svg, not '{figure.name}'")
     if canaries is not None and (given["models"] is not None or fixed_score):
         other = "--fixed-score" if given["models"] is None else "--models"
         raise click.UsageError(f"--canaries is of one training, and {other} of many; give either")
@@ -140,9 +137,7 @@ def _curve(claim: Claim) -> str:
 
 
 def _draw(question: Question, path: Path) -> None:
-    from dpaudit.files import write_whole
     from dpaudit.plan import courses
     from dpaudit.report import drawing, figure_plan
 
-    drawn = figure_plan.draw(question, courses(question))
-    write_whole(path, drawing.svg(drawn) if path.suffix == ".svg" else drawing.png(drawn))
+    drawing.dump(figure_plan.draw(question, courses(question)), path)

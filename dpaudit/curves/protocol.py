@@ -40,3 +40,7 @@ class Family(Protocol):
     def epsilon(self, parameter: float, delta: float) -> float:
         """The epsilon at `delta` of what has this curve; where trials are steps, of all steps."""
         ...
+
+    def __hash__(self) -> int:
+        """A family is a value: what takes long is found once for equal ones."""
+        ...

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import ClassVar
 
 import numpy as np
@@ -90,22 +91,24 @@ class RankTest:
         """The largest bound that so many trials could give: that of worlds wholly apart."""
         refuse_empty(out, inn)
         curves = self._family(delta)
-        return curves.epsilon(curves.parameter(self._most(curves, out, inn)), delta)
+        return curves.epsilon(curves.parameter(most(curves, out, inn, self._a)), delta)
 
     def _family(self, delta: float) -> Family:
         checks.refuse([checks.in_range("delta", delta, 0, 1, ends="[)")])
         return family(self.curve, delta, self.adjacency)
 
-    def _most(self, curves: Family, out: int, inn: int) -> int:
-        """The most leaking step under which worlds are wholly apart with probability <= a."""
 
-        def unlikely(parameter: float) -> float:
-            with np.errstate(divide="ignore"):
-                # Twice the logarithm, which is a number where it is next to 0 and to 1.
-                found = np.log(-np.log(apart(curves, parameter, out, inn)))
-                return float(found - np.log(-np.log(self._a)))
+@lru_cache(maxsize=64)
+def most(curves: Family, out: int, inn: int, a: float) -> int:
+    """The most leaking step under which worlds are wholly apart with probability <= a."""
 
-        return last_refuted(curves, unlikely)
+    def unlikely(parameter: float) -> float:
+        with np.errstate(divide="ignore"):
+            # Twice the logarithm, which is a number where it is next to 0 and to 1.
+            found = np.log(-np.log(apart(curves, parameter, out, inn)))
+            return float(found - np.log(-np.log(a)))
+
+    return last_refuted(curves, unlikely)
 
 
 def apart(curves: Family, parameter: float, out: int, inn: int) -> float:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from dpaudit.calibration.calibrate import SURE, Calibrated, Calibration
+from dpaudit.calibration import doubt
+from dpaudit.calibration.calibrated import Calibrated, Calibration, Measured
 from dpaudit.report import machine
 from dpaudit.versions import versions
 
-VERSION = 1
+VERSION = 2
 """Of the contract; grows when a reader of the old one would misread the new one."""
 
 
@@ -25,9 +26,11 @@ def to_dict(found: Calibration) -> dict[str, Any]:
             "delta": s.delta,
             "seed": s.seed,
             "full": s.full,
-            "interval_confidence": SURE,
             "held": found.held,
-            "rows": [_row(row, row in found.broken) for row in found.rows],
+            "found": found.found,
+            "found_with": doubt.POWER,
+            "by_chance": found.by_chance,
+            "rows": [_row(row) for row in found.rows],
             "versions": versions(),
         }
     )
@@ -39,18 +42,29 @@ def dump(found: Calibration, path: str | os.PathLike[str]) -> None:
     machine.write(to_dict(found), path)
 
 
-def _row(row: Calibrated, broken: bool) -> dict[str, Any]:
+def _row(row: Calibrated) -> dict[str, Any]:
     return {
         "mechanism": row.mechanism,
+        "trials": row.trials,
+        "delta": row.delta,
         "epsilon": row.epsilon,
         "attack": row.attack,
         "judged": row.judged,
         "standing": row.standing,
-        "repetitions": row.repetitions,
-        "alarms": row.alarms,
+        "level": row.level,
+        **_measured(row.measured),
         "rate": row.rate,
         "interval": row.interval,
-        "mean": row.mean,
+        "interval_confidence": row.sure,
         "share": row.share,
-        "broken": broken,
+        "broken": row.broken,
+        "first": row.first and _measured(row.first),
+    }
+
+
+def _measured(measured: Measured) -> dict[str, Any]:
+    return {
+        "repetitions": measured.repetitions,
+        "alarms": measured.alarms,
+        "mean": measured.mean,
     }

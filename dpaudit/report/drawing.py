@@ -11,8 +11,10 @@ import re
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dpaudit.files import write_whole
 from dpaudit.report.formats import printable
 
 if TYPE_CHECKING:
@@ -107,6 +109,11 @@ def svg(figure: Figure) -> bytes:
     dark = "".join(f"--c{light[1:]}:{dark};" for light, dark in DARK.items())
     rule = f"<style>@media (prefers-color-scheme: dark) {{svg {{{dark}}}}}</style>"
     return text.replace("<defs>", f"{rule}<defs>", 1).encode()
+
+
+def dump(figure: Figure, path: Path) -> None:
+    """Write the figure as what its name ends in, whole or not at all."""
+    write_whole(path, svg(figure) if path.suffix == ".svg" else png(figure))
 
 
 def short(name: str, longest: int = 28) -> str:

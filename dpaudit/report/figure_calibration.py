@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpaudit.calibration.calibrate import Calibrated, Calibration
-from dpaudit.files import write_whole
-from dpaudit.report.drawing import CLAIM, IN, INK, MUTED, OUT, blank, png, short, style
+from dpaudit.calibration.calibrated import Calibrated, Calibration
+from dpaudit.report.drawing import CLAIM, IN, INK, MUTED, OUT, blank, short, style
 from dpaudit.report.formats import nearest, percent
 from dpaudit.types import Array
 
@@ -26,19 +24,12 @@ KINDS = {
 TICKS = (0.0, 0.01, 0.05, 0.2, 0.5, 1.0)
 
 
-def dump(found: Calibration, path: str | os.PathLike[str]) -> None:
-    """Write it as a PNG, whole or not at all."""
-    write_whole(path, png(draw(found)))
-
-
 def draw(found: Calibration) -> Figure:
     """A column for each mechanism, a line for each way."""
     mechanisms = list(dict.fromkeys(row.mechanism for row in found.rows))
     order = {kind: i for i, kind in enumerate(KINDS)}
-    ways = sorted(
-        dict.fromkeys((row.standing, row.attack, row.judged) for row in found.rows),
-        key=lambda way: order[way[0]],
-    )
+    ways = sorted(dict.fromkeys(map(_way, found.rows)), key=lambda way: (order[way[0]], way[1]))
+    usual = found.setting.trials
     with style():
         figure = blank(1.7 + 0.19 * len(ways))
         figure.set_figwidth(2.6 + 1.6 * len(mechanisms))
@@ -48,7 +39,10 @@ def draw(found: Calibration) -> Figure:
             _column(axes, rows, ways, found.setting.level)
         columns[0].set_yticks(
             [-i for i in range(len(ways))],
-            [short(f"{attack}: {judged}", 44) for _, attack, judged in ways],
+            [
+                short(f"{attack}: {judged}" + ("" if trials == usual else f" ({trials:,})"), 44)
+                for _, trials, attack, judged in ways
+            ],
         )
         columns[0].set_ylim(-len(ways) + 0.4, 0.6)
         figure.supxlabel("false alarms: audits above the true epsilon, in %", fontsize=9)
@@ -62,13 +56,21 @@ def draw(found: Calibration) -> Figure:
         return figure
 
 
+def _way(row: Calibrated) -> tuple[str, int, str, str]:
+    return row.standing, row.trials, row.attack, row.judged
+
+
 def _column(
-    axes: Axes, rows: Sequence[Calibrated], ways: Sequence[tuple[str, str, str]], level: float
+    axes: Axes,
+    rows: Sequence[Calibrated],
+    ways: Sequence[tuple[str, int, str, str]],
+    level: float,
 ) -> None:
-    axes.set_title(f"{rows[0].mechanism}\nepsilon {nearest(rows[0].epsilon)}")
+    name, _, more = f"{rows[0].mechanism}, epsilon {nearest(rows[0].epsilon)}".partition(", ")
+    axes.set_title(f"{name}\n{more}")
     axes.axvline(level, color=CLAIM, linewidth=1.5, label=f"what bounds state: {percent(level)}")
     for row in rows:
-        y = -ways.index((row.standing, row.attack, row.judged))
+        y = -ways.index(_way(row))
         color, marker, label = KINDS[row.standing]
         axes.plot(row.interval, [y, y], color=color, linewidth=1.5)
         edge: dict[str, Any] = {"mec": INK, "mew": 0.4, "clip_on": False, "zorder": 3}

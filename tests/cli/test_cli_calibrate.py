@@ -7,56 +7,89 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from dpaudit.calibration import calibrate as module
-from dpaudit.calibration.calibrate import Calibrated, Calibration, Setting
+from dpaudit.calibration.calibrated import Calibrated, Calibration, Measured, Setting
 from dpaudit.report import calibration, calibration_json, figure_calibration
 from dpaudit.report.machine import load_schema
 
 SMALL = ("calibrate", "--repetitions", 2, "--trials", 10, "--workers", 1)
 
 
-def row(alarms, standing="bound", mechanism="no leak", mean=0.25):
+def row(alarms, standing="bound", mechanism="no leak", mean=0.25, **more):
     epsilon = 0.0 if mechanism == "no leak" else 1.0
-    return Calibrated(mechanism, epsilon, "loss", "some way", standing, 400, alarms, mean)
+    given = {"trials": 50, "delta": 1e-5, "level": 0.05, "measured": Measured(alarms, 400, mean)}
+    named = {"attack": "loss", "judged": "some way", "standing": standing}
+    return Calibrated(mechanism=mechanism, epsilon=epsilon, **{**given, **named, **more})
 
 
-def test_one_calibration_is_printed_written_and_drawn(cli):
-    done = cli(*SMALL, "--json", "c.json", "--figure", "c.png")
+def valid(written):
+    return list(Draft202012Validator(load_schema("calibration")).iter_errors(written)) == []
+
+
+def printed(found):
+    return " ".join(calibration.render(found).split())
+
+
+@pytest.mark.parametrize("name", ["c.png", "c.svg"])
+def test_one_calibration_is_printed_written_and_drawn(cli, name):
+    done = cli(*SMALL, "--json", "c.json", "--figure", name)
     assert done.exit_code == 0, done.output
     assert max(map(len, done.stdout.splitlines())) < 80
-    assert "2 audits, 10 trials a world each" in done.stdout
-    assert "EVERY BOUND HELD" in done.stdout.rpartition("\n\n")[2]
+    assert "2 audits of each, 10 or 200 trials a world" in done.stdout
+    assert "TOO FEW REPETITIONS TO TELL" in done.stdout.rpartition("\n\n")[2]
     written = json.loads(Path("c.json").read_text())
-    assert list(Draft202012Validator(load_schema("calibration")).iter_errors(written)) == []
-    assert Path("c.png").read_bytes().startswith(b"\x89PNG")
+    assert valid(written)
+    start = b"\x89PNG" if name.endswith("png") else b"<svg"
+    assert Path(name).read_bytes().startswith(start)
     for row in written["rows"]:
-        assert f"{row['mechanism']}, epsilon {row['epsilon']:.2f}" in done.stdout
+        assert f"{row['mechanism']}, epsilon {row['epsilon']:.2f}; {row['trials']}" in done.stdout
         assert f"{row['attack']:<8}  {row['judged']}" in done.stdout
-    assert done.stderr.splitlines()[-1].startswith("5/5 parts")
+    assert "12/12 parts" in done.stderr
 
 
 def test_what_did_not_hold_is_said_plainly():
-    found = Calibration(Setting(), [row(90), row(10), row(390, "no bound")])
-    printed = " ".join(calibration.render(found).split())
-    assert "NOT EVERY BOUND HELD: 1 of 2 are above the truth more often than in 5 %" in printed
-    assert "loss by some way on no leak, 22.5 %" in printed
-    assert "EVERY BOUND HELD: none" not in printed
+    first = Measured(80, 400, 0.2)
+    broken = row(0, measured=Measured(350, 1600, 0.25), first=first)
+    found = Calibration(Setting(), [broken, row(10), row(390, "no bound")])
+    said = printed(found)
+    assert "NOT EVERY BOUND HELD: 1 of 2 are above the truth more often than they state" in said
+    assert "loss by some way on no leak with 50 trials, 21.9 %" in said
+    assert "(1,600 fresh audits, 99.9 % interval; at first 80 of 400)" in said
+    assert "EVERY BOUND HELD: each" not in said
     written = calibration_json.to_dict(found)
+    assert valid(written)
     assert written["held"] is False
     assert [r["broken"] for r in written["rows"]] == [True, False, False]
+    assert [r["repetitions"] for r in written["rows"]] == [1600, 400, 400]
+    assert written["rows"][0]["first"] == {"repetitions": 400, "alarms": 80, "mean": 0.2}
+    assert [r["interval_confidence"] for r in written["rows"]] == [0.999, 0.95, 0.95]
 
 
-def test_an_interval_above_the_level_by_chance_is_not_hidden():
-    found = Calibration(Setting(), [row(30), *[row(20)] * 80])
-    assert found.rows[0].interval[0] > 0.05
-    printed = " ".join(calibration.render(found).split())
-    assert "although 1 of the intervals lies above it, as some of so many do by chance" in printed
+def test_what_held_says_what_would_have_been_found():
+    cleared = row(0, measured=Measured(90, 1600, 0.25), first=Measured(30, 400, 0.2))
+    found = Calibration(Setting(), [cleared, *[row(20)] * 80])
+    said = printed(found)
+    assert "each of 81 is above the truth no more often than it states, in 5 % of audits" in said
+    assert "of its rate, 1 of them measured twice." in said
+    assert "A bound that is wrong in 8.6 % of audits would have been found with 80 %" in said
+    assert "though none is wrong has a chance of at most 0.1 %" in said
+    written = calibration_json.to_dict(found)
+    assert written["found"] == pytest.approx(0.0859, abs=1e-4)
+    assert 0 < written["by_chance"] < 0.001
+
+
+def test_too_few_repetitions_hold_nothing():
+    found = Calibration(Setting(repetitions=1), [row(0, measured=Measured(0, 1, 0.0))])
+    assert "TOO FEW REPETITIONS TO TELL" in printed(found)
+    assert "No rate of false alarms would have been found with 80 %" in printed(found)
+    assert calibration_json.to_dict(found)["held"] is None
+    assert valid(calibration_json.to_dict(found))
 
 
 def test_what_is_infinite_or_without_a_truth_has_a_form():
     rows = [row(400, "no bound", "Laplace", float("inf")), row(0)]
     found = Calibration(Setting(), rows)
     written = calibration_json.to_dict(found)
-    assert list(Draft202012Validator(load_schema("calibration")).iter_errors(written)) == []
+    assert valid(written)
     assert [r["mean"] for r in written["rows"]] == [None, 0.25]
     assert [r["share"] for r in written["rows"]] == [None, None]
     assert "infinity" in calibration.render(found)
@@ -81,7 +114,8 @@ def test_bounds_and_others_are_told_apart_in_the_figure():
     [
         ("--repetitions 0", "repetitions must be a whole number of at least 1, not 0"),
         ("--trials 5", "trials must be a whole number of at least 10, not 5"),
-        ("--confidence 95", "confidence must be at least 0.5 and at most 0.999, not 95.0"),
+        ("--confidence 95", "confidence must be above 0.5 and at most 0.999, not 95.0"),
+        ("--confidence 0.5", "confidence must be above 0.5 and at most 0.999, not 0.5"),
         ("--delta 0", "delta must be at least 1e-12 and at most 0.1, not 0.0"),
         ("--delta nan", "delta must be at least 1e-12 and at most 0.1, not nan"),
         ("--seed -1", "seed must be a whole number of at least 0, not -1"),
@@ -92,12 +126,6 @@ def test_bounds_and_others_are_told_apart_in_the_figure():
 )
 def test_a_bad_choice_is_refused(refused, words, said):
     assert said in refused("calibrate", *words.split())
-
-
-@pytest.mark.parametrize("option", ["--json", "--figure"])
-def test_a_place_that_cannot_be_written_is_refused_before_the_work(refused, option):
-    said = refused("calibrate", option, "nowhere/c")
-    assert said == "Error: cannot write nowhere/c: there is no folder nowhere"
 
 
 def test_ctrl_c_stops_it(cli, monkeypatch):

@@ -1,0 +1,37 @@
+"""Files that a command writes at its end: refused before its work, not after it."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import click
+
+FIGURES = (".png", ".svg")
+"""What a figure can be drawn as."""
+
+
+class Destination(click.Path):
+    """A file that can be written; with `endings`, one that ends so."""
+
+    def __init__(self, *endings: str) -> None:
+        super().__init__(path_type=Path)
+        self.endings = endings
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        if problem := self._problem(os.fspath(value)):
+            self.fail(f"cannot write {value}: {problem}", param, ctx)
+        return super().convert(value, param, ctx)
+
+    def _problem(self, given: str) -> str | None:
+        path = Path(os.path.realpath(given))
+        if path.is_dir() or given.endswith(("/", os.sep)):
+            return "it is a folder"
+        if self.endings and path.suffix not in self.endings:
+            return f"it must end in {' or '.join(self.endings)}"
+        if not path.parent.is_dir():
+            return f"there is no folder {Path(given).parent}"
+        # What exists and is no file, such as a pipe, is written to where it is.
+        touched = path if path.exists() and not path.is_file() else path.parent
+        return None if os.access(touched, os.W_OK) else f"{touched} is not writable"

@@ -1,0 +1,56 @@
+"""An estimator that forgot delta would be seen, by the mechanism that spends its own."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from chance import A
+from scipy.stats import binom
+
+from dpaudit.calibration import ways as making
+from dpaudit.calibration.mechanisms import RandomizedResponse
+from dpaudit.calibration.plays import Play
+from dpaudit.calibration.subjects import MANY, SPENT
+from dpaudit.calibration.way import Asked
+from dpaudit.calibration.ways import Selected
+from dpaudit.types import Counts
+
+DELTA = 1e-5
+N = 50
+
+
+class Forgetful:
+    """An estimator that takes a claim at some delta for one at 0."""
+
+    def __init__(self, estimator):
+        self.estimator, self.takes = estimator, getattr(estimator, "takes", Counts)
+
+    def bound(self, outcome, delta):
+        return replace(self.estimator.bound(outcome, 0.0), delta=delta)
+
+
+@pytest.mark.parametrize(
+    ("estimator", "curve", "trials", "games"),
+    [
+        ("clopper-pearson", None, MANY * N, 120),
+        ("paired-auc", "pure", MANY * N, 40),
+        pytest.param("exact-scan", None, N, 400, marks=pytest.mark.verify),
+        pytest.param("rank-test", "pure", N, 300, marks=pytest.mark.verify),
+    ],
+)
+def test_only_a_mechanism_that_spends_its_delta_shows_who_forgets_it(
+    monkeypatch, estimator, curve, trials, games
+):
+    way = Selected("loss", "hold-out", estimator, curve)
+
+    def alarms(mechanism, delta):
+        plays = (Play(mechanism, trials, seed, samples=0) for seed in range(games))
+        found = [way.epsilon(play, Asked(delta, 0.95), play.seed) for play in plays]
+        return np.sum(np.array(found) > mechanism.epsilon(delta))
+
+    spends, usual = RandomizedResponse(1.0, SPENT), RandomizedResponse(1.0)
+    most = binom.isf(A, games, 0.05)
+    assert alarms(spends, SPENT) <= most
+    monkeypatch.setattr(making, "_made", lambda *given: Forgetful(making._make(*given)))
+    assert alarms(spends, SPENT) > most
+    assert alarms(usual, DELTA) <= most

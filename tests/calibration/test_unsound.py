@@ -1,0 +1,70 @@
+"""Rules of other tools: what they are, and that they alarm too often."""
+
+import math
+
+import numpy as np
+import pytest
+from chance import A
+from scipy.stats import binom
+
+from dpaudit.calibration.every_way import ways
+from dpaudit.calibration.guessing import guessed
+from dpaudit.calibration.mechanisms import Laplace, NoLeak
+from dpaudit.calibration.plays import Play
+from dpaudit.calibration.unsound import best_clopper_pearson, best_gdp, best_katz, best_one_run
+from dpaudit.calibration.way import Asked
+from dpaudit.types import Scores
+
+DELTA = 1e-5
+N = 50
+
+
+def scored(mechanism, trials, seed):
+    worlds = np.tile([0, 1], trials)
+    z = mechanism.draw(worlds, np.random.default_rng(seed))
+    return Scores(z[worlds == 0], z[worlds == 1])
+
+
+@pytest.mark.parametrize(
+    ("rule", "mechanism", "trials", "games"),
+    [
+        (best_katz, NoLeak(), N, 200),
+        (best_gdp, Laplace(1.0), N, 100),
+        pytest.param(best_clopper_pearson, Laplace(1.0), 1000, 1500, marks=pytest.mark.verify),
+    ],
+)
+def test_the_best_threshold_alarms_too_often(rule, mechanism, trials, games):
+    """So many alarms at 5 % have a probability of 1e-5."""
+    truth = mechanism.epsilon(DELTA)
+    alarms = sum(
+        rule(scored(mechanism, trials, seed), DELTA, 0.95) > truth for seed in range(games)
+    )
+    assert alarms > binom.isf(A, games, 0.05)
+
+
+def test_the_best_number_of_guesses_alarms_too_often_and_a_fixed_one_does_not():
+    found, games = {"best": 0, "fixed": 0}, 1000
+    one_run = next(way for way in ways(NoLeak(), DELTA) if way.judged == "one-run, fixed count")
+    for seed in range(games):
+        play = Play(NoLeak(), N, seed)
+        found["best"] += best_one_run(*play.run, DELTA, 0.95) > 0
+        found["fixed"] += one_run.epsilon(play, Asked(DELTA, 0.95), 0) > 0
+    assert found["best"] > binom.isf(A, games, 0.05) >= found["fixed"]
+
+
+def test_katz_is_the_formula():
+    scores = Scores(np.array([0.0] * 40 + [1.0] * 10), np.array([0.0] * 20 + [1.0] * 30))
+    z = 1.6448536269514722
+    said_in = math.log((0.6 - DELTA) / 0.2) - z * math.sqrt(0.4 / 30 + 0.8 / 10)
+    said_out = math.log((0.8 - DELTA) / 0.4) - z * math.sqrt(0.2 / 40 + 0.6 / 20)
+    assert best_katz(scores, DELTA, 0.95) == pytest.approx(max(said_in, said_out))
+
+
+def test_guesses_are_the_highest_and_the_lowest():
+    scores, worlds = np.array([3.0, 1.0, 2.0, 5.0, 4.0]), np.array([0, 0, 1, 1, 1])
+    for r in range(1, 6):
+        ranked = sorted(range(5), key=lambda i: scores[i])
+        right = sum(worlds[i] == 0 for i in ranked[: r // 2])
+        right += sum(worlds[i] == 1 for i in ranked[5 - (r - r // 2) :])
+        found = guessed(scores, worlds, r)
+        assert (found.canaries, found.guesses, found.correct) == (5, r, right)

@@ -119,7 +119,8 @@ class Jury:
             curve=curve,
             adjacency=self.claim.adjacency,
         )
-        refuse_other_curve(made, self.claim)
+        if self.curves is None:
+            refuse_other_curve(made, self.claim)
         return made
 
     @property

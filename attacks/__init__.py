@@ -16,6 +16,9 @@ from dpaudit.attacks.released import Released
 from dpaudit.attacks.rules import ThresholdAttack, ThresholdRule
 from dpaudit.attacks.sets import AllFour, MeanStd, MinMax
 from dpaudit.attacks.statistics import Statistic
+from dpaudit.attacks.steps import Steps
+from dpaudit.attacks.updates import Updates
+from dpaudit.attacks.weights import Weights
 
 __all__ = [
     "AllFour",
@@ -29,8 +32,11 @@ __all__ = [
     "MinMax",
     "Released",
     "Statistic",
+    "Steps",
     "ThresholdAttack",
     "ThresholdRule",
+    "Updates",
+    "Weights",
     "inv_std",
     "max_",
     "mean",

@@ -6,9 +6,21 @@ if __name__ != "dpaudit.canaries":
 from dpaudit.canaries.adv_maxloss import AdvMaxLoss
 from dpaudit.canaries.adv_random import AdvRandom
 from dpaudit.canaries.blank import Blank
+from dpaudit.canaries.dirac import Dirac
 from dpaudit.canaries.maxloss import MaxLoss
 from dpaudit.canaries.mislabelled import Mislabelled
 from dpaudit.canaries.none import Null
 from dpaudit.canaries.random import Random
+from dpaudit.canaries.random_direction import RandomDirection
 
-__all__ = ["AdvMaxLoss", "AdvRandom", "Blank", "MaxLoss", "Mislabelled", "Null", "Random"]
+__all__ = [
+    "AdvMaxLoss",
+    "AdvRandom",
+    "Blank",
+    "Dirac",
+    "MaxLoss",
+    "Mislabelled",
+    "Null",
+    "Random",
+    "RandomDirection",
+]

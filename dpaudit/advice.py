@@ -7,6 +7,11 @@ from collections.abc import Collection
 from dpaudit.power import LIMITED, models_needed
 from dpaudit.types import Bound, Claim
 
+BREAKS = (
+    "Look for what breaks the claim: per-sample clipping, the noise's scale, the sampling "
+    "that the accountant assumes, the number of steps."
+)
+
 
 def next_steps(
     claim: Claim, bound: Bound, reach: float, canary: str, attacks: Collection[str] | None
@@ -17,10 +22,7 @@ def next_steps(
     """
     steps = []
     if bound.epsilon > claim.epsilon:
-        steps.append(
-            "Look for what breaks the claim: per-sample clipping, the noise's scale, the sampling "
-            "that the accountant assumes, the number of steps."
-        )
+        steps.append(BREAKS)
     elif reach < claim.epsilon:
         takes = "more (--models)"
         if bound.estimator in LIMITED and reach == bound.ceiling:
@@ -47,6 +49,25 @@ def next_steps(
         "decides is another look, held to a higher confidence."
     )
     return steps
+
+
+def after_one_run(claim: Claim, bound: Bound) -> list[str]:
+    """The same of one training with many canaries, whose guesses may be judged in one way only."""
+    many = "Train many models with one canary (leave --canaries out): that shows more, and longer."
+    if bound.epsilon > claim.epsilon:
+        return [BREAKS]
+    if bound.ceiling < claim.epsilon:
+        return [
+            f"So many guesses could not have decided above {bound.ceiling:.2f}, the claim is "
+            f"{claim.epsilon:.2f}: more canaries may (--canaries), or more guesses on them "
+            "(--guesses). dpaudit plan --canaries tells how many.",
+            many,
+        ]
+    return [
+        "Try more canaries before you rely on it (--canaries); with another --seed, else the coins "
+        "and the noise are the same ones again.",
+        many,
+    ]
 
 
 def about(number: int) -> int:

@@ -15,7 +15,19 @@ from typing import Any
 
 import numpy as np
 
-from dpaudit import compare, data, defences, game, registry, report, sequential, settled
+from dpaudit import (
+    compare,
+    data,
+    defences,
+    game,
+    one_run,
+    plan,
+    registry,
+    report,
+    sequential,
+    settled,
+)
+from dpaudit.adversaries import ADVERSARIES
 from dpaudit.choice import ALL, Choice
 from dpaudit.cluster import cluster
 from dpaudit.compare import Comparison
@@ -31,8 +43,8 @@ from dpaudit.jury import AUTO
 from dpaudit.mechanisms.function import Function
 from dpaudit.protocols import CanaryBuilder, Defence, Mechanism
 from dpaudit.report import comparison
-from dpaudit.seeds import trials
-from dpaudit.types import Canary, Claim, Data, Pair, Records, Report, neighbours
+from dpaudit.seeds import only_trial, trials
+from dpaudit.types import Canary, Claim, Data, Known, Pair, Records, Report, neighbours
 
 OWN = "own-function"
 """The name by which `dpaudit explain` tells of a user's own function."""
@@ -64,6 +76,8 @@ class Run:
         with Journal.read(self.journal) as journal:
             if journal.settings.get("until_decided"):
                 return sequential.judge(journal, _choice(journal, choice))
+            if journal.settings.get("canaries", 1) > 1:
+                return one_run.judge(journal, _choice(journal, choice))
             return judge(journal, _choice(journal, choice))
 
     def report(self, **choice: Any) -> str:
@@ -123,6 +137,11 @@ def play(
     if not until_decided and (choice or budget is not None):
         raise BadInput(
             "a budget, and a choice of how to judge, are for until_decided=True; choose in judge()"
+        )
+    if getattr(mechanism, "canaries", 1) > 1:
+        raise BadInput(
+            "play trains many models; one training with many canaries takes a configuration: "
+            "dpaudit.audit.prepare(Config(canaries=...)), or dpaudit run --canaries"
         )
     try:
         pickle.dumps((mechanism, pair))
@@ -211,12 +230,20 @@ def prepare(
                 f"{config.mechanism} is not the code that this configuration was made for"
             )
         config = replace(config, code=mechanism.code)
+    _refuse_alone(config, mechanism)
+    if models := getattr(mechanism, "models", None):
+        config = replace(config, models=models)
     if recipe := getattr(mechanism, "recipe", None):
         # Chosen by now, and part of the run: config.toml plays it again by the same one.
         config = replace(config, backend=recipe.backend)
-    _builder(config, mechanism, pool=None)
+    _refuse_gradient(config, mechanism)
     claim = _claim(config, mechanism)
-    choice.juries(attacks, claim, config.seed)
+    if config.one_run:
+        one_run.refuse_choosing(attacks)
+        r = config.guesses or plan.most_telling(claim, config.canaries, config.confidence)
+        config = replace(config, guesses=r)
+    else:
+        choice.juries(attacks, claim, config.seed)
     if config.until_decided:
         sequential.refuse_hopeless(attacks, claim, config.confidence, config.models)
     return Prepared(config, loaded, mechanism, claim)
@@ -255,7 +282,7 @@ def run(
     ends = _ends(budget)
     config, loaded, mechanism = prepared.config, prepared.data, prepared.mechanism
     run = Run(out or prepared.folder)
-    wanted = trials(config.seed, config.models)
+    wanted = [only_trial(config.seed)] if config.one_run else trials(config.seed, config.models)
     # Only other machines need to be sent files.
     files = getattr(mechanism, "files", ()) if address is not None else ()
     executor = partial(_executor, workers, address, files)
@@ -279,7 +306,7 @@ def run(
             if not journal.missing(wanted) or (watch and watch.decided()):
                 return run
             settled.refuse_other_versions(journal)
-            pair = neighbours(loaded, canary)
+            pair = replace(neighbours(loaded, canary), given=settled.given(journal))
         else:
             pair = pair or _pair(prepared, pool(), say)
             settled.settle(journal, mechanism, prepared.claim, pair)
@@ -316,14 +343,17 @@ def _pair(prepared: Prepared, pool: Executor, say: Say) -> Pair:
     """The neighbouring data sets that the configured canary makes."""
     config, mechanism = prepared.config, prepared.mechanism
     say(f"making the canary ({config.canary})")
+    given: Known = {}
+    if hasattr(mechanism, "craft"):
+        given = mechanism.craft(prepared.data, config.seed)
     with blamed(f"the canary {config.canary}"):
-        pair = _builder(config, mechanism, pool).build(prepared.data, config.seed)
+        pair = _builder(config, mechanism, pool, given).build(prepared.data, config.seed)
         if not isinstance(pair, Pair):
             raise TypeError(f"it gave back {type(pair).__name__}, not a Pair")
         if pair.canary.x.shape != prepared.data.shape:
             raise ValueError(f"its record has the shape {pair.canary.x.shape}")
     game.refuse_other_adjacency(mechanism, pair)
-    return pair
+    return replace(pair, given={**given, **pair.given})
 
 
 @contextmanager
@@ -339,7 +369,9 @@ def _executor(
         yield executor
 
 
-def _builder(config: Config, mechanism: Mechanism, pool: Executor | None) -> CanaryBuilder:
+def _builder(
+    config: Config, mechanism: Mechanism, pool: Executor | None, given: Known
+) -> CanaryBuilder:
     builder: CanaryBuilder = registry.make(
         "canaries",
         config.canary,
@@ -347,8 +379,31 @@ def _builder(config: Config, mechanism: Mechanism, pool: Executor | None) -> Can
         # A user's function is promised pixels in [0, 1].
         clip=config.clip_canary or isinstance(mechanism, Function),
         executor=pool,
+        canaries=config.canaries,
+        **given,
     )
     return builder
+
+
+def _refuse_gradient(config: Config, mechanism: Mechanism) -> None:
+    """Refuse a canary that is no record, where gradients cannot be put in or are not looked at."""
+    crafted = ADVERSARIES[config.adversary].crafts and not isinstance(mechanism, Function)
+    asks = ADVERSARIES[config.adversary].asks or isinstance(mechanism, Function)
+    if asks and getattr(registry.load("canaries", config.canary), "gradient", False):
+        able = " or ".join(a.name for a in ADVERSARIES.values() if not a.asks)
+        raise BadInput(f"{config.canary} is a gradient, not a record; it takes --adversary {able}")
+    _builder(config, mechanism, None, {"initial": np.zeros(0)} if crafted else {})
+
+
+def _refuse_alone(config: Config, mechanism: Mechanism) -> None:
+    """Refuse many canaries where only one can be put in, or made."""
+    if not config.one_run:
+        return
+    if getattr(mechanism, "canaries", 1) != config.canaries:
+        raise BadInput(f"{config.mechanism} cannot be given many canaries in one training")
+    builder = registry.load("canaries", config.canary)
+    if not getattr(builder, "gradient", False) or "canaries" not in registry.asked(builder):
+        raise BadInput(f"{config.canary} is one canary; many take --canary dirac, for example")
 
 
 def _is_own(config: Config) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -47,6 +47,15 @@ class Choice:
                 checks.in_range("confidence", self.confidence, 0.5, 1, ends="()"),
             ]
         )
+
+    def refuse_other(self, settings: Mapping[str, Any], because: str) -> None:
+        """Refuse any choice but that of a run's settings, where it had to be fixed beforehand."""
+        own = Choice.configured(settings)
+        if replace(self, attacks=list(self.attacks)) != replace(own, attacks=list(own.attacks)):
+            raise BadInput(
+                f"{because} is judged only as it was configured; leave the choice of attacks, "
+                "estimator, primary, defence and confidence out"
+            )
 
     def make_attacks(self) -> dict[str, Attack]:
         """The attacks by name; an expression such as 'mean & inv_std' is one too."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ import tomli_w
 
 from dpaudit import checks
 from dpaudit.accounting import NUMERICAL
+from dpaudit.adversaries import ADVERSARIES, OBSERVER, WHITE_BOX
 from dpaudit.errors import BadInput
 
 if sys.version_info >= (3, 11):
@@ -29,7 +30,7 @@ JUDGING = frozenset({"attacks", "primary", "estimator", "confidence", "defence"}
 
 TRAINING = frozenset(
     {"network", "epsilon", "noise_multiplier", "delta", "accountant", "epochs", "batch", "lr"}
-    | {"clip", "dropout", "init", "backend"}
+    | {"steps", "clip", "dropout", "init", "backend", "adversary", "canaries", "guesses"}
 )
 """Settings of dpaudit's own training, which a user's function does without."""
 
@@ -51,6 +52,7 @@ class Config:
     canary: str = "adv-maxloss"
     clip_canary: bool = False
     mechanism: str = "dpsgd"
+    adversary: str = OBSERVER.name
     code: str | None = None
     outputs: str = "logits"
     network: str = "cnn-small"
@@ -59,6 +61,7 @@ class Config:
     delta: float = 1e-5
     accountant: str = "pld"
     epochs: int = 60
+    steps: int | None = None
     batch: int | str = 256
     lr: float = 1.0
     clip: float = 1.0
@@ -66,6 +69,8 @@ class Config:
     init: str = "random"
     samples: int = 1000
     models: int = 1000
+    canaries: int = 1
+    guesses: int | None = None
     until_decided: bool = False
     attacks: tuple[str, ...] = ("loss", "mean+std", "min+max", "all-four", "learned", "released")
     primary: str = "auto"
@@ -97,6 +102,7 @@ class Config:
                 checks.in_range("dropout", self.dropout, 0, 1, ends="[)"),
                 checks.in_range("confidence", self.confidence, 0.5, 1, ends="()"),
                 checks.at_least("epochs", self.epochs, 1),
+                None if self.steps is None else checks.at_least("steps", self.steps, 1),
                 checks.at_least("samples", self.samples, 1),
                 checks.at_least("models", self.models, 4),
                 checks.at_least("seed", self.seed, 0),
@@ -104,6 +110,7 @@ class Config:
                 checks.one_of("accountant", self.accountant, NUMERICAL),
                 checks.one_of("init", self.init, ("random", "fixed")),
                 checks.one_of("backend", self.backend, BACKENDS),
+                checks.one_of("adversary", self.adversary, tuple(ADVERSARIES)),
                 checks.one_of("outputs", self.outputs, ("logits", "probabilities")),
                 None if self.size is None else checks.at_least("size", self.size, 1),
                 checks.positive("the claimed epsilon", epsilon),
@@ -114,9 +121,39 @@ class Config:
                     for name in ("primary", "estimator")
                     if self.until_decided and getattr(self, name) != "auto"
                 ),
+                *self._one_run(),
             ]
         )
         return self
+
+    @property
+    def one_run(self) -> bool:
+        """Whether it is one training that holds many canaries, each of them by a coin."""
+        return self.canaries > 1
+
+    def _one_run(self) -> Iterator[str | None]:
+        """What is wrong with the number of canaries, and with what else is said of one run."""
+        if (wrong := checks.at_least("canaries", self.canaries, 1)) or not self.one_run:
+            few = "guesses are of one training with many canaries; say how many: --canaries"
+            yield wrong or (None if self.guesses is None else few)
+            return
+        if self.guesses is not None:
+            wrong = checks.at_least("guesses", self.guesses, 1)
+            if not wrong and self.guesses > self.canaries:
+                wrong = f"{self.guesses:,} guesses are more than one for each of {self.canaries:,}"
+            yield wrong
+        if self.adversary != WHITE_BOX.name:
+            yield (
+                "many canaries are gradients that are put into one training and looked for in its "
+                f"updates; they take --adversary {WHITE_BOX.name}"
+            )
+        if self.models != Config.models:
+            yield "canaries are of one training, and models of many; give either"
+        if self.until_decided:
+            yield "one training with many canaries cannot stop early; leave until-decided out"
+        for name in ("primary", "estimator", "defence"):
+            if getattr(self, name) != getattr(Config, name):
+                yield f"guesses on many canaries leave no {name} to choose"
 
     def to_dict(self) -> dict[str, Any]:
         """As plain values; what is None, not asked for or idle at the mechanism is left out."""
@@ -125,6 +162,11 @@ class Config:
         idle = TRAINING if ":" in self.mechanism else frozenset()
         if not self.until_decided:
             idle |= {"until_decided"}
+        if self.adversary == OBSERVER.name:
+            idle |= {"adversary"}
+        if self.steps is not None:
+            idle |= {"epochs"}
+        idle |= {"models"} if self.one_run else {"canaries"}
         return {k: value for k, value in plain.items() if value is not None and k not in idle}
 
     @classmethod
@@ -142,7 +184,7 @@ class Config:
         checks.refuse(problems)
         if "noise_multiplier" in given:
             given.setdefault("epsilon", None)
-        return cls(**given)
+        return cls(**{**brought(given), **given})
 
     def to_toml(self) -> str:
         """As a TOML file that plays the run again."""
@@ -160,6 +202,15 @@ class Config:
         """The hash that names the run's folder."""
         # Through `from_dict`, so that 8 and 8.0 are the same epsilon.
         return digest(Config.from_dict(self.to_dict()).to_dict())
+
+
+def brought(given: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What the adversary that is given brings along, in so far as nothing else is said of it."""
+    named = given.get("adversary", OBSERVER.name)
+    sets = dict(ADVERSARIES[named].sets) if named in ADVERSARIES else {}
+    if "epochs" in given:
+        sets.pop("steps", None)
+    return sets
 
 
 def digest(settings: Mapping[str, Any]) -> str:

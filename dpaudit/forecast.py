@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from functools import partial
 
 from dpaudit import accounting, audit
@@ -38,6 +39,7 @@ def claim(config: Config, download: bool = False) -> Claim:
         shape=loaded.shape,
         classes=loaded.classes,
         epochs=config.epochs,
+        total_steps=config.steps,
         batch=None if config.batch == "full" else int(config.batch),
         lr=config.lr,
         clip=config.clip,
@@ -66,6 +68,9 @@ def probe(
     record, workers = prepared.data.pool, workers or cores()
     canary = Canary(record.x[0], int(record.y[0]), "any", "", removed=0)
     pair = neighbours(prepared.data, canary)
+    if hasattr(prepared.mechanism, "craft"):
+        crafted = prepared.mechanism.craft(prepared.data, config.seed)
+        pair = replace(pair, given=crafted)
     say("training a few models")
     with local_pool(workers) as pool:
         play = partial(_play, pool.share((prepared.mechanism, pair)))  # type: ignore[attr-defined]

@@ -274,7 +274,8 @@ class Journal:
     def _refuse_other(self, settings: Mapping[str, Any]) -> None:
         differing = differences(there=self.settings, here=settings)
         if differing:
-            again = _only_judged(differing) and not self.settings.get("until_decided")
+            fixed = self.settings.get("until_decided") or self.settings.get("canaries", 1) > 1
+            again = _only_judged(differing) and not fixed
             raise OtherConfiguration(
                 f"{self.path.parent} holds a run of another configuration ("
                 + "; ".join(differing)

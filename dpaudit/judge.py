@@ -21,7 +21,7 @@ from dpaudit.curves import within_reach
 from dpaudit.errors import BadInput
 from dpaudit.estimators.published import published
 from dpaudit.journal import Journal
-from dpaudit.jury import Jury, pick
+from dpaudit.jury import AUTO, Jury, pick
 from dpaudit.played import Played, read
 from dpaudit.protocols import Attack
 from dpaudit.selections import chooses, promises
@@ -66,6 +66,10 @@ def judge(journal: Journal, choice: Choice) -> Report:
         for name, rule in fixed.items()
         for bound in juries[name].bounds(rule, surest if name in deciders else sure, sure)
     ]
+    for counted in deciders if choice.estimator == AUTO else ():
+        if (jury := juries[counted].counting()) is not None:
+            rule = jury.fix(attacks[counted], trials[counted], always=False)
+            judged += [(rule, bound) for bound in jury.bounds(rule, sure, sure)]
     bounds = [bound for _, bound in judged]
     first = [[bound.attack for bound in bounds].index(name) for name in deciders]
     decisive = max(first, key=lambda i: (bounds[i].epsilon, bounds[i].ceiling))
@@ -86,6 +90,7 @@ def judge(journal: Journal, choice: Choice) -> Report:
         data=facts["data"],
         canary=facts["canary"],
         adversary=facts["adversary"],
+        deployment=facts.get("deployment", ""),
         backend=facts["backend"],
         seconds={"training": journal.seconds(), "judging": time.perf_counter() - started},
         utility=accuracies(played.seen.get("accuracy"), worlds),

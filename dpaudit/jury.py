@@ -69,6 +69,11 @@ class Jury:
         names = (beside, name) if assumption == "prior" else (name, beside)
         return replace(self, names=names)
 
+    def counting(self) -> Jury | None:
+        """Who counts decisions where these judge scores: what most others report, beside it."""
+        counted = self.takes is Counts or self.claim.by_step
+        return None if counted else replace(self, names=(FREE[Counts],))
+
     @property
     def takes(self) -> type:
         """The kind of outcome that they judge by."""

@@ -10,12 +10,13 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from dpaudit import checks
 from dpaudit.config import Config
-from dpaudit.curves import Family, Gaussian, Pure, stated, symmetrised
+from dpaudit.curves import Family, Gaussian, Pure, stated, symmetrised, within_reach
 from dpaudit.errors import BadInput
 from dpaudit.estimators import (
     GDP,
@@ -41,7 +42,7 @@ from dpaudit.power import (
     least,
 )
 from dpaudit.sampled import sampled
-from dpaudit.types import Assumption
+from dpaudit.types import Assumption, Claim, GaussianCurve
 
 MOST_MODELS, MOST_CANARIES = 10**6, 20_000
 """Where a search for a chance ends; that for a ceiling, which costs nothing, goes further."""
@@ -130,6 +131,12 @@ class Question:
             return self.curve
         return "gaussian" if self.delta > 0 else "pure"
 
+    @classmethod
+    def of(cls, claim: Claim, **asked: Any) -> Question:
+        """About a claim with its own curve, where that can be computed in seconds."""
+        asked.setdefault("curve", _stated(claim))
+        return cls(claim=claim.epsilon, delta=claim.delta, **asked)
+
     @property
     def unit(self) -> str:
         """What there is a number of."""
@@ -155,6 +162,15 @@ class Question:
     def _family(self, name: str) -> Family:
         curves = (None if name == "pure" else stated(name)) or Pure(self.delta)
         return sampled(curves if self.canaries is None else symmetrised(curves))
+
+
+def _stated(claim: Claim) -> str:
+    """The claimed curve as a question names it."""
+    if claim.curve is None or not within_reach(claim.curve):
+        return "none"
+    if isinstance(claim.curve, GaussianCurve):
+        return "gaussian"
+    return f"dpsgd:{claim.curve.sample_rate!r},{claim.curve.steps}"
 
 
 def _at_most(name: str, value: int, most: int) -> str | None:
@@ -266,6 +282,17 @@ def prospects(question: Question) -> Iterator[tuple[Prospect, Scale]]:
         yield Counted("gdp", GDP(sure), curves, truth), chosen
     else:
         yield Counted("pld", PLD(curves, sure), curves, truth), chosen
+
+
+def most_telling(claim: Claim, canaries: int, confidence: float) -> int:
+    """How many of the canaries of one run to guess, by the claim alone: before there is one.
+
+    What `plan` takes for the estimator that decides: the share, of a few, that would typically
+    show most if twice the claimed epsilon leaked.
+    """
+    *_, (decides, _) = prospects(Question.of(claim, canaries=canaries, confidence=confidence))
+    assert isinstance(decides, Guessed)
+    return decides.guesses(canaries)
 
 
 def plan(question: Question) -> Plan:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -14,10 +15,10 @@ from dpaudit.errors import BadInput, JournalError, blamed
 from dpaudit.journal import Journal
 from dpaudit.journal_errors import damaged
 from dpaudit.protocols import Attack, Defence
-from dpaudit.seeds import generator, trials
+from dpaudit.seeds import generator, only_trial, trials
 from dpaudit.summaries import summarised
 from dpaudit.trials import Trials
-from dpaudit.types import IN, OUT, Array, Claim, Known, Observations
+from dpaudit.types import IN, INSERTED, OUT, Array, Claim, Known, Observations, Trial
 
 FEW = 8
 
@@ -92,30 +93,66 @@ def read(journal: Journal, stopped: bool = False) -> Played:
     that: their number is then no fixed one, on which all other judgements stand. Such a run is
     complete as far as its pairs are whole, whatever a kill may have left beyond them.
     """
-    try:
-        settings, facts = journal.settings, journal.facts
-        worlds, indices = journal.trials()
+    with _undamaged(journal):
+        settings = journal.settings
+        if settings.get("canaries", 1) > 1:
+            raise BadInput(
+                f"the run at {journal.path.parent} is one training with many canaries, of which "
+                "only the guesses may be judged by: dpaudit report shows them"
+            )
         if settings.get("until_decided") and not stopped:
             raise BadInput(
                 f"the run at {journal.path.parent} was to stop once its models had shown enough, "
                 "so that only its own evidence may be judged by: dpaudit report shows it"
             )
-        wanted = {(t.world, t.index) for t in trials(settings["seed"], settings["models"])}
-        played = set(zip(worlds.tolist(), indices.tolist(), strict=True))
         whole = journal.whole_pairs()
-        if facts is None or (played < wanted and not (stopped and whole)):
-            folder = journal.path.parent
-            raise BadInput(
-                f"the run at {folder} is not complete ({len(played)} of {len(wanted)} models); "
-                f"go on with {_way_on(folder)}"
-            )
-        if not played <= wanted:
-            raise JournalError(damaged(journal.path))
+        wanted = trials(settings["seed"], settings["models"])
+        _refuse_unfinished(journal, wanted, enough=stopped and whole > 0)
         return pairs(journal, 0, whole)
+
+
+def canaries(journal: Journal) -> Played:
+    """The canaries of one training, each as if it were a trial: in or out by its own coin."""
+    with _undamaged(journal):
+        _refuse_unfinished(journal, [only_trial(journal.settings["seed"])])
+        facts, seen = journal.facts or {}, journal.observations()
+        (inserted,) = seen[INSERTED]
+        return Played(
+            settings=journal.settings,
+            facts=facts,
+            claim=Claim.from_dict(facts["claim"]),
+            # What is one number is about the model, and the coins are what is to be guessed.
+            seen={n: a[0] for n, a in seen.items() if a.ndim > 1 and n != INSERTED},
+            worlds=np.where(inserted, IN, OUT),
+            known=journal.known,
+            chooses=np.zeros(len(inserted), dtype=bool),
+        )
+
+
+@contextmanager
+def _undamaged(journal: Journal) -> Iterator[None]:
+    """Names the journal as damaged where it does not hold what it should."""
+    try:
+        yield
     except (JournalError, BadInput):
         raise
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise JournalError(damaged(journal.path)) from error
+
+
+def _refuse_unfinished(journal: Journal, trials: Sequence[Trial], enough: bool = False) -> None:
+    """Refuse a journal with fewer trials than it was to have, unless they are enough; or others."""
+    wanted = {(trial.world, trial.index) for trial in trials}
+    worlds, indices = journal.trials()
+    played = set(zip(worlds.tolist(), indices.tolist(), strict=True))
+    if journal.facts is None or (played < wanted and not enough):
+        folder = journal.path.parent
+        raise BadInput(
+            f"the run at {folder} is not complete ({len(played)} of {len(wanted)} models); "
+            f"go on with {_way_on(folder)}"
+        )
+    if not played <= wanted:
+        raise JournalError(damaged(journal.path))
 
 
 def pairs(journal: Journal, first: int, before: int) -> Played:

@@ -7,7 +7,7 @@ import threading
 
 import numpy as np
 
-from dpaudit.types import IN, OUT, Trial
+from dpaudit.types import IN, OUT, Array, Trial
 
 ALONE = threading.RLock()
 """Held while global generators are in use: they are a process's, and a worker may have threads."""
@@ -43,6 +43,16 @@ def trial_seed(root: int, world: int, index: int) -> int:
 def stream(seed: int, purpose: str) -> int:
     """The seed of one of a trial's own random streams; distinct trials keep distinct bits."""
     return seed ^ derive(0, "stream", purpose)
+
+
+def coins(seed: int, number: int) -> Array:
+    """A trial's fair coins, one for each of its canaries: True, and it is put in."""
+    return np.asarray(generator(seed, "coins").random(number) < 0.5)
+
+
+def only_trial(root: int) -> Trial:
+    """The one trial of a run whose canaries are in by coins; so it is in neither world, or both."""
+    return Trial(index=0, world=IN, seed=trial_seed(root, IN, 0))
 
 
 def trials(root: int, models: int) -> list[Trial]:

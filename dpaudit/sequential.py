@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 
 import numpy as np
 
@@ -71,13 +70,11 @@ def judge(journal: Journal, choice: Choice) -> Report:
     """
     started = time.perf_counter()
     undefended = played.read(journal, stopped=True)
-    own = Choice.configured(undefended.settings)
-    if replace(choice, attacks=list(choice.attacks)) != replace(own, attacks=list(own.attacks)):
-        raise BadInput(
-            f"the run at {journal.path.parent} was to stop once its models had shown enough, so "
-            "that it is judged only as it was configured; leave the choice of attacks, estimator, "
-            "primary, defence and confidence out"
-        )
+    choice.refuse_other(
+        undefended.settings,
+        f"the run at {journal.path.parent} was to stop once its models had shown enough, so that "
+        "it",
+    )
     seen = undefended.after(defences.make(choice.defence))
     facts, claim, most = seen.facts, seen.claim, int(seen.settings["models"])
     bets = _bets(seen, choice)
@@ -95,6 +92,7 @@ def judge(journal: Journal, choice: Choice) -> Report:
         data=facts["data"],
         canary=facts["canary"],
         adversary=facts["adversary"],
+        deployment=facts.get("deployment", ""),
         backend=facts["backend"],
         seconds={"training": journal.seconds(), "judging": time.perf_counter() - started},
         utility=accuracies(seen.seen.get("accuracy"), seen.worlds),

@@ -9,8 +9,11 @@ import numpy as np
 from dpaudit.errors import BadInput
 from dpaudit.journal import Journal
 from dpaudit.protocols import Mechanism
-from dpaudit.types import Canary, Claim, Pair
+from dpaudit.types import Canary, Claim, Known, Pair
 from dpaudit.versions import differing, versions
+
+GIVEN = "given "
+"""Before the names of what an adversary has chosen, among all that it knows."""
 
 
 def settle(journal: Journal, mechanism: Mechanism, claim: Claim, pair: Pair) -> None:
@@ -19,9 +22,10 @@ def settle(journal: Journal, mechanism: Mechanism, claim: Claim, pair: Pair) -> 
     facts = {
         "claim": claim.to_dict(),
         "data": {**pair.about, "out": len(pair.out), "in": len(pair.inn)},
-        "canary": {"name": c.name, "made": c.made, "label": c.y},
-        "pairing": {"removed": c.removed, "inserted": c.inserted},
+        "canary": {"name": c.name, "made": c.made, **({"label": c.y} if c.record else {})},
+        "pairing": {"removed": c.removed, "inserted": c.inserted, "record": c.record},
         "adversary": getattr(mechanism, "adversary", "sees what the mechanism releases"),
+        "deployment": getattr(mechanism, "deployment", ""),
         "backend": {
             "name": getattr(mechanism, "backend", "none"),
             "reason": getattr(mechanism, "backend_reason", "the mechanism's own"),
@@ -29,8 +33,19 @@ def settle(journal: Journal, mechanism: Mechanism, claim: Claim, pair: Pair) -> 
         "versions": {"python": platform.python_version(), **versions()},
         "warnings": list(getattr(mechanism, "cautions", ())),
     }
-    known = {"label": np.array(c.y), "canary": c.x, "test_y": pair.test.y}
-    journal.settle(facts, known if c.original is None else {**known, "original": c.original})
+    known = {"test_y": pair.test.y}
+    if c.record:
+        known |= {"label": np.array(c.y), "canary": c.x}
+    if c.original is not None:
+        known["original"] = c.original
+    chosen = {GIVEN + name: array for name, array in pair.given.items()}
+    journal.settle(facts, {**known, **chosen, **getattr(mechanism, "known", {})})
+
+
+def given(journal: Journal) -> Known:
+    """What the adversary had chosen beside the canary."""
+    there = journal.known.items()
+    return {n.removeprefix(GIVEN): a for n, a in there if n.startswith(GIVEN)}
 
 
 def refuse_other_versions(journal: Journal) -> None:
@@ -50,8 +65,8 @@ def canary(journal: Journal) -> Canary | None:
         return None
     told = facts["canary"]
     return Canary(
-        x=known["canary"],
-        y=told["label"],
+        x=known.get("canary", np.zeros(0, np.float32)),
+        y=told.get("label", 0),
         name=told["name"],
         made=told["made"],
         original=known.get("original"),

@@ -148,7 +148,8 @@ class Canary:
     """A record (x', y'), the name of its kind and how it was made.
 
     `removed` is the pool's record that D does without (None: D is the whole pool);
-    `inserted` is False only for the null, where D' is D.
+    `inserted` is False for the null, where D' is D, and for a gradient that takes a record's
+    place, where there is no `record`.
     """
 
     x: Array
@@ -158,6 +159,7 @@ class Canary:
     removed: int | None = None
     original: Array | None = None
     inserted: bool = True
+    record: bool = True
 
 
 @dataclass(frozen=True)
@@ -170,6 +172,8 @@ class Pair:
     test: Records
     about: Mapping[str, Any] = field(default_factory=dict)
     """What a report says of the data: its name and the sizes of its sets."""
+    given: Known = field(default_factory=dict)
+    """What the adversary has chosen beside the canary: initial parameters, gradients."""
     adjacency: Adjacency = "add-remove"
 
     def world(self, world: int) -> Records:
@@ -208,6 +212,9 @@ Observation: TypeAlias = Mapping[str, Array]
 
 TEST = "test_"
 """Names that begin so are outputs on test records, which only the first trials show."""
+
+INSERTED = "inserted"
+"""Of a trial with many canaries: which of them were in. The truth, which no attack is shown."""
 
 Observations: TypeAlias = Mapping[str, Array]
 """The same names, each with a leading axis over trials."""
@@ -365,8 +372,12 @@ class Report:
 
     The primary shows most of them.
     """
+    deployment: str = ""
+    """What follows from it for models that are trained and released as usual."""
     growth: Growth | None = None
     """Where the run was to stop as soon as its claim was refuted."""
+    guesses: Guesses | None = None
+    """Where one training held many canaries: how many of them were guessed, how many rightly."""
     evidence: Evidence | None = field(default=None, compare=False, repr=False)
 
     @property

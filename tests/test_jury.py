@@ -119,7 +119,9 @@ def test_the_rank_test_is_given_the_claims_curve_and_the_runs_seed(path):
         half = trials if judging == slice(None) else trials.halves()[judging]
         scores = half.scores(trials.halves()[0].fit(attack, BoundCriterion(DELTA)))
         ranked, scanned = (
-            bound for bound in report.bounds if bound.attack == type(attack).__name__.lower()
+            bound
+            for bound in report.bounds
+            if bound.attack == type(attack).__name__.lower() and bound.counts is None
         )
         assert ranked.epsilon == RankTest(SUBSAMPLED, seed=7).bound(scores, DELTA).epsilon > 0
         assert scanned.epsilon == ExactScan(seed=7).bound(scores, DELTA).epsilon
@@ -139,7 +141,7 @@ def test_a_leak_beyond_the_accountants_curve_is_a_violation(path):
 def test_a_curve_that_takes_too_long_is_done_without_and_said_so(path):
     finished(path, released(8), claimed(ENDLESS), attacks=["loss"])
     report = judged(path, "loss")
-    assert [b.estimator for b in report.bounds] == ["exact-scan"]
+    assert [b.estimator for b in report.bounds] == ["exact-scan", "clopper-pearson"]
     assert report.warnings[-1].startswith("the claim's curve would take minutes")
 
 
@@ -231,7 +233,7 @@ def test_what_was_picked_is_judged_on_the_other_half_and_what_was_named_on_all(p
     other = next(b for b in picked.bounds if b is not deciding_bound(picked))
     assert (deciding_bound(picked).trials, other.trials) == ((20, 20), (40, 40))
     named = judged(path, "loss", "mean", primary="loss")
-    assert {b.trials for b in named.bounds} == {(40, 40)}
+    assert {b.trials for b in named.bounds if b.counts is None} == {(40, 40)}
 
 
 def test_all_trials_after_a_pick_on_half_of_them_are_another_look(path):
@@ -268,12 +270,23 @@ def test_a_run_whose_own_estimator_is_gone_can_be_judged_by_another(path):
     assert judged(path, "loss").looks == 2
 
 
+def test_what_most_others_count_stands_beside_scores_that_decide(path):
+    finished(path, released(80, shift=3.0), claimed(GaussianCurve(1.0)), attacks=["loss"])
+    report = judged(path, "loss")
+    assert [b.estimator for b in report.bounds] == ["rank-test", "exact-scan", "clopper-pearson"]
+    assert report.bounds[-1].counts.out == 20, "a threshold is chosen on the other half"
+    assert report.bounds[-1].confidence == 0.95
+    named = judged(path, "loss", estimator="paired-auc")
+    assert [b.estimator for b in named.bounds] == ["paired-auc", "exact-scan"]
+
+
 def test_attacks_that_are_all_to_decide_share_the_error(path):
     three = ("loss", "mean+std", "learned")
     finished(path, released(80, shift=4.0), claimed(epsilon=0.5), primary="all", attacks=three)
     report = judged(path, *three, primary="all")
     assert (report.looks, report.deciders, report.verdict) == (1, [0, 1, 2], "VIOLATION")
-    assert [b.confidence for b in report.bounds] == pytest.approx([1 - 0.05 / 3] * 3)
+    deciders = [report.bounds[i] for i in report.deciders]
+    assert [b.confidence for b in deciders] == pytest.approx([1 - 0.05 / 3] * 3)
     assert deciding_bound(report).epsilon == max(b.epsilon for b in report.bounds)
     again = judged(path, *three, primary="loss")
     assert (again.looks, again.deciders) == (2, ())

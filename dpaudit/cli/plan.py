@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from dpaudit.adversaries import PER_STEP
 from dpaudit.cli import names
 from dpaudit.cli.destination import FIGURES, Destination
 from dpaudit.cli.progress import Progress
@@ -16,7 +17,6 @@ from dpaudit.config import Config
 
 if TYPE_CHECKING:
     from dpaudit.plan import Question
-    from dpaudit.types import Claim
 
 
 @click.command("plan")
@@ -91,13 +91,16 @@ def command(
         other = "--fixed-score" if given["models"] is None else "--models"
         raise click.UsageError(f"--canaries is of one training, and {other} of many; give either")
     config = configured(file, given)
+    if config.adversary == PER_STEP.name:
+        raise click.UsageError("single steps of two trainings leave no number of models to plan")
+    if canaries is None and config.one_run:
+        canaries, guesses = config.canaries, guesses or config.guesses
     progress = Progress()
     try:
         claim = forecast.claim(config, download)
-        question = plan.Question(
-            claim=claim.epsilon,
-            delta=claim.delta,
-            curve=_curve(claim) if curve is None else curve,
+        question = plan.Question.of(
+            claim,
+            **({} if curve is None else {"curve": curve}),
             models=config.models,
             canaries=canaries,
             guesses=guesses,
@@ -122,18 +125,6 @@ def command(
             _draw(question, figure)
     finally:
         click.echo(terminal.render(found))
-
-
-def _curve(claim: Claim) -> str:
-    """The claimed curve as `--curve` names it; none where it cannot be computed in seconds."""
-    from dpaudit.curves import within_reach
-    from dpaudit.types import GaussianCurve
-
-    if claim.curve is None or not within_reach(claim.curve):
-        return "none"
-    if isinstance(claim.curve, GaussianCurve):
-        return "gaussian"
-    return f"dpsgd:{claim.curve.sample_rate!r},{claim.curve.steps}"
 
 
 def _draw(question: Question, path: Path) -> None:

@@ -32,6 +32,20 @@ def _seconds(ctx: click.Context, param: click.Parameter, text: str | None) -> fl
 @judging_options
 @options(CLAIMED)
 @click.option(
+    "--canaries",
+    type=int,
+    metavar="M",
+    help="One training instead of many, with so many canaries, each put in by a fair coin; with "
+    "--adversary white-box.",
+)
+@click.option(
+    "--guesses",
+    type=int,
+    metavar="R",
+    help="How many of them are guessed, half of these in, half out.  [default: by the claim, what "
+    "dpaudit plan takes]",
+)
+@click.option(
     "--until-decided",
     is_flag=True,
     default=None,
@@ -64,6 +78,11 @@ def command(
 
     Trains many models with and without a canary, lets attacks tell them apart, and bounds
     epsilon by their errors. The same command goes on where an interrupted one stopped.
+
+    \b
+        dpaudit run --adversary white-box --batch full --canaries 1000
+
+    trains one model with a thousand canaries instead, and guesses which of them it had.
     """
     from dpaudit import audit
 

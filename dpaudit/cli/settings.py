@@ -10,8 +10,9 @@ from typing import Any, TypeVar
 import click
 
 from dpaudit.accounting import NUMERICAL
+from dpaudit.adversaries import ADVERSARIES, PER_STEP
 from dpaudit.cli import names
-from dpaudit.config import BACKENDS, TRAINING, Config
+from dpaudit.config import BACKENDS, TRAINING, Config, brought
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -87,6 +88,11 @@ TRAINED: Sequence[Callable[[Any], Any]] = (
         shell_complete=names.plugins("mechanisms", files=True),
     ),
     setting(
+        "--adversary",
+        click.Choice(list(ADVERSARIES)),
+        "Who attacks: from outside, or as strong as privacy promises to withstand.",
+    ),
+    setting(
         "--outputs",
         click.Choice(["logits", "probabilities"]),
         "What your function's model gives back.",
@@ -99,6 +105,7 @@ TRAINED: Sequence[Callable[[Any], Any]] = (
     setting("--delta", float, "The claim's delta."),
     setting("--accountant", click.Choice(NUMERICAL), "Whose epsilon is the claim."),
     setting("--epochs", int, "Epochs of each training."),
+    setting("--steps", int, "Steps of each training, instead of epochs."),
     setting("--batch", str, "Expected records per batch.", metavar="N|full", callback=_batch),
     setting("--lr", float, "Learning rate."),
     setting("--clip", float, "Norm that each record's gradient is clipped to."),
@@ -162,11 +169,20 @@ def configured(file: Path | None, given: dict[str, Any]) -> Config:
         where, _, function = mechanism.rpartition(":")
         if where.endswith(".py"):
             said["mechanism"] = f"{Path(where).expanduser().resolve()}:{function}"
+    if "models" in said and said.get("adversary", config.adversary) == PER_STEP.name:
+        raise click.UsageError("--models has no effect on single steps, of which all are trials")
+    if "epochs" in said and "steps" in said:
+        raise click.UsageError("--epochs and --steps both say how long to train; give either")
+    if "epochs" in said:
+        said["steps"] = None
     if "noise_multiplier" in said:
         said.setdefault("epsilon", None)
     elif "epsilon" in said:
         said["noise_multiplier"] = None
-    return replace(config, **said)
+    made = replace(config, **{**brought(said), **said})
+    if "models" in said and made.one_run:
+        raise click.UsageError("--canaries are of one training, and --models of many; give either")
+    return made
 
 
 def _refuse_idle(mechanism: str, said: dict[str, Any]) -> None:

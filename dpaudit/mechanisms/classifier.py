@@ -8,7 +8,7 @@ import numpy as np
 
 from dpaudit.seeds import stream
 from dpaudit.summaries import softmax
-from dpaudit.types import Array, Observation, Pair, Trial
+from dpaudit.types import Array, Observation, Pair, Records, Trial
 
 UTILITY_TRIALS, UTILITY_RECORDS, UTILITY_SAMPLES = 20, 500, 32
 """The first trials of each world also show their outputs on test records, to judge defences by."""
@@ -26,11 +26,10 @@ def observed(
     """The canary's logits and probabilities, with `mc` from a network that has dropout."""
     canary, test = pair.canary.x[None], pair.test
     logits = ask(canary)[0]
-    guesses = ask(test.x).argmax(axis=1)
     seen = {
         "logits": logits,
         "probabilities": softmax(logits),
-        "accuracy": np.float32(np.mean(guesses == test.y)).reshape(()),
+        "accuracy": accuracy(ask, test),
     }
     if ask_often is not None:
         seen["mc"] = ask_often(canary, samples, stream(trial.seed, "mc"))[:, 0]
@@ -42,3 +41,9 @@ def observed(
         else:
             seen["test_probabilities"] = softmax(ask(x))
     return seen
+
+
+def accuracy(ask: Ask, test: Records) -> Array:
+    """The share of test records that a classifier gets right."""
+    guesses = ask(test.x).argmax(axis=1)
+    return np.asarray(np.mean(guesses == test.y), dtype=np.float32)

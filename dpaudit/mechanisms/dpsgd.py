@@ -2,18 +2,37 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import cached_property
+from typing import Any
+
+import numpy as np
 
 from dpaudit import accounting
-from dpaudit.config import Config
+from dpaudit.adversaries import ADVERSARIES, OBSERVER, ONE_RUN, PER_STEP
+from dpaudit.config import Config, brought
+from dpaudit.errors import BadInput
 from dpaudit.mechanisms.cautions import delta_too_large
-from dpaudit.mechanisms.classifier import observed
+from dpaudit.mechanisms.views import View
 from dpaudit.seeds import derive
 from dpaudit.training import networks
 from dpaudit.training.recipe import Init, Recipe
-from dpaudit.types import Claim, Curve, Data, GaussianCurve, Observation, Pair, Trial
+from dpaudit.types import (
+    Claim,
+    Curve,
+    Data,
+    GaussianCurve,
+    Known,
+    Observation,
+    Pair,
+    StepsCurve,
+    Trial,
+)
+
+LARGEST = 240_000_000
+"""Values of all canaries together: nearly 1 GB, the most that SQLite takes of one array."""
 
 
 class DPSGD:
@@ -25,6 +44,9 @@ class DPSGD:
     The claim is (epsilon, delta) for the whole model under adding or removing one record.
     Either `epsilon` is given and the least noise is solved for that the accountant allows
     (`pld`, `rdp` or `prv`; full batches are exact), or `noise_multiplier` is.
+
+    With many `canaries` a trial puts each of them in by a fair coin, and shows how the updates
+    point along every one of them, beside the coins.
 
     Models are trained by dpaudit's own code, which audits the mechanism; to audit Opacus' code,
     name it as the `backend`.
@@ -42,6 +64,7 @@ class DPSGD:
         delta: float = 1e-5,
         accountant: str = "pld",
         epochs: int = 60,
+        steps: int | None = None,
         batch: int | str = 256,
         lr: float = 1.0,
         clip: float = 1.0,
@@ -50,6 +73,8 @@ class DPSGD:
         samples: int = 1000,
         seed: int = 0,
         backend: str = "auto",
+        adversary: str = OBSERVER.name,
+        canaries: int = 1,
     ) -> None:
         from dpaudit.training import backends
 
@@ -59,6 +84,7 @@ class DPSGD:
             delta=delta,
             accountant=accountant,
             epochs=epochs,
+            steps=steps,
             batch=batch,
             lr=lr,
             clip=clip,
@@ -67,19 +93,24 @@ class DPSGD:
             samples=samples,
             seed=seed,
             backend=backend,
+            adversary=adversary,
+            canaries=canaries,
         ).check()
         # Refuses, before anything is solved or trained, records that the network cannot take.
         networks.check(network, data.shape)
+        _refuse_crowded(canaries, network, data)
         # The pool's size is public: the sampling rate and the steps are made from it, and so
         # are the same in both worlds, whichever record is in or out.
         self.records = len(data.pool)
         self.delta, self.accountant = delta, accountant
-        self.samples = samples
+        self.samples, self._adversary = samples, ADVERSARIES[adversary]
+        self.canaries = canaries
         plan = Recipe(
             network=network,
             shape=data.shape,
             classes=data.classes,
             epochs=epochs,
+            total_steps=steps,
             batch=None if batch == "full" else int(batch),
             lr=lr,
             clip=clip,
@@ -90,24 +121,62 @@ class DPSGD:
             backend=backend,
         )
         if epsilon is not None and noise_multiplier is None:
-            q, steps = plan.sample_rate(self.records), plan.steps(self.records)
-            solved = accounting.noise_multiplier(epsilon, q, steps, delta, accountant)
+            q, rounds = plan.sample_rate(self.records), plan.steps(self.records)
+            solved = accounting.noise_multiplier(epsilon, q, rounds, delta, accountant)
             plan = replace(plan, noise_multiplier=solved)
         # Found out here, once: all models of a run, shadow models too, are trained alike.
         chosen = backends.choose(plan)
         self.backend, self.backend_reason = chosen.name, chosen.reason
         self.recipe = replace(plan, backend=chosen.name)
 
-    adversary = "observer: sees what the trained model says of the canary, and nothing else"
+    @classmethod
+    def facing(cls, adversary: str, data: Data, **given: Any) -> DPSGD:
+        """As a run with this adversary has it: with the settings that it brings along."""
+        given = {"adversary": adversary, **given}
+        known = inspect.signature(cls).parameters
+        return cls(data, **{k: v for k, v in brought(given).items() if k in known} | given)
+
+    @property
+    def adversary(self) -> str:
+        """What the adversary controls and sees."""
+        return str(self._adversary if self.canaries == 1 else ONE_RUN)
+
+    @property
+    def deployment(self) -> str:
+        """What follows for models that are trained and released as usual."""
+        return self._adversary.follows
+
+    def craft(self, data: Data, seed: int) -> Known:
+        """What the adversary chooses before it chooses the canary: where training starts."""
+        if not self._adversary.crafts:
+            return {}
+        from dpaudit.training.pretraining import pretrained
+
+        return {"initial": pretrained(self.recipe, data.shadow, seed)}
+
+    @property
+    def known(self) -> Known:
+        """What the adversary knows of the training, beside the canary."""
+        q = self.recipe.sample_rate(self.records)
+        return {
+            "sample_rate": np.array(q),
+            "noise_multiplier": np.array(self.recipe.noise_multiplier),
+        }
 
     def __repr__(self) -> str:
-        told = ("records", "delta", "accountant", "samples")
+        told = ["records", "delta", "accountant", "samples"]
+        if self._adversary != OBSERVER:
+            told.append("adversary")
+        if self.canaries > 1:
+            told.append("canaries")
         return f"DPSGD({self.recipe}, {', '.join(f'{t}={getattr(self, t)!r}' for t in told)})"
 
     @property
     def cautions(self) -> list[str]:
         """What a user may have got wrong without noticing."""
         found = delta_too_large(self.delta, self.records)
+        if self._adversary != OBSERVER:
+            return found
         if self.recipe.dropout == 0:
             found.append("without dropout, MC-dropout statistics show nothing of their own")
         elif self.samples == 1:
@@ -120,6 +189,12 @@ class DPSGD:
         q, steps = self.recipe.sample_rate(self.records), self.recipe.steps(self.records)
         return accounting.curve(self.recipe.noise_multiplier, q, steps)
 
+    @property
+    def _stepwise(self) -> StepsCurve:
+        """The same training, seen step by step."""
+        q, steps = self.recipe.sample_rate(self.records), self.recipe.steps(self.records)
+        return StepsCurve(q, steps, self.recipe.noise_multiplier)
+
     @cached_property
     def claim(self) -> Claim:
         """The chosen accountant's epsilon; the others' stand beside it."""
@@ -129,19 +204,47 @@ class DPSGD:
         return Claim(
             epsilon=accounting.epsilon(curve, self.delta, self.accountant),
             delta=self.delta,
-            curve=curve,
+            curve=self._stepwise if self._by_step else curve,
             source="exact Gaussian accounting" if exact else f"{self.accountant} accountant",
             beside=accounting.epsilons(curve, self.delta, others),
         )
 
     def play(self, pair: Pair, trials: Sequence[Trial]) -> list[Observation]:
-        """One model a trial, and what it says of the canary."""
-        return [self._play(pair, trial) for trial in trials]
+        """One model a trial, and what the adversary sees of it."""
+        view = View(self._adversary, self.recipe, self.records, self.samples)
+        if self._by_step:
+            return view.of_steps(pair, trials)
+        if self.canaries > 1:
+            return [view.of_many(pair, trial) for trial in trials]
+        return [view.of(pair, trial) for trial in trials]
 
-    def _play(self, pair: Pair, trial: Trial) -> Observation:
-        from dpaudit.training import backends, predict
-        from dpaudit.training.dpsgd import fit
+    @property
+    def models(self) -> int | None:
+        """How many trials a run must have, where that is not free: all steps, in fours."""
+        return 4 * (self.recipe.steps(self.records) // 2) if self._by_step else None
 
-        model = fit(self.recipe, pair.world(trial.world), trial.seed, size=self.records).model
-        ask_often = partial(backends.BACKENDS[self.backend].mc_dropout, model)
-        return observed(partial(predict.logits, model), ask_often, pair, trial, self.samples)
+    @property
+    def at_once(self) -> int:
+        """Trials that are played together, at the cost of few: all steps of two trainings."""
+        return self.models or 1
+
+    @property
+    def _by_step(self) -> bool:
+        return self._adversary == PER_STEP
+
+
+def _refuse_crowded(canaries: int, network: str, data: Data) -> None:
+    """Refuse more canaries than there are directions that have nothing to do with each other."""
+    if canaries == 1:
+        return
+    there = networks.parameters(network, data.shape, data.classes)
+    if canaries > there:
+        raise BadInput(
+            f"{canaries:,} canaries are more than the {there:,} parameters of {network} here; "
+            "give fewer"
+        )
+    if canaries * there > LARGEST:
+        raise BadInput(
+            f"{canaries:,} canaries of {there:,} parameters each are more than fit into memory and "
+            f"journal; give at most {LARGEST // there:,}"
+        )

@@ -10,6 +10,8 @@ def contents(report: Report) -> list[str]:
     evidence = report.evidence
     if evidence is None:
         shown = "It shows no training record: no trial and no canary was at hand when it was made."
+    elif report.guesses is not None:
+        shown = "It shows no training record: the canaries are gradients."
     elif evidence.canary is None:
         shown = "It shows no training record: the image of the canary was left out."
     else:
@@ -19,6 +21,8 @@ def contents(report: Report) -> list[str]:
             "who may see the data; --no-canary-image leaves it out."
         )
     scores = "" if evidence is None else " and, as figures, the scores of the models that judge"
+    if report.guesses is not None:
+        scores = " and, as a figure, the scores of the canaries"
     if report.growth is not None:
         scores = " and, as a figure, how the evidence grew"
     return [

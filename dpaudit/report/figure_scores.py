@@ -26,14 +26,14 @@ def draw(attacks: list[Judged], units: str = "models") -> Figure:
         figure = blank(2.9 + 1.75 * lines)
         grid = figure.add_gridspec(1 + lines, COLUMNS, height_ratios=[1.5] + [1] * lines)
         large = figure.add_subplot(grid[0, :])
-        _one(large, first, ticks=7, ends=0.07)
+        panel(large, first, ticks=7, ends=0.07)
         large.set_title(f"{short(first.attack, 50)} (decides)")
         large.set_ylabel(f"share of {units}")
         note = f"\n{off}" if (off := off_scale(first)) else ""
         large.set_xlabel(f"score: the further right, the more like {units} with the canary{note}")
         for i, attack in enumerate(others):
             small = figure.add_subplot(grid[1 + i // COLUMNS, i % COLUMNS])
-            _one(small, attack, ticks=3, ends=0.12)
+            panel(small, attack, ticks=3, ends=0.12)
             small.set_title(short(attack.attack, 20), fontsize=SMALL)
             small.set_xlabel(off_scale(attack), fontsize=8)
             small.tick_params(labelsize=8)
@@ -41,14 +41,20 @@ def draw(attacks: list[Judged], units: str = "models") -> Figure:
         return figure
 
 
-def _one(axes: Axes, attack: Judged, ticks: int, ends: float) -> None:
+NAMES = ("without the canary", "with the canary")
+
+
+def panel(
+    axes: Axes, attack: Judged, ticks: int, ends: float, names: tuple[str, str] = NAMES
+) -> None:
+    """One attack's scores in the two worlds; `names` are theirs."""
     from matplotlib.ticker import PercentFormatter
 
     made = histogram(attack.scores, attack.cut)
     edges, positions = made.edges, []
     for name, color, shares, line in (
-        ("without the canary", OUT, made.out, SOLID),
-        ("with the canary", IN, made.inn, DASHED),
+        (names[0], OUT, made.out, SOLID),
+        (names[1], IN, made.inn, DASHED),
     ):
         axes.stairs(shares, edges, fill=True, color=color, alpha=0.35, linewidth=0, label=name)
         axes.stairs(shares, edges, color=color, linewidth=1.4, linestyle=line)

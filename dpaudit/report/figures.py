@@ -14,18 +14,21 @@ from dpaudit.report import (
     figure_bounds,
     figure_canary,
     figure_evidence,
+    figure_guesses,
     figure_roc,
     figure_scores,
+    one_run,
     words,
 )
-from dpaudit.report.by_step import ALLOWED, unit
+from dpaudit.report.by_step import ALLOWED
 from dpaudit.report.consistent import check
 from dpaudit.report.drawing import short
 from dpaudit.report.formats import nearest, percent, power, printable, value
 from dpaudit.report.judged import Judged, judged
+from dpaudit.report.one_run import unit
 from dpaudit.report.table import cells, head, in_one_line, rows
 from dpaudit.report.tradeoff import rectangle
-from dpaudit.types import Array, Growth, Report
+from dpaudit.types import Array, Growth, Guesses, Report
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -51,8 +54,11 @@ def pictures(report: Report) -> Iterator[Picture]:
     yield _bounds(report)
     if report.growth is not None:
         yield _evidence(report.growth, report)
-    if attacks := judged(report):
-        yield _scores(attacks, unit(report.claim))
+    attacks = judged(report)
+    if attacks and report.guesses is not None:
+        yield _guesses(attacks[0], report.guesses)
+    elif attacks:
+        yield _scores(attacks, unit(report))
         yield _roc(attacks, report)
     if report.evidence is not None and report.evidence.canary is not None:
         yield _canary(report.evidence.canary, report.evidence.original, report)
@@ -70,7 +76,7 @@ def _bounds(report: Report) -> Picture:
         "bounds",
         "What was found, against the claim",
         "A certified epsilon to the right of the claim would refute it, if it is the one that "
-        f"decides. A ceiling to the left of the claim means that so few {unit(report.claim)} could "
+        f"decides. A ceiling to the left of the claim means that so few {unit(report)} could "
         "not have refuted it.",
         f"Claim: epsilon {nearest(report.claim.epsilon, digits)}. {found}.",
         figure_bounds.draw(report, digits),
@@ -83,7 +89,7 @@ def _evidence(growth: Growth, report: Report) -> Picture:
         f"{bound.estimator} {wealth:.3g}"
         for bound, wealth in zip(report.bounds, ends, strict=False)
     )
-    models = f"{2 * len(growth.wealth):,} {unit(report.claim)}"
+    models = f"{2 * len(growth.wealth):,} {unit(report)}"
     return Picture(
         "evidence",
         "Evidence against the claim",
@@ -92,7 +98,7 @@ def _evidence(growth: Growth, report: Report) -> Picture:
         f"{1 / growth.needed:.3g}; as soon as what decides is there, the claim is refuted.",
         f"After {models}: {', '.join(named)}; the most by what decides "
         f"was {max(growth.wealth):.3g} of {growth.needed:.3g}.",
-        figure_evidence.draw(growth, report.bounds, unit(report.claim)),
+        figure_evidence.draw(growth, report.bounds, unit(report)),
     )
 
 
@@ -106,6 +112,21 @@ def _scores(attacks: list[Judged], units: str) -> Picture:
         "Median score without the canary and with it. "
         + " ".join(f"{a.attack}: {_medians(a, units)}." for a in attacks),
         figure_scores.draw(attacks, units),
+    )
+
+
+def _guesses(attack: Judged, guesses: Guesses) -> Picture:
+    low, high = figure_guesses.ends(attack, guesses)
+    return Picture(
+        "scores",
+        "Can the attack tell the canaries apart?",
+        "How the attack scores the canaries of the one training. Those to the right of the right "
+        "line are guessed to be in, those to the left of the left one to be out; the further the "
+        "two colours are apart, the larger the leak.",
+        f"Median score of canaries that were left out and put in: {_medians(attack, 'canaries')}; "
+        f"called out up to {_number(low)}, called in from {_number(high)}; "
+        f"{one_run.right(guesses)}.",
+        figure_guesses.draw(attack, guesses),
     )
 
 
@@ -146,7 +167,7 @@ def _roc(attacks: list[Judged], report: Report) -> Picture:
     alt = f"Curves of {', '.join(a.attack for a in attacks)}."
     corner = rectangle(bound)
     if bound.counts is not None and corner is not None:
-        c, sure, units = bound.counts, percent(bound.confidence), unit(claim)
+        c, sure, units = bound.counts, percent(bound.confidence), unit(report)
         if bound.estimator == "clopper-pearson":
             caption += (
                 " Dashed: where the true rates of the deciding rule are; the claim is refuted "

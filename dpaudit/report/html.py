@@ -90,7 +90,7 @@ def _banner(report: Report, digits: int) -> list[str]:
         '<dl class="numbers">',
         *(f"<div><dt>{text(name)}</dt><dd>{text(x)}</dd></div>" for name, x in numbers),
         "</dl>",
-        f"<p>{text(words.game(report.claim))}</p>",
+        f"<p>{text(words.game(report))}</p>",
         "</header>",
     ]
 

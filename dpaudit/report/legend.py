@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from dpaudit.report import by_step
 from dpaudit.report.by_step import STANDS_ON as COMPOSED
-from dpaudit.report.by_step import unit
 from dpaudit.report.formats import percent
+from dpaudit.report.one_run import FIXED, unit
 from dpaudit.report.words import NOTHING, SLOTS
 from dpaudit.types import Bound, Claim, Report
 
@@ -35,13 +36,15 @@ def legend(report: Report) -> list[tuple[str, str]]:
                 "nothing to find: its mean, and in brackets what 95 % of shuffles stay below.",
             ),
         ]
-    units = unit(report.claim)
+    units = unit(report)
     fixed = (
         f"rules and learned scores were fixed on other {units} than those that judge them"
         if report.models["choosing"]
         else f"no rule was tuned on the {units} that judge it"
     )
-    lines += certified_legend(report.bounds, fixed, report.claim)
+    if report.guesses is not None:
+        fixed = FIXED
+    lines += certified_legend(report.bounds, fixed, report.claim, units)
     if counted_alone(report.bounds):
         lines.append((NOTHING, f"{COUNTED}."))
     return lines
@@ -66,7 +69,9 @@ STANDS_ON = {
 }
 
 
-def certified_legend(bounds: Sequence[Bound], fixed: str, claim: Claim) -> list[tuple[str, str]]:
+def certified_legend(
+    bounds: Sequence[Bound], fixed: str, claim: Claim, units: str | None = None
+) -> list[tuple[str, str]]:
     """The columns of bounds in plain words; `fixed` says how what they judge was fixed."""
     columns: dict[str, list[Bound]] = {}
     for bound in bounds:
@@ -92,20 +97,20 @@ def certified_legend(bounds: Sequence[Bound], fixed: str, claim: Claim) -> list[
         f"{lines[-1][1]} {fixed[0].upper()}{fixed[1:]}. "
         "0.00 means that nothing could be shown, not that nothing leaks.",
     )
-    lines.append(
-        (
-            "Ceiling",
-            f"the most that so many {unit(claim)} could certify if the attack never erred.",
-        )
-    )
+    units = units or by_step.unit(claim)
+    ceiling = f"the most that so many {units} could certify if the attack never erred."
+    lines.append(("Ceiling", ceiling))
     return lines
 
 
 def _by(bounds: Sequence[Bound]) -> str:
-    """Which estimators bounds are by, and of which attacks where they differ in that."""
-    attacks: dict[str, list[str]] = {}
+    """Which estimators a column's bounds are by, and of which attacks where they differ in that."""
+    first: dict[str, str] = {}
     for bound in bounds:
-        attacks.setdefault(bound.estimator, []).append(bound.attack)
+        first.setdefault(bound.attack, bound.estimator)
+    attacks: dict[str, list[str]] = {}
+    for attack, estimator in first.items():
+        attacks.setdefault(estimator, []).append(attack)
     if len(attacks) == 1:
         return f"by {bounds[0].estimator}"
     named = (f"{name} ({', '.join(dict.fromkeys(of))})" for name, of in attacks.items())

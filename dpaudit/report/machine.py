@@ -6,6 +6,7 @@ import json
 import math
 import os
 from collections.abc import Mapping
+from dataclasses import asdict
 from importlib.resources import files
 from typing import Any
 
@@ -49,9 +50,11 @@ def to_dict(report: Report) -> dict[str, Any]:
                 "needed": report.growth.needed,
                 "most": report.growth.most,
             },
+            "guesses": report.guesses and asdict(report.guesses),
             "data": report.data,
             "canary": report.canary,
             "adversary": report.adversary,
+            "deployment": report.deployment,
             "defence": report.defence,
             "backend": report.backend,
             "seconds": report.seconds,

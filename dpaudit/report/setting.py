@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from dpaudit.report import formats, words
+from dpaudit.report import formats, one_run, words
 from dpaudit.report.by_step import unit
 from dpaudit.types import Report
 
@@ -23,7 +23,11 @@ Labelled = list[tuple[str, list[str]]]
 
 def played(report: Report) -> Labelled:
     """What was trained on what, and what the attacks could see of it."""
-    if report.growth is None:
+    trained = unit(report.claim).capitalize()
+    if report.guesses is not None:
+        trained = "Training"
+        models = one_run.training_lines(report.guesses, report.bounds[report.primary])
+    elif report.growth is None:
         whole, made = words.judged_on_all(report), words.made(report.claim)
         models = words.models_lines(report.models, whole, made)
     else:
@@ -33,8 +37,8 @@ def played(report: Report) -> Labelled:
     lines = [
         ("Data", [_free(report.data, DATA)]),
         ("Canary", [_free(report.canary, {})]),
-        (unit(report.claim).capitalize(), models),
-        ("Attacker", [report.adversary]),
+        (trained, models),
+        ("Attacker", [report.adversary, *filter(None, [report.deployment])]),
     ]
     if defence := words.defence_line(report.defence):
         lines.append(("Defence", [defence]))

@@ -26,22 +26,23 @@ class Row:
 
 
 def rows(report: Report) -> list[Row]:
-    """The attacks in the order of their bounds, then those with a published estimate alone."""
+    """The attacks in the order of their bounds, then those with a published estimate alone.
+
+    Of several bounds that stand on the same an attack shows the first, unless another decides;
+    `words.deciding_lines` tells the rest.
+    """
     published = {p.attack: p for p in report.published}
-    filled: list[tuple[str, dict[str, Bound]]] = []
+    filled: dict[str, dict[str, Bound]] = {}
     for bound in report.bounds:
-        slot = SLOTS[bound.assumption]
-        free = (b for name, b in filled if name == bound.attack and slot not in b)
-        if (there := next(free, None)) is None:
-            filled.append((bound.attack, there := {}))
-        there[slot] = bound
-    deciders = [report.bounds[i] for i in (report.primary, *report.deciders)]
-    found = []
-    for attack, bounds in filled:
-        mine = (s for s, bound in bounds.items() if any(bound is other for other in deciders))
-        deciding = next(mine, "")
-        # An attack with two rows has one published estimate: it is shown once.
-        found.append(Row(attack, bounds, published.pop(attack, None), deciding))
+        filled.setdefault(bound.attack, {}).setdefault(SLOTS[bound.assumption], bound)
+    decided: dict[str, str] = {}
+    for bound in (report.bounds[i] for i in (report.primary, *report.deciders)):
+        filled[bound.attack][SLOTS[bound.assumption]] = bound
+        decided.setdefault(bound.attack, SLOTS[bound.assumption])
+    found = [
+        Row(attack, bounds, published.pop(attack, None), decided.get(attack, ""))
+        for attack, bounds in filled.items()
+    ]
     return found + [Row(name, published=p) for name, p in published.items()]
 
 

@@ -38,7 +38,7 @@ def render(report: Report, width: int = 80, color: bool = False) -> str:
 
 def _headline(report: Report, width: int, digits: int) -> list[str]:
     title = f"dpaudit: {words.question(report, digits)}"
-    return [title, "=" * len(title), *wrap(words.game(report.claim), width)]
+    return [title, "=" * len(title), *wrap(words.game(report), width)]
 
 
 def _setting(report: Report, width: int, digits: int) -> list[str]:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
-from dpaudit.report import by_step
-from dpaudit.report.by_step import unit
+from dpaudit.report import by_step, one_run
 from dpaudit.report.formats import at_least, nearest, percent, power, value
+from dpaudit.report.one_run import unit
 from dpaudit.types import Bound, Claim, GaussianCurve, Growth, Report
 
 VERDICTS = {
@@ -36,9 +36,11 @@ ASSUMPTIONS = {
 }
 
 
-def game(claim: Claim) -> str:
+def game(report: Report) -> str:
     """What was played, and what epsilon is."""
-    return by_step.GAME if claim.by_step else GAME
+    if report.guesses is not None:
+        return one_run.GAME
+    return by_step.GAME if report.claim.by_step else GAME
 
 
 def assumes(bound: Bound, claim: Claim) -> str:
@@ -111,7 +113,7 @@ def stopped_lines(report: Report, growth: Growth) -> list[str]:
     """How many models there are of a run that was to stop when decided, and why it did."""
     done = made(report.claim)
     trained, *_ = models_lines(report.models, made=done)
-    number, units = report.models["in"] + report.models["out"], unit(report.claim)
+    number, units = report.models["in"] + report.models["out"], unit(report)
     if report.verdict == "VIOLATION":
         why = f"after {number:,} {units}, because the claim was refuted"
     elif number == growth.most:
@@ -152,7 +154,7 @@ def defence_line(defence: str) -> str:
 def deciding_lines(report: Report) -> list[str]:
     """Which row of the table decides, why it may, and what the others are for."""
     bound = report.bounds[report.primary]
-    lines = [f"> decides: {bound.attack}: {decision_line(bound, report.claim)}."]
+    lines = [f"> decides: {bound.attack}: {decision_line(bound, report)}."]
     if bound.sentence:
         lines.append(bound.sentence)
     if report.deciders:
@@ -165,22 +167,39 @@ def deciding_lines(report: Report) -> list[str]:
         lines.append("All other bounds are for comparison and never decide.")
     if report.claim.by_step:
         lines.append(by_step.ALONE)
-    return lines
+    return lines + list(_beside(report))
 
 
-def decision_line(bound: Bound, claim: Claim) -> str:
+def _beside(report: Report) -> Iterator[str]:
+    """What an attack shows by a further estimator that stands on the same as one before it."""
+    deciding = {report.primary, *report.deciders}
+    shown = {(b.attack, b.assumption) for b in (report.bounds[i] for i in deciding)}
+    for i, bound in enumerate(report.bounds):
+        place = bound.attack, bound.assumption
+        if i not in deciding and place in shown:
+            yield (
+                f"Beside it, {bound.attack} by {bound.estimator}: at least "
+                f"{at_least(bound.epsilon)}, ceiling {nearest(bound.ceiling)}; "
+                f"{decision_line(bound, report)}."
+            )
+        shown.add(place)
+
+
+def decision_line(bound: Bound, report: Report) -> str:
     """How the deciding attack decides, how often it erred, and why its bound may be believed."""
     parts = [f"rule {bound.rule}"] if bound.rule else []
-    if bound.counts is not None:
+    if report.guesses is not None:
+        parts.append(one_run.right(report.guesses))
+    elif bound.counts is not None:
         c = bound.counts
         parts.append(
-            f"wrong on {c.fp:,} of {c.out:,} {unit(claim)} without the canary "
+            f"wrong on {c.fp:,} of {c.out:,} {unit(report)} without the canary "
             f"and on {c.fn:,} of {c.inn:,} with it"
         )
     elif bound.trials is not None:
         out, inn = bound.trials
         parts.append(
-            f"the scores of {out:,} {unit(claim)} without the canary and of {inn:,} with it"
+            f"the scores of {out:,} {unit(report)} without the canary and of {inn:,} with it"
         )
     if bound.interval is not None:
         low, high = bound.interval
@@ -190,7 +209,7 @@ def decision_line(bound: Bound, claim: Claim) -> str:
             f"({percent(bound.confidence)} two-sided, of this rule alone)"
         )
     parts.append(f"selection: {bound.selection}")
-    parts.append(f"{bound.estimator}, which {assumes(bound, claim)}")
+    parts.append(f"{bound.estimator}, which {assumes(bound, report.claim)}")
     return "; ".join(parts)
 
 
@@ -214,7 +233,7 @@ def verdict_sentence(report: Report, digits: int) -> str:
     bound = report.bounds[report.primary]
     claimed, ceiling = nearest(report.claim.epsilon, digits), nearest(report.reach, digits)
     found = certified(bound, report.claim, digits)
-    models = f"{judging(report):,} judging {unit(report.claim)}"
+    models = f"{judging(report):,} {'' if report.guesses else 'judging '}{unit(report)}"
     if report.verdict == "VIOLATION":
         return (
             f"{found}, above the claim of {claimed}. The claim does not hold for what was run "
@@ -264,7 +283,9 @@ def certified(bound: Bound, claim: Claim, digits: int) -> str:
 
 
 def judging(report: Report) -> int:
-    """How many models the primary bound was computed on."""
+    """How many models, or guesses, the primary bound was computed on."""
+    if report.guesses is not None:
+        return report.guesses.guesses
     return _models(report.bounds[report.primary]) or report.models["judging"]
 
 

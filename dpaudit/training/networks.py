@@ -38,6 +38,14 @@ def build(name: str, shape: Shape, classes: int, dropout: float) -> nn.Sequentia
     return NETWORKS[name](shape, classes, dropout)
 
 
+def parameters(name: str, shape: Shape, classes: int) -> int:
+    """How many parameters the network has."""
+    import torch
+
+    with torch.device("meta"):  # nothing is drawn, and torch's generator stays where it is
+        return sum(p.numel() for p in build(name, shape, classes, 0.0).parameters())
+
+
 def check(name: str, shape: Shape) -> None:
     """Refuse a name that is none, and records that the network cannot take; without torch."""
     if name not in NETWORKS:

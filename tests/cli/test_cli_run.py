@@ -90,7 +90,7 @@ def test_a_real_report_fulfils_its_schema_and_says_what_was_played(trained):
         (attack, estimator)
         for attack in ("loss", "mean")
         for estimator in ("rank-test", "exact-scan")
-    ]
+    ] + [(report["bounds"][report["primary"]]["attack"], "clopper-pearson")]
 
 
 def test_stdout_is_the_report_alone_and_progress_goes_to_stderr(undisturbed, shell):

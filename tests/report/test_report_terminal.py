@@ -287,12 +287,15 @@ def test_estimators_and_assumptions_are_told_apart_where_they_differ() -> None:
     assert "by joint-beta." in legend
 
 
-def test_one_attacks_bounds_of_one_kind_have_a_row_each() -> None:
+def test_of_one_attacks_bounds_of_one_kind_one_is_in_the_table_and_the_others_are_told() -> None:
     scan = bound("loss", estimator="exact-scan", epsilon=1.5)
-    text = render(inconclusive(bounds=[bound("loss"), scan], primary=1))
-    body = text[text.index("-----") : text.index("Published estimate:")].splitlines()
-    assert [line.split()[:2] for line in body[1:3]] == [["loss", "1.12"], [">", "loss"]]
-    assert "by clopper-pearson (loss) and exact-scan (loss)" in flat(text)
+    for bounds, primary in (([bound("loss"), scan], 1), ([scan, bound("loss")], 0)):
+        text = render(inconclusive(bounds=bounds, primary=primary))
+        body = text[text.index("-----") : text.index("Published estimate:")].splitlines()
+        (row,) = [line for line in body if "loss" in line]
+        assert row.startswith("> loss")
+        assert row.split()[-2:] == ["1.50", "1.84"]
+        assert "Beside it, loss by clopper-pearson: at least " in flat(text)
 
 
 @pytest.mark.parametrize("verdict", ["INCONCLUSIVE", "NO_VIOLATION_FOUND"])

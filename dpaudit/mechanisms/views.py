@@ -1,0 +1,130 @@
+"""What an adversary sees of one model in the making, by what it is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dpaudit.adversaries import OBSERVER, WHITE_BOX, Adversary
+from dpaudit.errors import BadInput
+from dpaudit.mechanisms.classifier import accuracy, observed
+from dpaudit.seeds import coins, derive
+from dpaudit.training.recipe import Recipe
+from dpaudit.types import IN, INSERTED, Array, Observation, Pair, Trial
+
+if TYPE_CHECKING:
+    from torch import nn
+
+    from dpaudit.training.descent import Seen
+
+
+@dataclass(frozen=True)
+class View:
+    """An adversary's view of trainings by a recipe, whose public number of records is `size`."""
+
+    adversary: Adversary
+    recipe: Recipe
+    size: int
+    samples: int
+
+    def of(self, pair: Pair, trial: Trial) -> Observation:
+        """Train one model, and look."""
+        return self._asked(pair, trial) if self.adversary.asks else self._watched(pair, trial)
+
+    def _asked(self, pair: Pair, trial: Trial) -> Observation:
+        """What the trained model says of the canary."""
+        from dpaudit.training import backends, predict
+        from dpaudit.training.dpsgd import fit
+
+        records, initial = pair.world(trial.world), pair.given.get("initial")
+        model = fit(self.recipe, records, trial.seed, size=self.size, initial=initial).model
+        ask = partial(predict.logits, model)
+        if self.adversary != OBSERVER and self.recipe.dropout == 0:
+            return observed(ask, None, pair, trial, self.samples)
+        ask_often = partial(backends.BACKENDS[self.recipe.backend].mc_dropout, model)
+        return observed(ask, ask_often, pair, trial, self.samples)
+
+    def of_steps(self, pair: Pair, trials: Sequence[Trial]) -> list[Observation]:
+        """What single steps show, by their index, of one training in each world.
+
+        Two trainings go different ways, so that what the records put into a step would tell
+        them apart, too; it is subtracted, as whoever knows the records can.
+        """
+        seed = self.recipe.init_seed
+        worlds = sorted({trial.world for trial in trials})
+        alone = {}
+        for world in worlds:
+            _, seen = self._fit(pair, world, derive(seed, "per-step", world), always=True)
+            alone[world] = seen.products[:, 0] - seen.background[:, 0]
+        return [{"step": np.asarray(alone[t.world][t.index])} for t in trials]
+
+    def of_many(self, pair: Pair, trial: Trial) -> Observation:
+        """What every update shows of each of many canaries, and which of them were in.
+
+        Canaries come first, as trials do elsewhere: each is one, of a world by its own coin.
+        """
+        from dpaudit.training import predict
+
+        g = self._aims(pair)
+        inserted = coins(trial.seed, len(g))
+        model, seen = self._fitted(pair, trial.world, trial.seed, g, inserted)
+        useful = {"accuracy": accuracy(partial(predict.logits, model), pair.test)}
+        return {"updates": seen.products.T, INSERTED: inserted, **useful}
+
+    def _watched(self, pair: Pair, trial: Trial) -> Observation:
+        """How the updates, or all of them together, point along the canary's gradient."""
+        from dpaudit.training import predict
+        from dpaudit.training.pretraining import flat
+
+        model, seen = self._fit(pair, trial.world, trial.seed)
+        useful = {"accuracy": accuracy(partial(predict.logits, model), pair.test)}
+        if self.adversary == WHITE_BOX:
+            return {"updates": seen.products[:, 0], **useful}
+        (g,) = self._aims(pair)
+        return {"moved": self._moved(pair.given["initial"], flat(model)) @ g, **useful}
+
+    def _fit(
+        self, pair: Pair, world: int, seed: int, always: bool = False
+    ) -> tuple[nn.Sequential, Seen]:
+        """Train one model, and watch it: a gradient canary is put in beside the records."""
+        g = self._aims(pair)
+        if len(g) > 1:
+            raise BadInput(
+                f"worlds that differ in {len(g):,} canaries are no neighbours; make the mechanism "
+                f"with canaries={len(g)}"
+            )
+        inserted = np.full(len(g), not pair.canary.record and world == IN)
+        return self._fitted(pair, world, seed, g, inserted, always)
+
+    def _fitted(
+        self, pair: Pair, world: int, seed: int, g: Array, inserted: Array, always: bool = False
+    ) -> tuple[nn.Sequential, Seen]:
+        from dpaudit.training.descent import GradientCanaries, Seen
+        from dpaudit.training.dpsgd import fit
+
+        fitted = fit(
+            *(self.recipe, pair.world(world), seed),
+            size=self.size,
+            initial=pair.given["initial"],
+            gradient_canaries=GradientCanaries(g, inserted, always),
+        )
+        assert fitted.products is not None
+        assert fitted.background is not None
+        return fitted.model, Seen(fitted.products, fitted.background)
+
+    def _aims(self, pair: Pair) -> Array:
+        """g*: of a record, its gradient at the initial parameters."""
+        from dpaudit.training.gradients import direction, directions
+
+        initial, c = pair.given["initial"], pair.canary
+        own = directions(pair.given, len(initial))
+        return direction(self.recipe, initial, c.x, c.y)[None] if own is None else own
+
+    def _moved(self, initial: Array, trained: Array) -> Array:
+        """theta_0 - theta_T, in units of what a gradient of the clip norm moves in a step."""
+        unit = self.recipe.lr * self.recipe.clip / self.recipe.expected_batch(self.size)
+        return np.asarray((initial.astype(np.float64) - trained) / unit)

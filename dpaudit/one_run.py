@@ -1,0 +1,126 @@
+"""One training with many canaries, each put in by a fair coin: guess which, and judge the guesses.
+
+Everything is fixed before the training: the score, how many canaries are called in (those that
+score highest) and how many out (the lowest), and who judges. The coins are shown to nothing but
+the count of right guesses.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from dpaudit import played
+from dpaudit.advice import after_one_run
+from dpaudit.choice import Choice
+from dpaudit.errors import BadInput
+from dpaudit.estimators import OneRun, OneRunFDP
+from dpaudit.journal import Journal
+from dpaudit.judge import verdict, without_curve
+from dpaudit.protocols import Attack, Estimator, scoring
+from dpaudit.rates import BoundCriterion
+from dpaudit.selections import known_curve
+from dpaudit.suspicions import suspicions
+from dpaudit.trials import Trials
+from dpaudit.types import IN, OUT, Array, Claim, Evidence, Guesses, Report, Scores
+
+SELECTION = "score and number of guesses fixed beforehand"
+
+
+def judge(journal: Journal, choice: Choice) -> Report:
+    """The report of a run that was one training, judged only as it was configured."""
+    started = time.perf_counter()
+    seen = played.canaries(journal)
+    choice.refuse_other(
+        seen.settings,
+        f"the run at {journal.path.parent} is one training with many canaries, of which nothing "
+        "may be chosen once it is over: it",
+    )
+    attacks = choice.fitting(seen.seen)
+    ((name, attack),) = refuse_choosing(attacks).items()
+    scores = scored(attack, seen.trials(name, attack))
+    put_in = seen.worlds == IN
+    guesses = guessed(scores, put_in, int(seen.settings["guesses"]))
+    facts, claim, whole = seen.facts, seen.claim, journal.observations()
+    called_in, called_out = halves(guesses.guesses)
+    bounds = [
+        replace(
+            estimator.bound(guesses, claim.delta),
+            attack=name,
+            rule=f"the {called_in:,} highest scores in, the {called_out:,} lowest out",
+            selection=SELECTION,
+            trials=(int((~put_in).sum()), int(put_in.sum())),
+        )
+        for estimator in estimators(claim, choice.confidence)
+    ]
+    shown = Scores(out=scores[~put_in], inn=scores[put_in])
+    return Report(
+        claim=claim,
+        verdict=verdict(claim, bounds[0]),
+        primary=0,
+        bounds=bounds,
+        published=[],
+        looks=1,
+        models={"in": 1, "out": 0, "choosing": 0, "judging": 1},
+        # Records are the same, whichever canaries are in.
+        data={key: value for key, value in facts["data"].items() if key not in ("in", "out")},
+        canary=facts["canary"],
+        adversary=facts["adversary"],
+        deployment=facts.get("deployment", ""),
+        backend=facts["backend"],
+        seconds={"training": journal.seconds(), "judging": time.perf_counter() - started},
+        utility={n: float(a[0]) for n, a in whole.items() if n == "accuracy"},
+        versions=facts["versions"],
+        seed=seen.seed,
+        next_steps=after_one_run(claim, bounds[0]),
+        warnings=[*facts["warnings"], *suspicions(whole), *without_curve(claim)],
+        guesses=guesses,
+        evidence=Evidence(scores=[shown for _ in bounds], cuts=[None for _ in bounds]),
+    )
+
+
+def refuse_choosing(attacks: Mapping[str, Attack]) -> Mapping[str, Attack]:
+    """The attacks, unless there is something to choose: one of several, or a rule."""
+    if len(attacks) > 1 or any(scoring(attack) != "fixed" for attack in attacks.values()):
+        raise BadInput(
+            "one training leaves no canaries to choose a rule on; name one attack whose score is "
+            f"fixed, such as updates, not {', '.join(attacks)}"
+        )
+    return attacks
+
+
+def estimators(claim: Claim, confidence: float) -> Sequence[Estimator]:
+    """What decides, and what assumes nothing beside it, where that does not decide."""
+    free, curve = OneRun(confidence), known_curve(claim)
+    return [free] if curve is None else [OneRunFDP(confidence, curve, claim.adjacency), free]
+
+
+def scored(attack: Attack, canaries: Trials) -> Array:
+    """One number a canary; what is no number is lower than any.
+
+    The rule is made on worlds that have nothing to do with the coins, so that no attack, whatever
+    it does with worlds, can learn from the true ones.
+    """
+    others = np.where(np.arange(len(canaries)) % 2, IN, OUT)
+    blind = replace(canaries, worlds=others)
+    rule = blind.fit(attack, BoundCriterion(0.0))
+    found = blind.scores(rule)
+    scores = np.empty(len(canaries))
+    scores[others == IN], scores[others == OUT] = found.inn, found.out
+    return np.where(np.isnan(scores), -np.inf, scores)
+
+
+def guessed(scores: Array, put_in: Array, guesses: int) -> Guesses:
+    """How many guesses are right; of equal scores the order says nothing of the coins."""
+    called_in, called_out = halves(guesses)
+    order = np.argsort(scores, kind="stable")
+    right = put_in[order[len(order) - called_in :]].sum() + (~put_in[order[:called_out]]).sum()
+    return Guesses(canaries=len(scores), guesses=guesses, correct=int(right))
+
+
+def halves(guesses: int) -> tuple[int, int]:
+    """How many canaries are called in and out."""
+    return guesses - guesses // 2, guesses // 2

@@ -1,0 +1,64 @@
+"""Initial parameters that an adversary crafts: those of a network that has learned all it can.
+
+Trained on data of its own until next to nothing is left of ordinary records' gradients, so that
+what moves a model afterwards is the canary and the noise.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import torch
+from torch import nn
+from torch.nn import functional
+
+from dpaudit.seeds import derive
+from dpaudit.training import networks, predict
+from dpaudit.training.dpsgd import fit
+from dpaudit.training.recipe import Recipe
+from dpaudit.types import Array, Records
+
+BATCH, RATE, CLIP = 256, 0.5, 10.0
+
+ROUND, ROUNDS, LEARNED = 500, 12, 1e-3
+"""Steps between looks at the mean loss, how many looks at most, and what is enough."""
+
+
+def pretrained(recipe: Recipe, records: Records, seed: int) -> Array:
+    """The flat parameters of the recipe's network, trained without noise on these records."""
+    plain = replace(
+        recipe,
+        total_steps=ROUND,
+        batch=min(BATCH, len(records)),
+        lr=RATE,
+        clip=CLIP,
+        noise_multiplier=0.0,
+        dropout=0.0,
+        backend="auto",  # whoever's code is audited, this is the adversary's own
+    )
+    theta: Array | None = None
+    for i in range(ROUNDS):
+        model = fit(plain, records, derive(seed, "pretraining", i), initial=theta).model
+        theta = flat(model)
+        if _loss(model, records) < LEARNED:
+            break
+    assert theta is not None
+    return theta
+
+
+def network(recipe: Recipe, theta: Array) -> nn.Sequential:
+    """The recipe's network with these parameters."""
+    model = networks.build(recipe.network, recipe.shape, recipe.classes, recipe.dropout)
+    nn.utils.vector_to_parameters(torch.tensor(theta), model.parameters())
+    return model.eval()
+
+
+def flat(model: nn.Module) -> Array:
+    """A network's parameters, one after the other."""
+    parameters: Array = nn.utils.parameters_to_vector(model.parameters()).detach().numpy()
+    return parameters
+
+
+def _loss(model: nn.Sequential, records: Records) -> float:
+    logits = torch.as_tensor(predict.logits(model, records.x))
+    return float(functional.cross_entropy(logits, torch.as_tensor(records.y)))

@@ -1,0 +1,78 @@
+"""`--adversary`, from the command line to the report."""
+
+import json
+
+import pytest
+
+SMALL = ["run", "--network", "logreg", "--batch", "full", "--epsilon", 8]
+FEW = ["--models", 40]
+
+
+@pytest.fixture
+def audited(cli, tmp_path):
+    """What a run of a few seconds says, and its report."""
+
+    def audited(*words):
+        folder = tmp_path / "run"
+        done = cli(*SMALL, "--workers", 1, "--out", folder, *words)
+        assert done.exit_code == 0, done.output
+        return done.stdout, json.loads((folder / "report.json").read_text())
+
+    return audited
+
+
+@pytest.mark.parametrize(
+    ("name", "attack", "canary"),
+    [
+        ("worst-case", "loss", "blank"),
+        ("white-box", "updates", "dirac"),
+        ("final-weights", "weights", "blank"),
+    ],
+)
+def test_it_brings_its_canary_and_attack_and_says_what_follows(audited, name, attack, canary):
+    said, report = audited("--adversary", name, *FEW)
+    assert report["canary"]["name"] == canary
+    assert {bound["attack"] for bound in report["bounds"]} == {attack}
+    assert report["adversary"].startswith(f"{name}: chose the canary")
+    assert report["deployment"]
+    assert " ".join(report["deployment"].split()) in " ".join(said.split())
+    assert report["bounds"][0]["estimator"] == "rank-test"
+
+
+def test_single_steps_of_two_trainings_are_all_trials_there_are(audited):
+    said, report = audited("--adversary", "per-step", "--batch", 100, "--steps", 60)
+    assert report["models"]["in"] == report["models"]["out"] == 60
+    assert [bound["estimator"] for bound in report["bounds"]] == ["paired-auc"]
+    assert "60 with the canary" in said
+
+
+def test_the_same_command_goes_on_and_report_shows_the_same(cli, tmp_path):
+    words = [*SMALL, *FEW, "--adversary", "white-box", "--workers", 1, "--out", tmp_path / "run"]
+    first, again = cli(*words), cli(*words)
+    shown = cli("report", tmp_path / "run")
+    for other in (again, shown):
+        assert other.exit_code == 0, other.output
+        assert other.stdout.split("Time ")[0] == first.stdout.split("Time ")[0]
+
+
+def test_a_configuration_that_was_saved_plays_the_same_run(cli, tmp_path):
+    words = [*SMALL, *FEW, "--adversary", "worst-case", "--lr", 0.1, "--workers", 1]
+    cli(*words, "--out", tmp_path / "one")
+    cli("run", "--config", tmp_path / "one" / "config.toml", "--out", tmp_path / "two")
+    one, two = (json.loads((tmp_path / n / "report.json").read_text()) for n in ("one", "two"))
+    assert one["bounds"] == two["bounds"]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--canary", "dirac"], "dirac is a gradient, not a record; it takes --adversary "),
+        (["--adversary", "worst-case", "--canary", "random-direction"], "is a gradient, not a"),
+        (["--adversary", "nobody"], "'nobody' is not one of 'observer', 'worst-case'"),
+        (["--epochs", "3", "--steps", "3"], "--epochs and --steps both say how long to train"),
+        (["--steps", "0"], "steps must be a whole number of at least 1"),
+        (["--adversary", "per-step", "--models", "40"], "--models has no effect"),
+    ],
+)
+def test_what_cannot_be_is_refused_in_one_sentence(refused, words, said):
+    assert said in refused("run", *words)

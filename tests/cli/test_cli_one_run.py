@@ -1,0 +1,104 @@
+"""`dpaudit run --canaries`, from the command line to the page."""
+
+import json
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from dpaudit.journal import Journal
+from dpaudit.report import load_schema
+
+WORDS = "run --adversary white-box --network logreg --batch full --steps 2 --canaries 100"
+ONE_RUN = [*WORDS.split(), "--guesses", 40, "--workers", 1]
+
+
+@pytest.fixture(scope="module")
+def done(shell, tmp_path_factory):
+    """One training on the embedded digits, and what it said."""
+    folder = tmp_path_factory.mktemp("runs") / "one"
+    return folder, shell(*ONE_RUN, "--out", folder)
+
+
+def test_it_trains_one_model_and_reports_its_guesses(done):
+    folder, said = done
+    assert said.returncode == 0, said.stderr
+    assert "1/1 models" in said.stderr
+    with Journal.read(folder / "journal.sqlite") as journal:
+        assert len(journal.trials()[0]) == 1
+    text = " ".join(said.stdout.split())
+    assert "1 model with 100 canaries" in text
+    assert "of 40 guesses on 100 canaries were right" in text
+    assert "by one-run-fdp" in text
+    assert "by one-run." in text
+    saved = (folder / "config.toml").read_text()
+    assert "canaries = 100" in saved
+    assert "models" not in saved
+
+
+def test_its_report_fulfils_the_schema_and_has_its_figures(done):
+    folder, _ = done
+    report = json.loads((folder / "report.json").read_text(encoding="utf-8"))
+    assert list(Draft202012Validator(load_schema()).iter_errors(report)) == []
+    assert report["guesses"].keys() == {"canaries", "guesses", "correct"}
+    assert report["published"] == []
+    assert {p.stem for p in (folder / "figures").iterdir()} == {"bounds", "scores"}
+    page = (folder / "report.html").read_text(encoding="utf-8")
+    assert "Can the attack tell the canaries apart?" in page
+
+
+def test_the_same_command_the_saved_file_and_report_show_the_same(done, cli):
+    folder, first = done
+    for words in (ONE_RUN, ["run", "--config", folder / "config.toml"], ["report"]):
+        where = [folder] if words == ["report"] else ["--out", folder]
+        shown = cli(*words, *where)
+        assert shown.exit_code == 0, shown.output
+        assert shown.stdout.split("Time ")[0] == first.stdout.split("Time ")[0]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["report", "RUN", "--confidence", 0.9], "judged only as it was configured"),
+        (["report", "RUN", "--attack", "loss"], "judged only as it was configured"),
+        (["report", "RUN", "--estimator", "one-run"], "judged only as it was configured"),
+        (["compare", "RUN", "--defence", "quantize:0.1"], "only the guesses may be judged"),
+    ],
+)
+def test_nothing_else_may_judge_it(done, refused, words, said):
+    assert said in refused(*(done[0] if word == "RUN" else word for word in words))
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (["--models", 100], "--canaries are of one training, and --models of many; give either"),
+        (["--until-decided"], "cannot stop early; leave until-decided out"),
+        (["--canaries", 700], "700 canaries are more than the 650 parameters of logreg here"),
+        (["--guesses", 101], "101 guesses are more than one for each of 100"),
+        (["--canary", "blank"], "blank is one canary; many take --canary dirac, for example"),
+        (["--adversary", "observer"], "they take --adversary white-box"),
+        (["--attack", "loss", "--attack", "updates"], "name one attack whose score is fixed"),
+        (["--estimator", "one-run"], "guesses on many canaries leave no estimator to choose"),
+        (["--defence", "quantize:0.1"], "guesses on many canaries leave no defence to choose"),
+    ],
+)
+def test_what_cannot_be_one_run_is_refused(refused, more, said):
+    assert said in refused(*ONE_RUN, *more)
+
+
+def test_your_own_function_cannot_be_given_gradients(refused):
+    words = "run --mechanism my_module:train --claim 8,1e-5 --canaries 100"
+    assert "--canaries has no effect on my_module:train" in refused(*words.split())
+
+
+def test_guesses_are_of_many_canaries(refused):
+    said = refused("run", "--guesses", 10)
+    assert "guesses are of one training with many canaries; say how many: --canaries" in said
+
+
+def test_a_plan_of_the_saved_file_is_of_its_canaries(done, cli, tmp_path):
+    folder, _ = done
+    shown = cli("plan", "--config", folder / "config.toml", "--json", tmp_path / "plan.json")
+    assert shown.exit_code == 0, shown.output
+    planned = json.loads((tmp_path / "plan.json").read_text())
+    assert {row["judging"] for row in planned["estimators"]} == {40}

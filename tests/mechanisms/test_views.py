@@ -1,0 +1,181 @@
+"""What each adversary sees of a model in the making, against trainings done by hand."""
+
+import pickle
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from dpaudit.adversaries import ADVERSARIES
+from dpaudit.canaries import Blank, Dirac, RandomDirection
+from dpaudit.mechanisms import DPSGD
+from dpaudit.seeds import trials
+from dpaudit.training.descent import GradientCanaries
+from dpaudit.training.dpsgd import fit
+from dpaudit.training.gradients import direction
+from dpaudit.training.predict import logits
+from dpaudit.types import IN, OUT, GaussianCurve, StepsCurve
+
+SMALL = {"network": "logreg", "noise_multiplier": 2.0, "batch": "full"}
+
+
+@pytest.fixture(scope="module")
+def facing(data):
+    """A mechanism of milliseconds, but for what is changed."""
+    return lambda name, **changes: DPSGD.facing(name, data, **{**SMALL, **changes})
+
+
+@pytest.fixture(scope="module")
+def given(facing, data):
+    """What all that craft have chosen."""
+    return facing("worst-case").craft(data, seed=0)
+
+
+@pytest.fixture(scope="module")
+def armed(data, given, facing):
+    """The pair that a canary makes, with what comes along."""
+
+    def armed(kind, **more):
+        pair = kind(facing("white-box").recipe, **given, **more).build(data, seed=0)
+        return replace(pair, given={**given, **pair.given})
+
+    return armed
+
+
+def of(world, count=60):
+    return [trial for trial in trials(0, count) if trial.world == world]
+
+
+# ---------------------------------------------------------------- what comes along
+
+
+def test_an_adversary_brings_its_settings_unless_others_are_given(facing):
+    recipe = facing("worst-case").recipe
+    assert (recipe.total_steps, recipe.lr, recipe.dropout) == (10, 0.3, 0.0)
+    assert facing("worst-case", lr=2.0).recipe.lr == 2.0
+    assert facing("worst-case", epochs=3).recipe.total_steps is None
+
+
+def test_an_observer_crafts_nothing(facing, data):
+    assert facing("observer").craft(data, seed=0) == {}
+
+
+def test_identity_tells_adversaries_apart_and_survives_the_way_to_a_worker(facing, armed):
+    told = {repr(facing(name)) for name in ADVERSARIES}
+    assert len(told) == len(ADVERSARIES)
+    pair, some = armed(Dirac), trials(0, 4)
+    for name in ("white-box", "final-weights"):
+        mechanism = facing(name)
+        sent = pickle.loads(pickle.dumps(mechanism))
+        for here, there in zip(mechanism.play(pair, some), sent.play(pair, some), strict=True):
+            assert {k: v.tolist() for k, v in here.items()} == {
+                k: v.tolist() for k, v in there.items()
+            }
+
+
+# ---------------------------------------------------------------- what is seen
+
+
+def test_worst_case_asks_models_that_start_from_the_crafted_parameters(facing, armed, given):
+    mechanism, pair = facing("worst-case"), armed(Blank)
+    (trial, *_) = of(IN)
+    (seen,) = mechanism.play(pair, [trial])
+    model = fit(
+        mechanism.recipe, pair.inn, trial.seed, size=mechanism.records, initial=given["initial"]
+    ).model
+    assert np.array_equal(seen["logits"], logits(model, pair.canary.x[None])[0])
+    assert "mc" not in seen
+
+
+@pytest.mark.parametrize("kind", [Dirac, RandomDirection])
+@pytest.mark.parametrize("batch", ["full", 10])
+def test_white_box_sees_every_update_along_the_gradient_that_it_put_in(
+    facing, armed, given, kind, batch
+):
+    mechanism, pair = facing("white-box", batch=batch), armed(kind)
+    g = pair.given.get("directions")
+    if g is None:
+        g = np.eye(len(given["initial"]), dtype=np.float32)[pair.given["coordinates"]]
+    for trial in (of(OUT)[0], of(IN)[0]):
+        (seen,) = mechanism.play(pair, [trial])
+        canaries = GradientCanaries(g, np.array([trial.world == IN]))
+        by_hand = fit(
+            *(mechanism.recipe, pair.out, trial.seed),
+            size=mechanism.records,
+            initial=given["initial"],
+            gradient_canaries=canaries,
+        )
+        assert np.array_equal(seen["updates"], by_hand.products[:, 0])
+        assert seen["updates"].shape == (10,)
+
+
+@pytest.mark.parametrize("kind", [Dirac, Blank])
+def test_final_weights_have_gone_as_far_as_all_updates_together(facing, armed, kind):
+    """Of a record, along its gradient at the initial parameters."""
+    pair, some = armed(kind), trials(0, 8)
+    seen = zip(
+        facing("final-weights").play(pair, some), facing("white-box").play(pair, some), strict=True
+    )
+    for moved, updates in seen:
+        assert moved["moved"] == pytest.approx(updates["updates"].sum(), abs=2e-3)
+
+
+def test_a_records_gradient_is_aimed_at_and_not_put_in_twice(facing, armed, given):
+    mechanism, pair = facing("white-box", noise_multiplier=1e-6, epsilon=None), armed(Blank)
+    g = direction(mechanism.recipe, given["initial"], pair.canary.x, pair.canary.y)
+    out, inn = (mechanism.play(pair, of(world)[:1])[0]["updates"] for world in (OUT, IN))
+    assert len(pair.inn) == len(pair.out) + 1
+    assert inn[0] - out[0] == pytest.approx(1.0, abs=1e-3)
+    assert np.linalg.norm(g) == pytest.approx(1.0, abs=1e-5)
+
+
+def test_scores_of_both_worlds_are_a_gaussian_mechanism_apart(facing, armed):
+    """mu = sqrt(T)/s = 1.58; the mean of 400 pairs errs by .07, so that 5 of it are one in 1e6."""
+    mechanism, pair = facing("white-box"), armed(Dirac)
+    sums = [
+        np.array([seen["updates"].sum() for seen in mechanism.play(pair, of(world, 800))])
+        for world in (OUT, IN)
+    ]
+    deviation = 2.0 * np.sqrt(10)
+    assert (sums[1].mean() - sums[0].mean()) / deviation == pytest.approx(10 / deviation, abs=0.36)
+    assert mechanism.claim.curve == GaussianCurve(pytest.approx(10 / deviation))
+
+
+# ---------------------------------------------------------------- single steps
+
+
+def test_single_steps_are_noise_and_the_canary_and_nothing_of_the_records(facing, armed):
+    mechanism, pair = facing("per-step", batch=10, epochs=200), armed(Dirac)
+    steps = mechanism.recipe.steps(mechanism.records)
+    assert mechanism.claim.curve == StepsCurve(10 / 30, steps, 2.0)
+    assert mechanism.models == mechanism.at_once == 2 * steps
+    every = trials(0, mechanism.models)
+    seen = {w: [] for w in (OUT, IN)}
+    for trial, one in zip(every, mechanism.play(pair, every), strict=True):
+        seen[trial.world].append(float(one["step"]))
+    # 600 steps of deviation 2: a mean errs by .08, so that 5 of it are one in 1e6.
+    assert np.mean(seen[OUT]) == pytest.approx(0.0, abs=0.41)
+    assert np.mean(seen[IN]) == pytest.approx(1.0, abs=0.41)
+    assert np.std(seen[IN]) == pytest.approx(2.0, rel=0.15)
+
+
+def test_a_step_is_the_same_whichever_others_are_played(facing, armed):
+    mechanism, pair = facing("per-step", batch=10, epochs=4), armed(Dirac)
+    every = trials(0, mechanism.models)
+    together = mechanism.play(pair, every)
+    for i in (0, 3, 7):
+        assert mechanism.play(pair, [every[i]])[0]["step"] == together[i]["step"]
+    other = facing("per-step", batch=10, epochs=4, seed=1).play(pair, every)
+    assert other[0]["step"] != together[0]["step"]
+
+
+def test_of_an_odd_number_of_steps_the_last_is_left_out(facing):
+    assert facing("per-step", steps=7).models == 12
+    assert facing("worst-case").models is None
+
+
+def test_what_follows_is_told(facing):
+    for name in ADVERSARIES:
+        mechanism = facing(name)
+        assert mechanism.adversary.startswith(f"{name}: ")
+        assert mechanism.deployment == ADVERSARIES[name].follows

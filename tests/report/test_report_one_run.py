@@ -1,0 +1,100 @@
+"""A report on one training with many canaries: what it says of guesses, and what it draws."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from report_examples import violation
+
+from dpaudit.estimators import OneRun, OneRunFDP
+from dpaudit.report import render, to_dict
+from dpaudit.report.contents import contents
+from dpaudit.report.figure_guesses import draw, ends
+from dpaudit.report.figures import pictures
+from dpaudit.report.html import page
+from dpaudit.report.judged import judged
+from dpaudit.types import Claim, Evidence, GaussianCurve, Guesses, Report, Scores
+
+GUESSES = Guesses(canaries=1000, guesses=200, correct=197)
+
+
+def one_run(guesses: Guesses = GUESSES, **changes: Any) -> Report:
+    bounds = [
+        replace(
+            estimator.bound(guesses, 1e-5),
+            attack="updates",
+            rule="the 100 highest scores in, the 100 lowest out",
+            trials=(480, 520),
+        )
+        for estimator in (OneRunFDP(), OneRun())
+    ]
+    draw = np.random.default_rng(0)
+    scores = Scores(out=draw.normal(-1, size=480), inn=draw.normal(1, size=520))
+    made = violation(
+        claim=Claim(1.0, 1e-5, curve=GaussianCurve(0.27), source="theorem 4"),
+        bounds=bounds,
+        primary=0,
+        published=[],
+        models={"in": 1, "out": 0, "choosing": 0, "judging": 1},
+        guesses=guesses,
+        evidence=Evidence(scores=[scores, scores], cuts=[None, None]),
+    )
+    return replace(made, **changes)
+
+
+def flat(text: str) -> str:
+    return " ".join(text.split())
+
+
+@pytest.mark.parametrize("shown", [render, page])
+def test_guesses_are_told_where_models_would_be(shown: Any) -> None:
+    said = flat(shown(one_run()))
+    assert "One model was trained with many planted gradients" in said
+    assert "1 model with 1,000 canaries: coins put 520 in and left 480 out" in said
+    assert "197 of 200 guesses on 1,000 canaries were right" in said
+    assert "score and the number of guesses were fixed before the training" in said.lower()
+    assert "the most that so many guesses could certify" in said
+    assert "200 guesses could certify at most" in said
+    assert "models without the canary" not in said
+
+
+def test_a_machine_is_told_the_same_and_null_of_other_runs() -> None:
+    told = to_dict(one_run())["guesses"]
+    assert told == {"canaries": 1000, "guesses": 200, "correct": 197}
+    assert to_dict(violation())["guesses"] is None
+
+
+def test_the_scores_of_canaries_are_drawn_with_where_guesses_end() -> None:
+    report = one_run()
+    drawn = {picture.name: picture for picture in pictures(report)}
+    assert drawn.keys() == {"bounds", "scores"}
+    (attack,) = judged(report)
+    ranked = np.sort(np.concatenate([attack.scores.out, attack.scores.inn]))
+    assert ends(attack, GUESSES) == (ranked[99], ranked[900])
+    (axes,) = drawn["scores"].figure.axes
+    assert {text.get_text().strip() for text in axes.texts} >= {"called out", "called in"}
+    assert "197 of 200 guesses" in drawn["scores"].alt
+    assert "so few guesses could not have refuted it" in flat(drawn["bounds"].caption)
+
+
+def test_a_single_guess_calls_nothing_out() -> None:
+    (attack,) = judged(one_run())
+    alone = Guesses(1000, 1, 1)
+    assert ends(attack, alone)[0] == -np.inf
+    (axes,) = draw(attack, alone).axes
+    assert [text.get_text().strip() for text in axes.texts] == ["called in"]
+
+
+def test_canaries_that_were_all_put_in_leave_nothing_to_draw() -> None:
+    everything = Scores(out=np.empty(0), inn=np.arange(3.0))
+    report = one_run(evidence=Evidence(scores=[everything] * 2, cuts=[None] * 2))
+    assert [picture.name for picture in pictures(report)] == ["bounds"]
+
+
+def test_the_page_says_that_it_shows_no_record() -> None:
+    first, second, _ = contents(one_run())
+    assert first == "It shows no training record: the canaries are gradients."
+    assert "the scores of the canaries" in second

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -30,7 +30,8 @@ class Blank:
         x = np.zeros(data.shape, dtype=np.float32)
         label, how = self._label(x, data, seed)
         canary = Canary(x, label, name="blank", made=f"an all-zero record under {how}")
-        return neighbours(data, canary)
+        pair = neighbours(data, canary)
+        return pair if self.initial is None else replace(pair, given={"initial": self.initial})
 
     def _label(self, x: Array, data: Data, seed: int) -> tuple[int, str]:
         if self.recipe is None or self.initial is None:

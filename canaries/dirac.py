@@ -47,4 +47,4 @@ class Dirac:
                 f"{self.canaries:,} gradients, each along a parameter of its own, those that "
                 "ordinary records move least"
             )
-        return with_gradients(data, "dirac", made, {"coordinates": chosen})
+        return with_gradients(data, "dirac", made, {"coordinates": chosen, "initial": self.initial})

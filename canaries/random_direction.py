@@ -38,5 +38,5 @@ class RandomDirection:
         made = "a gradient along a random direction"
         if self.canaries > 1:
             made = f"{self.canaries:,} gradients, each along a random direction of its own"
-        given = {"directions": directions.astype(np.float32)}
+        given = {"directions": directions.astype(np.float32), "initial": self.initial}
         return with_gradients(data, "random-direction", made, given)

@@ -55,16 +55,17 @@ WORST_CASE = Adversary(
     controlled=CRAFTED,
     saw="sees what the trained model says of the canary, and nothing else",
     follows="the claim has to hold here, too, so that a violation is one; a model that starts "
-    "from parameters which nobody crafted, and is trained longer, shows outsiders less",
+    "from parameters which nobody crafted, and is trained longer, usually shows outsiders less",
     sets={"canary": "blank", "attacks": ("loss",), **LINEAR},
 )
 
 WHITE_BOX = Adversary(
     "white-box",
-    controlled=f"{CRAFTED}, and put a gradient of its own in place of a record's",
+    controlled=f"{CRAFTED}, and put a gradient of its own beside the records'",
     saw="sees every noisy update",
-    follows="whoever takes part in training or gets its updates, as in federated learning, could "
-    "show as much; who is given the trained model alone sees less",
+    follows="whoever starts the training, takes part in it and gets its updates, as a server "
+    "together with one participant of federated learning, could show as much; who has less of "
+    "that sees less",
     sets={"canary": "dirac", "attacks": ("updates",), **LINEAR},
     asks=False,
 )

@@ -27,7 +27,7 @@ from dpaudit import (
     sequential,
     settled,
 )
-from dpaudit.adversaries import ADVERSARIES
+from dpaudit.adversaries import ADVERSARIES, PER_STEP
 from dpaudit.choice import ALL, Choice
 from dpaudit.cluster import cluster
 from dpaudit.compare import Comparison
@@ -138,10 +138,10 @@ def play(
         raise BadInput(
             "a budget, and a choice of how to judge, are for until_decided=True; choose in judge()"
         )
-    if getattr(mechanism, "canaries", 1) > 1:
+    if getattr(mechanism, "canaries", 1) > 1 or getattr(mechanism, "models", None):
         raise BadInput(
-            "play trains many models; one training with many canaries takes a configuration: "
-            "dpaudit.audit.prepare(Config(canaries=...)), or dpaudit run --canaries"
+            "play trains many models; one training with many canaries, or two whose steps are "
+            "trials, take a configuration: dpaudit.audit.prepare(Config(...)), or dpaudit run"
         )
     try:
         pickle.dumps((mechanism, pair))
@@ -151,7 +151,9 @@ def play(
     planted = Records(canary.x, np.array(canary.y))
     settings = {
         "mechanism": repr(mechanism),
-        "pair": fingerprint(f"canary {canary.y}", pair.out, pair.inn, pair.test, planted),
+        "pair": fingerprint(
+            f"canary {canary.y}", pair.out, pair.inn, pair.test, planted, **pair.given
+        ),
         "models": models,
         "seed": seed,
     }
@@ -389,9 +391,15 @@ def _refuse_gradient(config: Config, mechanism: Mechanism) -> None:
     """Refuse a canary that is no record, where gradients cannot be put in or are not looked at."""
     crafted = ADVERSARIES[config.adversary].crafts and not isinstance(mechanism, Function)
     asks = ADVERSARIES[config.adversary].asks or isinstance(mechanism, Function)
-    if asks and getattr(registry.load("canaries", config.canary), "gradient", False):
+    gradient = getattr(registry.load("canaries", config.canary), "gradient", False)
+    if asks and gradient:
         able = " or ".join(a.name for a in ADVERSARIES.values() if not a.asks)
         raise BadInput(f"{config.canary} is a gradient, not a record; it takes --adversary {able}")
+    if config.adversary == PER_STEP.name and not gradient:
+        raise BadInput(
+            f"per-step puts a gradient into every step, and {config.canary} is none; take --canary "
+            "dirac or random-direction"
+        )
     _builder(config, mechanism, None, {"initial": np.zeros(0)} if crafted else {})
 
 
@@ -433,6 +441,11 @@ def _claim(config: Config, mechanism: Mechanism) -> Claim:
         raise BadInput(f"the claim of {config.mechanism} must be a Claim, not {own!r:.60}")
     if config.claim in (None, (own.epsilon, own.delta)):
         return own
+    if own.by_step:
+        raise BadInput(
+            "single steps show nothing of a claim that is not about how they make up the training; "
+            "leave --claim out"
+        )
     epsilon, delta = config.claim
     return Claim(
         epsilon, delta, unit=own.unit, adjacency=own.adjacency, beside={own.source: own.epsilon}

@@ -6,14 +6,20 @@ import hashlib
 
 import numpy as np
 
-from dpaudit.types import Records
+from dpaudit.types import Array, Records
 
 
-def fingerprint(about: str, *parts: Records) -> str:
+def fingerprint(about: str, *parts: Records, **given: Array) -> str:
     """SHA-256 of some words and of all that training can see: shapes, types and bytes."""
     digest = hashlib.sha256(about.encode())
+
+    def add(name: str, array: Array) -> None:
+        digest.update(f"; {name}{array.shape} {array.dtype.str} ".encode())
+        digest.update(np.ascontiguousarray(array).data)
+
     for part in parts:
-        for array in (part.x, part.y):
-            digest.update(f"; {array.shape} {array.dtype.str} ".encode())
-            digest.update(np.ascontiguousarray(array).data)
+        add("", part.x)
+        add("", part.y)
+    for name in sorted(given):
+        add(f"{name} ", given[name])
     return digest.hexdigest()

@@ -31,14 +31,21 @@ QUICK = ("clopper-pearson", "gdp", "one-run", "paired-auc", "pld")
 TOGETHER = ("loss", "mean", "released")
 """Attacks that bet together by default; all that a run has take three times as long."""
 
-BY_DEFAULT = {
-    "attacks": ("no leak", "Gaussian"),
-    "joint-beta, hold-out": ("randomized response",),
-    "rank-test, pure curve": ("no leak", "randomized response"),
+SPENDING = "randomized response, delta 0.1"
+"""The name of the mechanism that spends its delta."""
+
+BY_DEFAULT: dict[str, tuple[str, ...]] = {
+    "attacks": ("no leak", "Gaussian", "Laplace", "randomized response", "subsampled Gaussian"),
+    "joint-beta, hold-out": ("no leak", "randomized response"),
+    "rank-test, pure curve": ("no leak", "Laplace", "randomized response", SPENDING),
+    "paired-auc, pure curve": ("no leak", "Laplace", "randomized response", SPENDING),
+    "many trials": ("no leak", "Gaussian", "Laplace", "randomized response"),
+    "picked": ("no leak", "Gaussian", "randomized response", "subsampled Gaussian"),
     "all decide": ("no leak",),
     "together": ("Gaussian",),
+    "all-four": ("no leak", "Laplace"),
 }
-"""Mechanisms whose names begin so are asked by default what takes long.
+"""The mechanisms that are asked by default what takes long.
 
 Where nothing leaks, attacks err each in its own way, which is what shares of the error are for.
 """
@@ -59,13 +66,16 @@ def ways(mechanism: KnownMechanism, delta: float, full: bool = False) -> Iterato
     for estimator in registry.names("estimators"):
         yield from _one_training(estimator, mechanism, delta)
     yield from _judgements(mechanism, delta, full)
-    yield Estimated("all-four")
+    if full or _usual("all-four", mechanism):
+        yield Estimated("all-four")
     yield from _no_bounds()
     yield OfOneRun(unsound.best_one_run, "one-run, best count")
 
 
-def quick_ways(mechanism: KnownMechanism, delta: float) -> Iterator[Way]:
+def quick_ways(mechanism: KnownMechanism, delta: float, full: bool) -> Iterator[Way]:
     """Those that many more trials can be asked of, because they take little longer."""
+    if not (full or _usual("many trials", mechanism)):
+        return
     for estimator in QUICK:
         yield from _selected(LOOKED_AT, "hold-out", estimator, mechanism, delta)
         yield from _one_training(estimator, mechanism, delta)
@@ -74,7 +84,7 @@ def quick_ways(mechanism: KnownMechanism, delta: float) -> Iterator[Way]:
 
 def _usual(what: str, mechanism: KnownMechanism) -> bool:
     """Whether it is asked by default."""
-    return mechanism.name.startswith(BY_DEFAULT.get(what, ""))
+    return what not in BY_DEFAULT or mechanism.name in BY_DEFAULT[what]
 
 
 def _no_bounds() -> Iterator[Way]:
@@ -89,7 +99,8 @@ def _judgements(mechanism: KnownMechanism, delta: float, full: bool) -> Iterator
     curve = mechanism.curves[0] if mechanism.curves else None
     claim = Claim(mechanism.epsilon(delta), delta, curve=curve)
     curves = None if curve is None else _given("rank-test", curve, mechanism, delta)
-    yield AsRun(claim, curves)
+    if full or _usual("picked", mechanism):
+        yield AsRun(claim, curves)
     if full or _usual("all decide", mechanism):
         yield AsRun(claim, curves, primary=ALL)
     if full:

@@ -47,4 +47,5 @@ def subjects(trials: int, delta: float, full: bool) -> Iterator[Subject]:
     spends = RandomizedResponse(1.0, SPENT)
     for mechanism, d in [*((m, delta) for m in mechanisms(delta)), (spends, SPENT)]:
         yield Subject(mechanism, trials, d, tuple(ways(mechanism, d, full)))
-        yield Subject(mechanism, MANY * trials, d, tuple(quick_ways(mechanism, d)), samples=0)
+        if quick := tuple(quick_ways(mechanism, d, full)):
+            yield Subject(mechanism, MANY * trials, d, quick, samples=0)

@@ -31,6 +31,9 @@ from dpaudit.types import (
     Trial,
 )
 
+FEWEST_STEPS = 4
+"""That can be trials: two of each world that choose a rule, and two that judge it."""
+
 LARGEST = 240_000_000
 """Values of all canaries together: nearly 1 GB, the most that SQLite takes of one array."""
 
@@ -124,6 +127,8 @@ class DPSGD:
             q, rounds = plan.sample_rate(self.records), plan.steps(self.records)
             solved = accounting.noise_multiplier(epsilon, q, rounds, delta, accountant)
             plan = replace(plan, noise_multiplier=solved)
+        if self._by_step and plan.steps(self.records) < FEWEST_STEPS:
+            raise BadInput(f"single steps show nothing if there are fewer than {FEWEST_STEPS}")
         # Found out here, once: all models of a run, shadow models too, are trained alike.
         chosen = backends.choose(plan)
         self.backend, self.backend_reason = chosen.name, chosen.reason

@@ -33,6 +33,7 @@ class View:
 
     def of(self, pair: Pair, trial: Trial) -> Observation:
         """Train one model, and look."""
+        self._refuse_unarmed(pair)
         return self._asked(pair, trial) if self.adversary.asks else self._watched(pair, trial)
 
     def _asked(self, pair: Pair, trial: Trial) -> Observation:
@@ -48,12 +49,22 @@ class View:
         ask_often = partial(backends.BACKENDS[self.recipe.backend].mc_dropout, model)
         return observed(ask, ask_often, pair, trial, self.samples)
 
+    def _refuse_unarmed(self, pair: Pair) -> None:
+        if self.adversary.crafts and "initial" not in pair.given:
+            raise BadInput(
+                f"{self.adversary.name} starts from parameters of its own, and the pair has none; "
+                "give what the mechanism's craft(data, seed) gives to the canary"
+            )
+
     def of_steps(self, pair: Pair, trials: Sequence[Trial]) -> list[Observation]:
         """What single steps show, by their index, of one training in each world.
 
         Two trainings go different ways, so that what the records put into a step would tell
         them apart, too; it is subtracted, as whoever knows the records can.
         """
+        self._refuse_unarmed(pair)
+        if pair.canary.record:
+            raise BadInput("single steps show a gradient that is put into each; give such a canary")
         seed = self.recipe.init_seed
         worlds = sorted({trial.world for trial in trials})
         alone = {}

@@ -66,8 +66,8 @@ def _column(
     ways: Sequence[tuple[str, int, str, str]],
     level: float,
 ) -> None:
-    name, _, more = f"{rows[0].mechanism}, epsilon {nearest(rows[0].epsilon)}".partition(", ")
-    axes.set_title(f"{name}\n{more}")
+    parts = f"{rows[0].mechanism}, epsilon {nearest(rows[0].epsilon)}".split(", ")
+    axes.set_title("\n".join(parts), fontsize=8)
     axes.axvline(level, color=CLAIM, linewidth=1.5, label=f"what bounds state: {percent(level)}")
     for row in rows:
         y = -ways.index(_way(row))

@@ -32,6 +32,7 @@ def draw(growth: Growth, bounds: Sequence[Bound], units: str) -> Figure:
             label = f"{bound.estimator}{' (decides)' if bound is bounds[0] else ''}"
             trials = 2 * np.arange(len(wealth))
             axes.plot(trials, wealth, line, color=color, linewidth=1.4, label=label)
+            axes.plot(trials[-1], wealth[-1], "o", color=color, ms=4, zorder=3, clip_on=False)
         axes.axhline(growth.needed, color=CLAIM, linewidth=2)
         axes.annotate(
             f"refutes the claim: {value(round(growth.needed, 6))}",

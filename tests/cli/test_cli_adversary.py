@@ -72,6 +72,10 @@ def test_a_configuration_that_was_saved_plays_the_same_run(cli, tmp_path):
         (["--epochs", "3", "--steps", "3"], "--epochs and --steps both say how long to train"),
         (["--steps", "0"], "steps must be a whole number of at least 1"),
         (["--adversary", "per-step", "--models", "40"], "--models has no effect"),
+        (["--adversary", "per-step", "--canary", "blank"], "per-step puts a gradient into every"),
+        (["--adversary", "per-step", "--canary", "none"], "per-step puts a gradient into every"),
+        (["--adversary", "per-step", "--steps", "3"], "fewer than 4"),
+        (["--adversary", "per-step", "--claim", "1,1e-5"], "leave --claim out"),
     ],
 )
 def test_what_cannot_be_is_refused_in_one_sentence(refused, words, said):

@@ -7,7 +7,9 @@ import numpy as np
 import pytest
 
 from dpaudit.adversaries import ADVERSARIES
+from dpaudit.audit import play
 from dpaudit.canaries import Blank, Dirac, RandomDirection
+from dpaudit.errors import BadInput, OtherConfiguration
 from dpaudit.mechanisms import DPSGD
 from dpaudit.seeds import trials
 from dpaudit.training.descent import GradientCanaries
@@ -172,6 +174,35 @@ def test_a_step_is_the_same_whichever_others_are_played(facing, armed):
 def test_of_an_odd_number_of_steps_the_last_is_left_out(facing):
     assert facing("per-step", steps=7).models == 12
     assert facing("worst-case").models is None
+
+
+def test_a_pair_that_lacks_what_was_crafted_is_refused(facing, data, armed):
+    for name in ("worst-case", "final-weights", "white-box"):
+        with pytest.raises(BadInput, match=f"{name} starts from parameters of its own"):
+            facing(name).play(Blank().build(data, seed=0), trials(0, 4))
+    with pytest.raises(BadInput, match="a gradient that is put into each"):
+        facing("per-step").play(armed(Blank), trials(0, 4))
+
+
+def test_canaries_that_are_given_the_crafted_parameters_pass_them_on(facing, data, given):
+    recipe = facing("white-box").recipe
+    for kind in (Blank, Dirac, RandomDirection):
+        pair = kind(recipe, **given).build(data, seed=0)
+        assert np.array_equal(pair.given["initial"], given["initial"])
+
+
+def test_another_gradient_or_start_is_another_run(facing, data, given, tmp_path):
+    mechanism, recipe = facing("white-box"), facing("white-box").recipe
+    call = {"mechanism": mechanism, "models": 4, "out": tmp_path / "run", "workers": 1}
+    play(pair=Dirac(recipe, **given).build(data, 0), **call)
+    other = replace(
+        Dirac(recipe, **given).build(data, 0), given={**given, "coordinates": np.array([3])}
+    )
+    for pair in (RandomDirection(recipe, **given).build(data, 0), other):
+        with pytest.raises(OtherConfiguration, match="pair: "):
+            play(pair=pair, **call)
+    with pytest.raises(BadInput, match="two whose steps are trials"):
+        play(facing("per-step"), other, out=tmp_path / "steps")
 
 
 def test_what_follows_is_told(facing):

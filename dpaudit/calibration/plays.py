@@ -22,10 +22,14 @@ T = TypeVar("T")
 SAMPLES = 16
 """MC-dropout draws of a trial."""
 
-KNOWN: Known = {"label": np.array(1)}
-"""Of two classes the second is the canary's."""
+KNOWN: Known = {
+    "label": np.array(1),
+    "sample_rate": np.array(1.0),
+    "noise_multiplier": np.array(1.0),
+}
+"""Of two classes the second is the canary's; the number is like an update of a full batch."""
 
-SHOWN = frozenset({"values", "logits", "mc", "mean", "std"})
+SHOWN = frozenset({"values", "logits", "mc", "mean", "std", "updates", "moved", "step"})
 """The names of all that is seen of a trial."""
 
 
@@ -47,12 +51,15 @@ class Play:
     def seen(self) -> Observations:
         """The released number as networks show theirs: post-processing, so of the same epsilon.
 
-        As it is; as a logit, so that the canary's loss falls with it; and as T draws of
-        sigmoid(number + noise), as if by MC dropout, unless nobody looks at any.
+        As it is; as an update or a move of the parameters along the canary's gradient; as a
+        logit, so that the canary's loss falls with it; and as T draws of sigmoid(number +
+        noise), as if by MC dropout, unless nobody looks at any.
         """
         draw = generator(self.seed, "trials")
         z = self.mechanism.draw(self.worlds, draw)
-        seen = {"values": z[:, None], "logits": np.stack([np.zeros(len(z)), z], axis=1)}
+        along = {"updates": z[:, None], "moved": z, "step": z}
+        logits = np.stack([np.zeros(len(z)), z], axis=1)
+        seen = {"values": z[:, None], "logits": logits, **along}
         if not self.samples:
             return seen
         p = expit(z[:, None] + draw.normal(size=(len(z), self.samples)))

@@ -3,7 +3,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test verify lint bench clean
+.PHONY: demo test verify lint bench tightness clean
 
 demo: .venv/installed  ## a first audit on embedded data, in minutes
 	$(BIN)/dpaudit run --canary adv-maxloss --samples 1000
@@ -26,6 +26,10 @@ bench: .venv/installed-dev  ## speed, as ratios measured in one run; some twenty
 	$(BIN)/python benchmarks/scaling.py --figure build/scaling.png
 	$(BIN)/python benchmarks/end_to_end.py
 	$(BIN)/python benchmarks/estimators.py
+
+tightness: .venv/installed-dev  ## how near bounds come to claims; some hours, goes on where it stopped
+	mkdir -p build
+	$(BIN)/python benchmarks/tightness.py --keep build/tightness --figure build/tightness.png
 
 clean:  ## everything that make has made
 	rm -rf .venv build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

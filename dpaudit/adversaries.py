@@ -33,11 +33,12 @@ class Adversary:
         return f"{self.name}: {self.controlled}; {self.saw}"
 
 
-LINEAR: Mapping[str, Any] = {"steps": 10, "lr": 0.3, "dropout": 0.0, "samples": 1}
+LINEAR: Mapping[str, Any] = {"steps": 10, "lr": 0.03, "dropout": 0.0, "samples": 1}
 """A few steps so small that the network stays a linear function of its parameters.
 
 What every step adds of the canary then adds up, as in the worst case that accountants count
-with. On a pool of 1,000 records and full batches the rate is 0.0003 on the summed gradient.
+with: at this rate 98 to 99.7 % of it on digits, at ten times the rate 91 to 97 %. On a pool of
+1,000 records and full batches it is 0.00003 on the summed gradient.
 """
 
 CRAFTED = "chose the canary and the initial parameters, trained beforehand on disjoint data"

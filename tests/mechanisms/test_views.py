@@ -53,7 +53,7 @@ def of(world, count=60):
 
 def test_an_adversary_brings_its_settings_unless_others_are_given(facing):
     recipe = facing("worst-case").recipe
-    assert (recipe.total_steps, recipe.lr, recipe.dropout) == (10, 0.3, 0.0)
+    assert (recipe.total_steps, recipe.lr, recipe.dropout) == (10, 0.03, 0.0)
     assert facing("worst-case", lr=2.0).recipe.lr == 2.0
     assert facing("worst-case", epochs=3).recipe.total_steps is None
 

@@ -1,0 +1,231 @@
+"""How near a certified epsilon comes to the claimed one: each adversary, claim, number of models.
+
+Every bound is valid: at 95 %, delta 1e-5, exact accounting. A row is the mean of repetitions, each
+with a seed of its own and so with records, a start, a canary, models and noise of its own.
+
+Fewer models are the first of a repetition's many, judged as if there were no others: the bound is
+that of a run of this size with the same seed, which trains the very same ones. Each row's bounds
+hold by themselves; rows of one training are not independent of one another.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import Executor
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from statistics import mean
+from typing import Any
+
+import click
+from claims import RECORDS, Game, Row, rows
+from closeness import draw
+from published import beside
+
+CONFIDENCE = 0.95
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A row's bounds, one a repetition, and the seconds that one took, over all workers."""
+
+    row: Row
+    bounds: list[float]
+    seconds: float
+
+    @property
+    def mean(self) -> float:
+        """What is held against the bar."""
+        return mean(self.bounds)
+
+    @property
+    def verdict(self) -> str:
+        """The bar, and whether it is met."""
+        bar = self.row.bar
+        if bar is None:
+            return "-"
+        return f"{bar:.2f} {'met' if self.mean >= bar else 'MISSED'}"
+
+    def summary(self) -> dict[str, Any]:
+        """What is written as JSON."""
+        told = {**asdict(self), "mean": self.mean}
+        return {**told, "met": None if self.row.bar is None else self.mean >= self.row.bar}
+
+
+def played(
+    game: Game, data: Mapping[str, Any], repetition: int, folder: Path, pool: Executor
+) -> Path:
+    """The journal of one repetition, which goes on where it was interrupted."""
+    from dpaudit import audit
+    from dpaudit.config import Config
+
+    settings = game.settings(data, repetition)
+    size = game.per_world or game.canaries or game.steps
+    out = folder / f"{game.name} {size} {repetition}".replace(" ", "_")
+    prepared = audit.prepare(Config.from_dict(settings), out=out)
+    return audit.run(prepared, out, pool).journal
+
+
+def judged(journal: Path, wanted: list[Row]) -> list[tuple[float, float]]:
+    """The bound of each row, and the seconds that its models and its judgement took."""
+    judge = whole if wanted[0].per_world is None else prefixes
+    return judge(journal, wanted)
+
+
+def whole(journal: Path, wanted: list[Row]) -> list[tuple[float, float]]:
+    """What the run's own report says, where trials are no models that could be fewer."""
+    from dpaudit.audit import Run
+
+    report = Run(journal.parent).judge()
+    bounds = {bound.estimator: bound.epsilon for bound in report.bounds}
+    return [(bounds[row.estimator], sum(report.seconds.values())) for row in wanted]
+
+
+def prefixes(journal: Path, wanted: list[Row]) -> list[tuple[float, float]]:
+    """What the first models of each world show."""
+    from dpaudit import registry
+    from dpaudit.journal import Journal
+    from dpaudit.jury import Jury
+    from dpaudit.played import read
+
+    with Journal.read(journal) as opened:
+        seen, spent = read(opened), opened.seconds()
+    (name,) = seen.settings["attacks"]
+    attack = registry.make("attacks", name)
+    trials = seen.trials(name, attack)
+    found = []
+    for row in wanted:
+        started = time.perf_counter()
+        first = trials[trials.indices < row.per_world]
+        jury = Jury((row.estimator,), seen.claim, seen.seed)
+        (bound,) = jury.bounds(jury.fix(attack, first, always=False), CONFIDENCE, CONFIDENCE)
+        judging = time.perf_counter() - started
+        found.append((bound.epsilon, spent * len(first) / len(trials) + judging))
+    return found
+
+
+def measure(
+    wanted: list[Row], data: Mapping[str, Any], repetitions: int, folder: Path
+) -> Iterator[Measured]:
+    """Row after row; what shares a training is trained once."""
+    from dpaudit.executors import cores, local_pool
+
+    with local_pool(cores()) as pool:
+        for game in dict.fromkeys(row.game for row in wanted):
+            here = [row for row in wanted if row.game == game]
+            runs = [
+                judged(played(game, data, repetition, folder, pool), here)
+                for repetition in range(repetitions)
+            ]
+            for row, found in zip(here, zip(*runs, strict=True), strict=True):
+                bounds, seconds = zip(*found, strict=True)
+                yield Measured(row, list(bounds), mean(seconds))
+
+
+HEAD = f"{'adversary':<14}{'batches':<12}{'claim':>6}{'models':>15}  {'estimator':<11}{'mean':>6}  "
+
+
+def line(one: Measured, repetitions: int) -> str:
+    """A row of the table."""
+    row, each = one.row, "".join(f"{bound:6.2f}" for bound in one.bounds)
+    return (
+        f"{row.game.adversary:<14}{row.game.trained:<12}{row.game.epsilon:6g}{row.models:>15}  "
+        f"{row.estimator:<11}{one.mean:6.2f}  {each:<{width(repetitions)}}  {one.verdict:<12}"
+        f"{one.seconds:8.0f}"
+    )
+
+
+def exceeding(found: Sequence[Measured]) -> str:
+    """How many bounds are above what is claimed, and how many of such there may be."""
+    bounds = [(bound, one.row.game.epsilon) for one in found for bound in one.bounds]
+    above = sum(bound > epsilon for bound, epsilon in bounds)
+    allowed = f"by chance at most {100 * (1 - CONFIDENCE):.3g} % of audits"
+    return f"{above} of {len(bounds)} bounds above the claim; {allowed}"
+
+
+def width(repetitions: int) -> int:
+    """Of the column with every repetition's bound."""
+    return max(len("each"), 6 * repetitions)
+
+
+def is_called(game: Game, only: str) -> bool:
+    """Whether a game's name begins with these words."""
+    words = only.split()
+    return game.name.split()[: len(words)] == words
+
+
+def named(data: str) -> dict[str, Any]:
+    """The settings of a run that name the records."""
+    if data == "digits":
+        return {"data": data}
+    file = Path(os.environ.get("DPAUDIT_DATA", ".")) / "mnist_12k.npz"
+    if not file.exists():
+        raise click.ClickException(
+            f"there is no {file}; set DPAUDIT_DATA to the folder that has it"
+        )
+    return {"data": str(file), "size": RECORDS}
+
+
+@contextmanager
+def kept(folder: Path | None) -> Iterator[Path]:
+    """A folder for journals; a passing one if none is given."""
+    if folder is not None:
+        yield folder
+        return
+    with tempfile.TemporaryDirectory() as passing:
+        yield Path(passing)
+
+
+@click.command()
+@click.option("--data", type=click.Choice(["digits", "mnist"]), default="digits", show_default=True)
+@click.option("--only", default="", help="What begins so: 'worst-case', 'white-box full 10'.")
+@click.option("--repetitions", type=click.IntRange(1), default=5, show_default=True)
+@click.option("--scale", type=click.FloatRange(0, min_open=True), default=1, show_default=True)
+@click.option(
+    "--keep", type=click.Path(path_type=Path), help="Journals; goes on from what is there."
+)
+@click.option("--json", "json_file", type=click.Path(path_type=Path), help="Write the numbers.")
+@click.option("--figure", type=click.Path(path_type=Path), help="Draw bounds against claims.")
+def main(
+    data: str,
+    only: str,
+    repetitions: int,
+    scale: float,
+    keep: Path | None,
+    json_file: Path | None,
+    figure: Path | None,
+) -> None:
+    """Audit every claim again and again, and hold the mean bound against its bar."""
+    wanted = [row.scaled(scale) for row in rows() if is_called(row.game, only)]
+    if not wanted:
+        raise click.ClickException(f"nothing is called {only!r}")
+    if data != "digits":
+        # What is promised is promised on the data that everybody has.
+        wanted = [replace(row, bar=None) for row in wanted]
+    chosen = named(data)
+    click.echo(
+        f"{data}, {RECORDS:,} records, cnn-small; {100 * CONFIDENCE:g} %, delta 1e-5; a batch is"
+    )
+    click.echo("full or its sampling rate x steps; seconds are of a repetition, over all workers\n")
+    click.echo(f"{HEAD}{'each':<{width(repetitions)}}  {'bar':<12}{'seconds':>8}")
+    found: list[Measured] = []
+    with kept(keep) as folder:
+        for one in measure(wanted, chosen, repetitions, folder / data):
+            found.append(one)
+            click.echo(line(one, repetitions))
+            if json_file:
+                json_file.write_text(json.dumps([f.summary() for f in found], indent=1) + "\n")
+    click.echo(f"\n{exceeding(found)}")
+    if published := beside(data):
+        click.echo("\n" + "\n".join(published))
+    if figure:
+        draw([one.summary() for one in found], data, figure)
+
+
+if __name__ == "__main__":
+    main()

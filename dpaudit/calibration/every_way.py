@@ -36,19 +36,17 @@ SPENDING = "randomized response, delta 0.1"
 
 BY_DEFAULT: dict[str, tuple[str, ...]] = {
     "attacks": ("no leak", "Gaussian", "Laplace", "randomized response", "subsampled Gaussian"),
-    "joint-beta, hold-out": ("no leak", "randomized response"),
-    "rank-test, pure curve": ("no leak", "Laplace", "randomized response", SPENDING),
+    "joint-beta, hold-out": ("randomized response",),
+    "rank-test, pure curve": ("Laplace", "randomized response"),
     "paired-auc, pure curve": ("no leak", "Laplace", "randomized response", SPENDING),
-    "many trials": ("no leak", "Gaussian", "Laplace", "randomized response"),
-    "picked": ("no leak", "Gaussian", "randomized response", "subsampled Gaussian"),
-    "all decide": ("no leak",),
+    "many trials": ("no leak", "Laplace"),
+    "picked": ("Gaussian", "randomized response", "subsampled Gaussian"),
+    "all decide": (),
+    "until decided": ("Laplace", "randomized response", SPENDING, "subsampled Gaussian"),
     "together": ("Gaussian",),
     "all-four": ("no leak", "Laplace"),
 }
-"""The mechanisms that are asked by default what takes long.
-
-Where nothing leaks, attacks err each in its own way, which is what shares of the error are for.
-"""
+"""The mechanisms that are asked by default what takes long."""
 
 
 def ways(mechanism: KnownMechanism, delta: float, full: bool = False) -> Iterator[Way]:
@@ -106,7 +104,8 @@ def _judgements(mechanism: KnownMechanism, delta: float, full: bool) -> Iterator
     if full:
         yield from (AsRun(claim, curves, looks=looks) for looks in (2, 3))
     for estimator in ("auc-bet", "e-process") if curve else ("e-process",):
-        yield UntilDecided(claim, curves, (LOOKED_AT,), estimator)
+        if full or _usual("until decided", mechanism):
+            yield UntilDecided(claim, curves, (LOOKED_AT,), estimator)
         if full or _usual("together", mechanism):
             yield UntilDecided(claim, curves, Config.attacks if full else TOGETHER, estimator)
 

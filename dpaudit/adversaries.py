@@ -24,10 +24,8 @@ class Adversary:
     asks: bool = True
     """Whether it asks the trained model about the canary, as anybody might."""
 
-    @property
-    def crafts(self) -> bool:
-        """Whether it chooses the parameters that all trainings start from."""
-        return bool(self.sets)
+    crafts: bool = True
+    """Whether it chooses the parameters that all trainings start from."""
 
     def __str__(self) -> str:
         return f"{self.name}: {self.controlled}; {self.saw}"
@@ -49,6 +47,7 @@ OBSERVER = Adversary(
     saw="sees what the trained model says of the canary, and nothing else",
     follows="an outsider with this canary and this attack could show as much; what stronger "
     "adversaries could show, it does not tell",
+    crafts=False,
 )
 
 WORST_CASE = Adversary(

@@ -11,6 +11,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -87,14 +88,9 @@ def judge(journal: Journal, choice: Choice) -> Report:
         looks=looks,
         deciders=first if len(first) > 1 else (),
         models=played.models,
-        data=facts["data"],
-        canary=facts["canary"],
-        adversary=facts["adversary"],
-        deployment=facts.get("deployment", ""),
-        backend=facts["backend"],
+        **as_settled(facts),
         seconds={"training": journal.seconds(), "judging": time.perf_counter() - started},
         utility=accuracies(played.seen.get("accuracy"), worlds),
-        versions=facts["versions"],
         seed=played.seed,
         next_steps=next_steps(claim, bounds[decisive], reach, facts["canary"]["name"], attacks),
         warnings=[*facts["warnings"], *suspicions(undefended.seen), *without_curve(claim)],
@@ -199,6 +195,12 @@ def _look(
     jury = juries[primary]
     held_out = picked or chooses(attacks[primary], jury.takes)
     return Look(primary, jury.names[0], choice.defence, held_out, picked)
+
+
+def as_settled(facts: Mapping[str, Any]) -> dict[str, Any]:
+    """What a report tells as it was written down before the first trial."""
+    told = ("data", "canary", "adversary", "backend", "versions")
+    return {"deployment": facts.get("deployment", ""), **{name: facts[name] for name in told}}
 
 
 def without_curve(claim: Claim) -> list[str]:

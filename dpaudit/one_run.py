@@ -19,7 +19,7 @@ from dpaudit.choice import Choice
 from dpaudit.errors import BadInput
 from dpaudit.estimators import OneRun, OneRunFDP
 from dpaudit.journal import Journal
-from dpaudit.judge import verdict, without_curve
+from dpaudit.judge import as_settled, verdict, without_curve
 from dpaudit.protocols import Attack, Estimator, scoring
 from dpaudit.rates import BoundCriterion
 from dpaudit.selections import known_curve
@@ -44,7 +44,10 @@ def judge(journal: Journal, choice: Choice) -> Report:
     scores = scored(attack, seen.trials(name, attack))
     put_in = seen.worlds == IN
     guesses = guessed(scores, put_in, int(seen.settings["guesses"]))
-    facts, claim, whole = seen.facts, seen.claim, journal.observations()
+    claim, whole = seen.claim, journal.observations()
+    # Records are the same, whichever canaries are in.
+    records = {k: v for k, v in seen.facts["data"].items() if k not in ("in", "out")}
+    facts = {**seen.facts, "data": records}
     called_in, called_out = halves(guesses.guesses)
     bounds = [
         replace(
@@ -65,15 +68,9 @@ def judge(journal: Journal, choice: Choice) -> Report:
         published=[],
         looks=1,
         models={"in": 1, "out": 0, "choosing": 0, "judging": 1},
-        # Records are the same, whichever canaries are in.
-        data={key: value for key, value in facts["data"].items() if key not in ("in", "out")},
-        canary=facts["canary"],
-        adversary=facts["adversary"],
-        deployment=facts.get("deployment", ""),
-        backend=facts["backend"],
+        **as_settled(facts),
         seconds={"training": journal.seconds(), "judging": time.perf_counter() - started},
         utility={n: float(a[0]) for n, a in whole.items() if n == "accuracy"},
-        versions=facts["versions"],
         seed=seen.seed,
         next_steps=after_one_run(claim, bounds[0]),
         warnings=[*facts["warnings"], *suspicions(whole), *without_curve(claim)],

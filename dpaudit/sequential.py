@@ -17,7 +17,7 @@ from dpaudit.choice import Choice
 from dpaudit.errors import BadInput
 from dpaudit.evidence import FIRST, Bets
 from dpaudit.journal import Journal
-from dpaudit.judge import accuracies, verdict, without_curve
+from dpaudit.judge import accuracies, as_settled, verdict, without_curve
 from dpaudit.protocols import Attack
 from dpaudit.suspicions import suspicions
 from dpaudit.types import Claim, Evidence, Growth, Report, Scores
@@ -89,14 +89,9 @@ def judge(journal: Journal, choice: Choice) -> Report:
         published=[],
         looks=1,
         models={**seen.models, "choosing": 2 * bets.fitting, "judging": 2 * bets.judging},
-        data=facts["data"],
-        canary=facts["canary"],
-        adversary=facts["adversary"],
-        deployment=facts.get("deployment", ""),
-        backend=facts["backend"],
+        **as_settled(facts),
         seconds={"training": journal.seconds(), "judging": time.perf_counter() - started},
         utility=accuracies(seen.seen.get("accuracy"), seen.worlds),
-        versions=facts["versions"],
         seed=seen.seed,
         next_steps=[
             *_goes_on(bets, most),

@@ -304,7 +304,8 @@ def test_evidence_is_drawn_where_a_run_was_to_stop_once_decided() -> None:
     assert "After 6 models: auc-bet 25, e-process 1e+300" in evidence.alt
     assert "reaches 20 at any time with a probability of at most 0.05" in evidence.caption
     axes = evidence.figure.axes[0]
-    one, other, needed = (np.asarray(line.get_ydata()) for line in axes.lines)
+    one, end, other, last, needed = (np.asarray(line.get_ydata()) for line in axes.lines)
+    assert (end, last) == (25, 2e4), "where each course ends is marked"
     assert one.tolist() == [1, 1, 4, 25]
     assert other.tolist() == [1, 1, 1e-3, 2e4], "cut off where it says nothing"
     assert set(needed) == {20}

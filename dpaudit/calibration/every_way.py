@@ -37,12 +37,12 @@ SPENDING = "randomized response, delta 0.1"
 BY_DEFAULT: dict[str, tuple[str, ...]] = {
     "attacks": ("no leak", "Gaussian", "Laplace", "randomized response", "subsampled Gaussian"),
     "joint-beta, hold-out": ("randomized response",),
-    "rank-test, pure curve": ("Laplace", "randomized response"),
+    "rank-test, pure curve": ("randomized response",),
     "paired-auc, pure curve": ("no leak", "Laplace", "randomized response", SPENDING),
     "many trials": ("no leak", "Laplace"),
     "picked": ("Gaussian", "randomized response", "subsampled Gaussian"),
     "all decide": (),
-    "until decided": ("Laplace", "randomized response", SPENDING, "subsampled Gaussian"),
+    "until decided": ("randomized response", SPENDING, "subsampled Gaussian"),
     "together": ("Gaussian",),
     "all-four": ("no leak", "Laplace"),
 }

@@ -6,12 +6,14 @@ what moves a model afterwards is the canary and the noise.
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import torch
 from torch import nn
 from torch.nn import functional
 
+from dpaudit.errors import BadInput
 from dpaudit.seeds import derive
 from dpaudit.training import networks, predict
 from dpaudit.training.dpsgd import fit
@@ -40,7 +42,13 @@ def pretrained(recipe: Recipe, records: Records, seed: int) -> Array:
     for i in range(ROUNDS):
         model = fit(plain, records, derive(seed, "pretraining", i), initial=theta).model
         theta = flat(model)
-        if _loss(model, records) < LEARNED:
+        loss = _loss(model, records)
+        if not math.isfinite(loss):
+            raise BadInput(
+                "the network that the adversary trains beforehand has no finite loss on these "
+                "records; scale their values to [0, 1], or take --adversary observer"
+            )
+        if loss < LEARNED:
             break
     assert theta is not None
     return theta

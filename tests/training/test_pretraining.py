@@ -3,9 +3,11 @@
 from dataclasses import replace
 
 import numpy as np
+import pytest
 import torch
 from tiny import LOGREG, records
 
+from dpaudit.errors import BadInput
 from dpaudit.training import gradients
 from dpaudit.training.predict import logits
 from dpaudit.training.pretraining import flat, network, pretrained
@@ -56,3 +58,10 @@ def test_a_gradient_is_that_of_the_loss():
         np.testing.assert_allclose(g, expected, atol=1e-6)
         aim = gradients.direction(RECIPE, theta, x, int(y))
         np.testing.assert_allclose(aim, expected / np.linalg.norm(expected), atol=1e-6)
+
+
+def test_records_beyond_what_a_network_can_take_are_refused():
+    records = separable(30)
+    huge = Records(records.x * np.float32(3e38), records.y)
+    with pytest.raises(BadInput, match="no finite loss"):
+        pretrained(RECIPE, huge, seed=0)

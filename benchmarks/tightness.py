@@ -13,7 +13,6 @@ from __future__ import annotations
 import json
 import os
 import tempfile
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import contextmanager
@@ -25,9 +24,8 @@ from typing import Any
 import click
 from claims import RECORDS, Game, Row, rows
 from closeness import draw
+from judged import CONFIDENCE, SMALL, Small, judged, small
 from published import beside
-
-CONFIDENCE = 0.95
 
 
 @dataclass(frozen=True)
@@ -71,60 +69,22 @@ def played(
     return audit.run(prepared, out, pool).journal
 
 
-def judged(journal: Path, wanted: list[Row]) -> list[tuple[float, float]]:
-    """The bound of each row, and the seconds that its models and its judgement took."""
-    judge = whole if wanted[0].per_world is None else prefixes
-    return judge(journal, wanted)
-
-
-def whole(journal: Path, wanted: list[Row]) -> list[tuple[float, float]]:
-    """What the run's own report says, where trials are no models that could be fewer."""
-    from dpaudit.audit import Run
-
-    report = Run(journal.parent).judge()
-    bounds = {bound.estimator: bound.epsilon for bound in report.bounds}
-    return [(bounds[row.estimator], sum(report.seconds.values())) for row in wanted]
-
-
-def prefixes(journal: Path, wanted: list[Row]) -> list[tuple[float, float]]:
-    """What the first models of each world show."""
-    from dpaudit import registry
-    from dpaudit.journal import Journal
-    from dpaudit.jury import Jury
-    from dpaudit.played import read
-
-    with Journal.read(journal) as opened:
-        seen, spent = read(opened), opened.seconds()
-    (name,) = seen.settings["attacks"]
-    attack = registry.make("attacks", name)
-    trials = seen.trials(name, attack)
-    found = []
-    for row in wanted:
-        started = time.perf_counter()
-        first = trials[trials.indices < row.per_world]
-        jury = Jury((row.estimator,), seen.claim, seen.seed)
-        (bound,) = jury.bounds(jury.fix(attack, first, always=False), CONFIDENCE, CONFIDENCE)
-        judging = time.perf_counter() - started
-        found.append((bound.epsilon, spent * len(first) / len(trials) + judging))
-    return found
-
-
 def measure(
     wanted: list[Row], data: Mapping[str, Any], repetitions: int, folder: Path
-) -> Iterator[Measured]:
-    """Row after row; what shares a training is trained once."""
+) -> Iterator[Measured | Small]:
+    """Row after row, and what small audits of the same models show; trained once."""
     from dpaudit.executors import cores, local_pool
 
     with local_pool(cores()) as pool:
         for game in dict.fromkeys(row.game for row in wanted):
             here = [row for row in wanted if row.game == game]
-            runs = [
-                judged(played(game, data, repetition, folder, pool), here)
-                for repetition in range(repetitions)
-            ]
+            journals = [played(game, data, i, folder, pool) for i in range(repetitions)]
+            runs = [judged(journal, here) for journal in journals]
             for row, found in zip(here, zip(*runs, strict=True), strict=True):
                 bounds, seconds = zip(*found, strict=True)
                 yield Measured(row, list(bounds), mean(seconds))
+            if (game.per_world or 0) >= SMALL:
+                yield small(game, journals)
 
 
 HEAD = f"{'adversary':<14}{'batches':<12}{'claim':>6}{'models':>15}  {'estimator':<11}{'mean':>6}  "
@@ -214,13 +174,24 @@ def main(
     click.echo("full or its sampling rate x steps; seconds are of a repetition, over all workers\n")
     click.echo(f"{HEAD}{'each':<{width(repetitions)}}  {'bar':<12}{'seconds':>8}")
     found: list[Measured] = []
+    cut: list[Small] = []
     with kept(keep) as folder:
         for one in measure(wanted, chosen, repetitions, folder / data):
-            found.append(one)
-            click.echo(line(one, repetitions))
+            if isinstance(one, Small):
+                cut.append(one)
+            else:
+                found.append(one)
+                click.echo(line(one, repetitions))
             if json_file:
-                json_file.write_text(json.dumps([f.summary() for f in found], indent=1) + "\n")
+                told = {
+                    "rows": [f.summary() for f in found],
+                    "small": [asdict(one) for one in cut],
+                }
+                json_file.write_text(json.dumps(told, indent=1) + "\n")
     click.echo(f"\n{exceeding(found)}")
+    if cut:
+        click.echo(f"\nThe same models in audits of {SMALL} + {SMALL}: bounds above the claim")
+        click.echo("\n".join(f"  {one.line()}" for one in cut))
     if published := beside(data):
         click.echo("\n" + "\n".join(published))
     if figure:

@@ -3,6 +3,7 @@
 import json
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 
@@ -149,12 +150,33 @@ def test_tightness_prints_writes_draws_and_goes_on(tightness, tmp_path):
         done = CliRunner().invoke(tightness.main, [str(word) for word in words])
         assert done.exit_code == 0, done.output
         assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
-        tables.append(json.loads((tmp_path / "a.json").read_text()))
+        tables.append(json.loads((tmp_path / "a.json").read_text())["rows"])
     first, again = ([one["bounds"] for one in table] for table in tables)
     assert first == again
     assert [len(bounds) for bounds in first] == [2, 2, 2, 2]
     assert done.output.count("worst-case ") == 4
     assert len(list((tmp_path / "digits").iterdir())) == 2
+
+
+def test_models_are_cut_into_small_audits_that_share_none(benchmark, tightness, tmp_path):
+    judged = benchmark("judged")
+    game = tightness.Game("worst-case", 10, per_world=10)
+    with ThreadPoolExecutor(1) as pool:
+        journal = tightness.played(game, {"data": "digits"}, 0, tmp_path, pool)
+    judged.SMALL = 4
+    models = judged.Models.of(journal)
+    bounds = [models.bound(i, i + 4, "rank-test") for i in (0, 4)]
+    above = judged.small(replace(game, epsilon=min(bounds)), [journal])
+    assert (above.audits, above.above["rank-test"]) == (2, len(set(bounds)) - 1)
+
+
+def test_more_small_audits_above_the_claim_than_chance_has_it_are_told(benchmark, tightness):
+    Small = benchmark("judged").Small
+    game = tightness.Game("worst-case", 10)
+    told = [Small(game, 200, {"rank-test": n}) for n in (21, 22)]
+    assert [one.allowed for one in told] == [21, 21]
+    assert [one.held for one in told] == [True, False]
+    assert "rank-test 22 of 200; may be 21: NOT HELD" in told[1].line()
 
 
 def test_what_is_not_measured_is_refused(tightness, monkeypatch, tmp_path):

@@ -7,11 +7,11 @@ from dataclasses import replace
 from functools import partial
 
 from dpaudit import accounting, audit
-from dpaudit.audit import Say, quiet
 from dpaudit.config import Config
 from dpaudit.errors import BadInput
 from dpaudit.executors import Stored, cores, local_pool
 from dpaudit.plan import Pace
+from dpaudit.prepared import Say, quiet
 from dpaudit.seeds import ALONE, trials
 from dpaudit.training.recipe import Recipe
 from dpaudit.types import Canary, Claim, Trial, neighbours

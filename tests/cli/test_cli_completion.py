@@ -8,10 +8,10 @@ import pytest
 from click.shell_completion import BashComplete
 
 from dpaudit import registry
-from dpaudit.audit import OWN
 from dpaudit.cli import COMMANDS, main, names
 from dpaudit.cli.completion import SHELLS
 from dpaudit.data.source import BARE
+from dpaudit.prepared import OWN
 
 DPAUDIT = Path(sys.executable).with_name("dpaudit")
 

@@ -1,0 +1,214 @@
+"""A configuration with all that it names: everything that can be wrong is found out here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import Executor
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from dpaudit import data, defences, game, one_run, plan, registry, sequential
+from dpaudit.adversaries import ADVERSARIES, PER_STEP
+from dpaudit.choice import Choice
+from dpaudit.config import Config
+from dpaudit.errors import BadInput, blamed
+from dpaudit.journal import Journal
+from dpaudit.jury import AUTO
+from dpaudit.mechanisms.function import Function
+from dpaudit.protocols import CanaryBuilder, Mechanism
+from dpaudit.runs import Run
+from dpaudit.types import Claim, Data, Known, Pair
+
+OWN = "own-function"
+"""The name by which `dpaudit explain` tells of a user's own function."""
+
+Say = Callable[[str], None]
+"""Told, in a few words, what a long silence is about to be spent on."""
+
+
+def quiet(*told: object) -> None:
+    """Shows nothing."""
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A configuration that has been found to work, with its data, mechanism and claim."""
+
+    config: Config
+    data: Data
+    mechanism: Mechanism
+    claim: Claim
+
+    @property
+    def folder(self) -> Path:
+        """Where the run goes unless said otherwise: the same configuration, the same folder."""
+        return Path("runs") / self.config.digest()
+
+
+def prepare(
+    config: Config, say: Say = quiet, download: bool = False, out: Path | None = None
+) -> Prepared:
+    """Find out everything that is wrong with a configuration before anything is written.
+
+    A run that lies in `out` goes on by the backend that it was begun with.
+    """
+    config.check()
+    if out and config.backend == "auto" and Run(out).journal.exists():
+        with Journal.read(Run(out).journal) as journal:
+            config = replace(config, backend=journal.settings.get("backend", "auto"))
+    choice = Choice.configured(vars(config))
+    attacks = choice.make_attacks()
+    if config.estimator != AUTO:
+        registry.load("estimators", config.estimator)
+    defences.make(config.defence)
+    if not _is_own(config):
+        registry.load("mechanisms", config.mechanism)
+    registry.load("canaries", config.canary)
+    try:
+        config.data.encode()
+    except UnicodeEncodeError as error:
+        raise BadInput(f"the path {config.data!a} is not text; rename the file") from error
+    loaded = records(config, download)
+    found = data.fingerprint(loaded)
+    if config.fingerprint not in (None, found):
+        raise BadInput(f"{config.data} does not hold the data that this configuration was made for")
+    config = replace(config, fingerprint=found)
+    say(f"preparing {config.mechanism}")
+    mechanism = _mechanism(config, loaded)
+    if isinstance(mechanism, Function):
+        if config.code not in (None, mechanism.code):
+            raise BadInput(
+                f"{config.mechanism} is not the code that this configuration was made for"
+            )
+        config = replace(config, code=mechanism.code)
+    _refuse_alone(config, mechanism)
+    if models := getattr(mechanism, "models", None):
+        config = replace(config, models=models)
+    if recipe := getattr(mechanism, "recipe", None):
+        # Chosen by now, and part of the run: config.toml plays it again by the same one.
+        config = replace(config, backend=recipe.backend)
+    _refuse_gradient(config, mechanism)
+    claim = _claim(config, mechanism)
+    if config.one_run:
+        one_run.refuse_choosing(attacks)
+        r = config.guesses or plan.most_telling(claim, config.canaries, config.confidence)
+        config = replace(config, guesses=r)
+    else:
+        choice.juries(attacks, claim, config.seed)
+    if config.until_decided:
+        sequential.refuse_hopeless(attacks, claim, config.confidence, config.models)
+    return Prepared(config, loaded, mechanism, claim)
+
+
+def records(config: Config, download: bool = False) -> Data:
+    """The data set that a configuration names."""
+    return data.load(
+        config.data,
+        config.seed,
+        size=config.size,
+        root=config.data_root,
+        download=download,
+        label=config.label,
+        bounds=config.bounds,
+        ignore=config.ignore,
+    )
+
+
+def neighbouring(prepared: Prepared, pool: Executor, say: Say) -> Pair:
+    """The neighbouring data sets that the configured canary makes."""
+    config, mechanism = prepared.config, prepared.mechanism
+    say(f"making the canary ({config.canary})")
+    given: Known = {}
+    if hasattr(mechanism, "craft"):
+        given = mechanism.craft(prepared.data, config.seed)
+    with blamed(f"the canary {config.canary}"):
+        made = _builder(config, mechanism, pool, given).build(prepared.data, config.seed)
+        if not isinstance(made, Pair):
+            raise TypeError(f"it gave back {type(made).__name__}, not a Pair")
+        if made.canary.x.shape != prepared.data.shape:
+            raise ValueError(f"its record has the shape {made.canary.x.shape}")
+    game.refuse_other_adjacency(mechanism, made)
+    return replace(made, given={**given, **made.given})
+
+
+def _builder(
+    config: Config, mechanism: Mechanism, pool: Executor | None, given: Known
+) -> CanaryBuilder:
+    builder: CanaryBuilder = registry.make(
+        "canaries",
+        config.canary,
+        recipe=getattr(mechanism, "recipe", None),
+        # A user's function is promised pixels in [0, 1].
+        clip=config.clip_canary or isinstance(mechanism, Function),
+        executor=pool,
+        canaries=config.canaries,
+        **given,
+    )
+    return builder
+
+
+def _refuse_gradient(config: Config, mechanism: Mechanism) -> None:
+    """Refuse a canary that is no record, where gradients cannot be put in or are not looked at."""
+    crafted = ADVERSARIES[config.adversary].crafts and not isinstance(mechanism, Function)
+    asks = ADVERSARIES[config.adversary].asks or isinstance(mechanism, Function)
+    gradient = getattr(registry.load("canaries", config.canary), "gradient", False)
+    if asks and gradient:
+        able = " or ".join(a.name for a in ADVERSARIES.values() if not a.asks)
+        raise BadInput(f"{config.canary} is a gradient, not a record; it takes --adversary {able}")
+    if config.adversary == PER_STEP.name and not gradient:
+        raise BadInput(
+            f"per-step puts a gradient into every step, and {config.canary} is none; take --canary "
+            "dirac or random-direction"
+        )
+    _builder(config, mechanism, None, {"initial": np.zeros(0)} if crafted else {})
+
+
+def _refuse_alone(config: Config, mechanism: Mechanism) -> None:
+    """Refuse many canaries where only one can be put in, or made."""
+    if not config.one_run:
+        return
+    if getattr(mechanism, "canaries", 1) != config.canaries:
+        raise BadInput(f"{config.mechanism} cannot be given many canaries in one training")
+    builder = registry.load("canaries", config.canary)
+    if not getattr(builder, "gradient", False) or "canaries" not in registry.asked(builder):
+        raise BadInput(f"{config.canary} is one canary; many take --canary dirac, for example")
+
+
+def _is_own(config: Config) -> bool:
+    """Whether the mechanism is a user's function, MODULE:FUNCTION, and not a plug-in's name."""
+    return ":" in config.mechanism or config.mechanism == OWN
+
+
+def _mechanism(config: Config, loaded: Data) -> Mechanism:
+    if not _is_own(config):
+        made: Mechanism = registry.make(
+            "mechanisms", config.mechanism, **{**vars(config), "data": loaded}
+        )
+        return made
+    if config.mechanism == OWN:
+        raise BadInput("name your own function instead: --mechanism MODULE:FUNCTION")
+    if config.claim is None:
+        raise BadInput(f"state what {config.mechanism} claims: --claim EPS,DELTA, such as 8,1e-5")
+    return Function(
+        config.mechanism, config.claim, loaded, config.outputs, config.samples, config.seed
+    )
+
+
+def _claim(config: Config, mechanism: Mechanism) -> Claim:
+    """The mechanism's own claim, or the bare one that the user put in its place."""
+    own = mechanism.claim
+    if not isinstance(own, Claim):
+        raise BadInput(f"the claim of {config.mechanism} must be a Claim, not {own!r:.60}")
+    if config.claim in (None, (own.epsilon, own.delta)):
+        return own
+    if own.by_step:
+        raise BadInput(
+            "single steps show nothing of a claim that is not about how they make up the training; "
+            "leave --claim out"
+        )
+    epsilon, delta = config.claim
+    return Claim(
+        epsilon, delta, unit=own.unit, adjacency=own.adjacency, beside={own.source: own.epsilon}
+    )

@@ -2,6 +2,7 @@
 
 PYTHON ?= python3
 BIN := .venv/bin
+JOBS ?= 2
 
 .PHONY: demo test verify lint bench tightness clean
 
@@ -9,10 +10,10 @@ demo: .venv/installed  ## a first audit on embedded data, in minutes
 	$(BIN)/dpaudit run --canary adv-maxloss --samples 1000
 
 test: .venv/installed-dev  ## every test but long simulations, lint included
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal
 
 verify: .venv/installed-dev  ## long simulations: levels and mean bounds; some ten minutes
-	$(BIN)/python -m pytest -m verify
+	$(BIN)/python -m pytest -m verify -n $(JOBS) --dist worksteal
 
 lint: .venv/installed-dev  ## style, types and layers
 	$(BIN)/ruff check .

@@ -108,7 +108,7 @@ def rows() -> list[Row]:
         *full_batches("worst-case", 4, {2_000: 3.5}),
         *(
             row
-            for epsilon in (10, 4, 2, 1)
+            for epsilon in (10, 4, 1)
             for adversary in ("final-weights", "white-box")
             for row in full_batches(adversary, epsilon, {})
         ),

@@ -92,6 +92,15 @@ class Expression:
 Operand: TypeAlias = Union[Statistic, Expression]
 
 
+def released(name: str) -> Statistic:
+    """The number that is released under a name, as it is."""
+
+    def number(seen: Observations, known: Known) -> Array:
+        return np.asarray(seen[name], dtype=np.float64)
+
+    return Statistic(name, frozenset({name}), number)
+
+
 def require(needs: frozenset[str], seen: Observations, who: str) -> None:
     """Refuse observations in which something is missing."""
     if missing := sorted(needs - seen.keys()):

@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from dpaudit.attacks.rules import ThresholdAttack
-from dpaudit.attacks.statistics import Statistic
-from dpaudit.types import Array, Known, Observations
+from dpaudit.attacks.statistics import released
 
-
-def _along(seen: Observations, known: Known) -> Array:
-    """<u_t, g*> without what the records had put in, in units of C: noise, and the canary."""
-    step: Array = np.asarray(seen["step"], dtype=np.float64)
-    return step
+step = released("step")
+"""<u_t, g*> without what the records had put in, in units of C: noise, and the canary."""
 
 
 class Steps(ThresholdAttack):
@@ -26,4 +20,4 @@ class Steps(ThresholdAttack):
     """
 
     def __init__(self) -> None:
-        super().__init__(Statistic("step", frozenset({"step"}), _along))
+        super().__init__(step)

@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from dpaudit.attacks.rules import ThresholdAttack
-from dpaudit.attacks.statistics import Statistic
-from dpaudit.types import Array, Known, Observations
+from dpaudit.attacks.statistics import released
 
-
-def _along(seen: Observations, known: Known) -> Array:
-    """<theta_0 - theta_T, g*>: descent goes against the gradient."""
-    moved: Array = np.asarray(seen["moved"], dtype=np.float64)
-    return moved
+moved = released("moved")
+"""<theta_0 - theta_T, g*>: descent goes against the gradient."""
 
 
 class Weights(ThresholdAttack):
@@ -22,4 +16,4 @@ class Weights(ThresholdAttack):
     """
 
     def __init__(self) -> None:
-        super().__init__(Statistic("moved", frozenset({"moved"}), _along))
+        super().__init__(moved)

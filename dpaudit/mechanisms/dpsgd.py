@@ -216,12 +216,10 @@ class DPSGD:
 
     def play(self, pair: Pair, trials: Sequence[Trial]) -> list[Observation]:
         """One model a trial, and what the adversary sees of it."""
-        view = View(self._adversary, self.recipe, self.records, self.samples)
+        view = View(self._adversary, self.recipe, pair, self.records, self.samples)
         if self._by_step:
-            return view.of_steps(pair, trials)
-        if self.canaries > 1:
-            return [view.of_many(pair, trial) for trial in trials]
-        return [view.of(pair, trial) for trial in trials]
+            return view.of_steps(trials)
+        return [view.of_many(t) if self.canaries > 1 else view.of(t) for t in trials]
 
     @property
     def models(self) -> int | None:

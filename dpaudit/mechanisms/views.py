@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -24,23 +24,34 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class View:
-    """An adversary's view of trainings by a recipe, whose public number of records is `size`."""
+    """An adversary's view of trainings on a pair by a recipe.
+
+    `size` is the public number of records, `samples` how often a model with dropout is asked.
+    """
 
     adversary: Adversary
     recipe: Recipe
+    pair: Pair
     size: int
     samples: int
 
-    def of(self, pair: Pair, trial: Trial) -> Observation:
-        """Train one model, and look."""
-        self._refuse_unarmed(pair)
-        return self._asked(pair, trial) if self.adversary.asks else self._watched(pair, trial)
+    def __post_init__(self) -> None:
+        if self.adversary.crafts and "initial" not in self.pair.given:
+            raise BadInput(
+                f"{self.adversary.name} starts from parameters of its own, and the pair has none; "
+                "give what the mechanism's craft(data, seed) gives to the canary"
+            )
 
-    def _asked(self, pair: Pair, trial: Trial) -> Observation:
+    def of(self, trial: Trial) -> Observation:
+        """Train one model, and look."""
+        return self._asked(trial) if self.adversary.asks else self._watched(trial)
+
+    def _asked(self, trial: Trial) -> Observation:
         """What the trained model says of the canary."""
         from dpaudit.training import backends, predict
         from dpaudit.training.dpsgd import fit
 
+        pair = self.pair
         records, initial = pair.world(trial.world), pair.given.get("initial")
         model = fit(self.recipe, records, trial.seed, size=self.size, initial=initial).model
         ask = partial(predict.logits, model)
@@ -49,93 +60,85 @@ class View:
         ask_often = partial(backends.BACKENDS[self.recipe.backend].mc_dropout, model)
         return observed(ask, ask_often, pair, trial, self.samples)
 
-    def _refuse_unarmed(self, pair: Pair) -> None:
-        if self.adversary.crafts and "initial" not in pair.given:
-            raise BadInput(
-                f"{self.adversary.name} starts from parameters of its own, and the pair has none; "
-                "give what the mechanism's craft(data, seed) gives to the canary"
-            )
-
-    def of_steps(self, pair: Pair, trials: Sequence[Trial]) -> list[Observation]:
+    def of_steps(self, trials: Sequence[Trial]) -> list[Observation]:
         """What single steps show, by their index, of one training in each world.
 
         Two trainings go different ways, so that what the records put into a step would tell
         them apart, too; it is subtracted, as whoever knows the records can.
         """
-        self._refuse_unarmed(pair)
-        if pair.canary.record:
+        if self.pair.canary.record:
             raise BadInput("single steps show a gradient that is put into each; give such a canary")
         seed = self.recipe.init_seed
         worlds = sorted({trial.world for trial in trials})
         alone = {}
         for world in worlds:
-            _, seen = self._fit(pair, world, derive(seed, "per-step", world), always=True)
+            _, seen = self._fit(world, derive(seed, "per-step", world), always=True)
             alone[world] = seen.products[:, 0] - seen.background[:, 0]
         return [{"step": np.asarray(alone[t.world][t.index])} for t in trials]
 
-    def of_many(self, pair: Pair, trial: Trial) -> Observation:
+    def of_many(self, trial: Trial) -> Observation:
         """What every update shows of each of many canaries, and which of them were in.
 
         Canaries come first, as trials do elsewhere: each is one, of a world by its own coin.
         """
         from dpaudit.training import predict
 
-        g = self._aims(pair)
-        inserted = coins(trial.seed, len(g))
-        model, seen = self._fitted(pair, trial.world, trial.seed, g, inserted)
-        useful = {"accuracy": accuracy(partial(predict.logits, model), pair.test)}
+        inserted = coins(trial.seed, len(self.aims))
+        model, seen = self._fitted(trial.world, trial.seed, inserted)
+        useful = {"accuracy": accuracy(partial(predict.logits, model), self.pair.test)}
         return {"updates": seen.products.T, INSERTED: inserted, **useful}
 
-    def _watched(self, pair: Pair, trial: Trial) -> Observation:
+    def _watched(self, trial: Trial) -> Observation:
         """How the updates, or all of them together, point along the canary's gradient."""
         from dpaudit.training import predict
         from dpaudit.training.pretraining import flat
 
-        model, seen = self._fit(pair, trial.world, trial.seed)
-        useful = {"accuracy": accuracy(partial(predict.logits, model), pair.test)}
+        model, seen = self._fit(trial.world, trial.seed)
+        useful = {"accuracy": accuracy(partial(predict.logits, model), self.pair.test)}
         if self.adversary == WHITE_BOX:
             return {"updates": seen.products[:, 0], **useful}
-        (g,) = self._aims(pair)
-        return {"moved": self._moved(pair.given["initial"], flat(model)) @ g, **useful}
+        (g,) = self.aims
+        return {"moved": self._moved(flat(model)) @ g, **useful}
 
-    def _fit(
-        self, pair: Pair, world: int, seed: int, always: bool = False
-    ) -> tuple[nn.Sequential, Seen]:
+    def _fit(self, world: int, seed: int, always: bool = False) -> tuple[nn.Sequential, Seen]:
         """Train one model, and watch it: a gradient canary is put in beside the records."""
-        g = self._aims(pair)
-        if len(g) > 1:
+        if (canaries := len(self.aims)) > 1:
             raise BadInput(
-                f"worlds that differ in {len(g):,} canaries are no neighbours; make the mechanism "
-                f"with canaries={len(g)}"
+                f"worlds that differ in {canaries:,} canaries are no neighbours; make the "
+                f"mechanism with canaries={canaries}"
             )
-        inserted = np.full(len(g), not pair.canary.record and world == IN)
-        return self._fitted(pair, world, seed, g, inserted, always)
+        inserted = np.full(canaries, not self.pair.canary.record and world == IN)
+        return self._fitted(world, seed, inserted, always)
 
     def _fitted(
-        self, pair: Pair, world: int, seed: int, g: Array, inserted: Array, always: bool = False
+        self, world: int, seed: int, inserted: Array, always: bool = False
     ) -> tuple[nn.Sequential, Seen]:
         from dpaudit.training.descent import GradientCanaries, Seen
         from dpaudit.training.dpsgd import fit
 
         fitted = fit(
-            *(self.recipe, pair.world(world), seed),
+            *(self.recipe, self.pair.world(world), seed),
             size=self.size,
-            initial=pair.given["initial"],
-            gradient_canaries=GradientCanaries(g, inserted, always),
+            initial=self._initial,
+            gradient_canaries=GradientCanaries(self.aims, inserted, always),
         )
         assert fitted.products is not None
         assert fitted.background is not None
         return fitted.model, Seen(fitted.products, fitted.background)
 
-    def _aims(self, pair: Pair) -> Array:
-        """g*: of a record, its gradient at the initial parameters."""
+    @cached_property
+    def aims(self) -> Array:
+        """g*, one a row: of a record, its gradient at the initial parameters."""
         from dpaudit.training.gradients import direction, directions
 
-        initial, c = pair.given["initial"], pair.canary
-        own = directions(pair.given, len(initial))
-        return direction(self.recipe, initial, c.x, c.y)[None] if own is None else own
+        own, c = directions(self.pair.given, len(self._initial)), self.pair.canary
+        return direction(self.recipe, self._initial, c.x, c.y)[None] if own is None else own
 
-    def _moved(self, initial: Array, trained: Array) -> Array:
+    @property
+    def _initial(self) -> Array:
+        return self.pair.given["initial"]
+
+    def _moved(self, trained: Array) -> Array:
         """theta_0 - theta_T, in units of what a gradient of the clip norm moves in a step."""
         unit = self.recipe.lr * self.recipe.clip / self.recipe.expected_batch(self.size)
-        return np.asarray((initial.astype(np.float64) - trained) / unit)
+        return np.asarray((self._initial.astype(np.float64) - trained) / unit)

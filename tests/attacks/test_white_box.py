@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from dpaudit.attacks import Updates, Weights
+from dpaudit.attacks import Steps, Updates, Weights
 from dpaudit.protocols import scoring
 
 DRAW = np.random.default_rng(5)
@@ -35,7 +35,12 @@ def test_tiny_noise_overflows_nothing():
     assert np.isfinite(scores).all()
 
 
-def test_both_scores_are_fixed_beforehand_so_that_all_trials_judge():
-    assert scoring(Updates()) == scoring(Weights()) == "fixed"
-    moved = np.array([0.5, -2.0, 7.0])
-    np.testing.assert_allclose(Weights().features({"moved": moved}, {})[:, 0], moved, rtol=1e-6)
+@pytest.mark.parametrize(("attack", "name"), [(Weights, "moved"), (Steps, "step")])
+def test_what_is_one_number_a_trial_already_is_the_score(attack, name):
+    shown = np.array([0.5, -2.0, 7.0])
+    np.testing.assert_allclose(attack().features({name: shown}, {})[:, 0], shown, rtol=1e-6)
+    assert attack().needs == {name}
+
+
+def test_all_scores_are_fixed_beforehand_so_that_all_trials_judge():
+    assert {scoring(attack()) for attack in (Updates, Weights, Steps)} == {"fixed"}

@@ -12,6 +12,7 @@ from dpaudit.canaries import Blank, Dirac, RandomDirection
 from dpaudit.errors import BadInput, OtherConfiguration
 from dpaudit.mechanisms import DPSGD
 from dpaudit.seeds import trials
+from dpaudit.training import gradients
 from dpaudit.training.descent import GradientCanaries
 from dpaudit.training.dpsgd import fit
 from dpaudit.training.gradients import direction
@@ -129,6 +130,18 @@ def test_a_records_gradient_is_aimed_at_and_not_put_in_twice(facing, armed, give
     assert len(pair.inn) == len(pair.out) + 1
     assert inn[0] - out[0] == pytest.approx(1.0, abs=1e-3)
     assert np.linalg.norm(g) == pytest.approx(1.0, abs=1e-5)
+
+
+def test_directions_are_made_once_however_many_trials_are_played(facing, armed, monkeypatch):
+    made = []
+    for kind, aimed in ((Blank, "direction"), (Dirac, "directions")):
+        real = getattr(gradients, aimed)
+        monkeypatch.setattr(gradients, aimed, lambda *a, f=real: (made.append(1), f(*a))[1])
+        for name in ("final-weights", "white-box"):
+            made.clear()
+            facing(name).play(armed(kind), trials(0, 4))
+            assert len(made) == 1
+        monkeypatch.undo()
 
 
 def test_scores_of_both_worlds_are_a_gaussian_mechanism_apart(facing, armed):

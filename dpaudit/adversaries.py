@@ -7,7 +7,7 @@ bound can come to the claim, and the less it says of an attack from outside.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 
@@ -16,9 +16,20 @@ class Adversary:
     """`sets` are settings of a run that it brings along, where its user does not give them."""
 
     name: str
+    summary: str
     controlled: str
     saw: str
+
+    guesses_from: str
+    """What its attacks are shown of a trial."""
+
     follows: str
+    """What a bound against it says of a model that is trained and released as usual."""
+
+    beyond: str
+    """Who, or what, may show more than it has shown."""
+
+    paper: str
     sets: Mapping[str, Any] = field(default_factory=dict)
 
     asks: bool = True
@@ -27,8 +38,17 @@ class Adversary:
     crafts: bool = True
     """Whether it chooses the parameters that all trainings start from."""
 
-    def __str__(self) -> str:
-        return f"{self.name}: {self.controlled}; {self.saw}"
+    puts_in: str = "put a gradient of its own beside the records'"
+    """What it does with a canary that is a gradient."""
+
+    def told(self, gradients: int) -> str:
+        """What it controls and sees, with so many gradients as canaries; 0: a record."""
+        controlled = self.controlled
+        if gradients == 1:
+            controlled += f", and {self.puts_in}"
+        elif gradients > 1:
+            controlled += ", and put gradients of its own beside the records', each by a fair coin"
+        return f"{self.name}: {controlled}; {self.saw}"
 
 
 LINEAR: Mapping[str, Any] = {"steps": 10, "lr": 0.03, "dropout": 0.0, "samples": 1}
@@ -43,57 +63,75 @@ CRAFTED = "chose the canary and the initial parameters, trained beforehand on di
 
 OBSERVER = Adversary(
     "observer",
+    summary="An outsider: chooses the canary, and asks the trained model about it.",
     controlled="chose the canary",
     saw="sees what the trained model says of the canary, and nothing else",
+    guesses_from="what a model says of it",
     follows="an outsider with this canary and this attack could show as much; what stronger "
     "adversaries could show, it does not tell",
+    beyond="a stronger attack, another canary or a stronger adversary may find more",
+    paper="Jagielski, Ullman and Oprea, Auditing Differentially Private Machine Learning: How "
+    "Private is Private SGD? (2020)",
     crafts=False,
 )
 
 WORST_CASE = Adversary(
     "worst-case",
+    summary="Also crafts the parameters that training starts from; asks the trained model.",
     controlled=CRAFTED,
     saw="sees what the trained model says of the canary, and nothing else",
+    guesses_from="what a model says of it",
     follows="the claim has to hold here, too, so that a violation is one; a model that starts "
     "from parameters which nobody crafted, and is trained longer, usually shows outsiders less",
+    beyond="another canary, or an adversary that sees more than answers, may find more",
+    paper="Annamalai and De Cristofaro, Nearly Tight Black-Box Auditing of Differentially "
+    "Private Machine Learning (2024)",
     sets={"canary": "blank", "attacks": ("loss",), **LINEAR},
-)
-
-WHITE_BOX = Adversary(
-    "white-box",
-    controlled=f"{CRAFTED}, and put a gradient of its own beside the records'",
-    saw="sees every noisy update",
-    follows="whoever starts the training, takes part in it and gets its updates, as a server "
-    "together with one participant of federated learning, could show as much; who has less of "
-    "that sees less",
-    sets={"canary": "dirac", "attacks": ("updates",), **LINEAR},
-    asks=False,
-)
-
-ONE_RUN = replace(
-    WHITE_BOX,
-    controlled=f"{CRAFTED}, and put gradients of its own beside the records', each by a fair coin",
-)
-"""The same, where one training holds many canaries: as it is told."""
-
-PER_STEP = Adversary(
-    "per-step",
-    controlled=f"{CRAFTED}, and put a gradient of its own into every step of one training",
-    saw="sees every noisy update of two trainings, and what the records had put into it",
-    follows="it tells whether each step has the noise that is claimed for it; how steps add up, "
-    "and at what rate records are sampled, is taken as claimed",
-    sets={"canary": "dirac", "attacks": ("steps",), "lr": 0.3, "dropout": 0.0, "samples": 1},
-    asks=False,
 )
 
 FINAL_WEIGHTS = Adversary(
     "final-weights",
+    summary="Crafts where training starts, and has the trained parameters.",
     controlled=CRAFTED,
     saw="sees the trained parameters, and no update on the way",
-    follows="whoever is given the trained parameters, and chose those that training started "
-    "from, could show as much; who can only ask the model sees less",
+    guesses_from="a model's parameters",
+    follows="whoever chooses what training starts from and one thing that is put into it, and is "
+    "given the trained parameters, could show as much; who can only ask the model sees less",
+    beyond="another canary, or an adversary that sees every update, may find more",
+    paper="Nasr et al., Adversary Instantiation: Lower Bounds for Differentially Private Machine "
+    "Learning (2021)",
     sets={"canary": "blank", "attacks": ("weights",), **LINEAR},
     asks=False,
+)
+
+WHITE_BOX = Adversary(
+    "white-box",
+    summary="Crafts where training starts, puts in a gradient of its own, sees every update.",
+    controlled=CRAFTED,
+    saw="sees every noisy update",
+    guesses_from="the noisy updates of its training",
+    follows="whoever starts the training, takes part in it and gets its updates, as a server "
+    "together with one participant of federated learning, could show as much; who has less of "
+    "that sees less",
+    beyond="no adversary here sees more, but more models or another canary may show more",
+    paper="Nasr et al., Tight Auditing of Differentially Private Machine Learning (2023)",
+    sets={"canary": "dirac", "attacks": ("updates",), **LINEAR},
+    asks=False,
+)
+
+PER_STEP = Adversary(
+    "per-step",
+    summary="White box on single steps of two trainings: whether each has the noise claimed.",
+    controlled=CRAFTED,
+    saw="sees every noisy update of two trainings, and what the records had put into it",
+    guesses_from="a step",
+    follows="it tells whether each step has the noise that is claimed for it; how steps add up, "
+    "and at what rate records are sampled, is taken as claimed",
+    beyond="more steps may show more, and what is taken as claimed was not looked at",
+    paper="Nasr et al., Tight Auditing of Differentially Private Machine Learning (2023)",
+    sets={"canary": "dirac", "attacks": ("steps",), "lr": 0.3, "dropout": 0.0, "samples": 1},
+    asks=False,
+    puts_in="put a gradient of its own into every step of one training",
 )
 
 ADVERSARIES: Mapping[str, Adversary] = {

@@ -80,9 +80,14 @@ class Choice:
         return fitting
 
     def refuse_blind(self, observation: Observation) -> None:
-        """Refuse, at the first trial already, what no attack will be able to judge."""
+        """Refuse, by one trial or its example, what no attack will be able to judge."""
         seen = summarised({name: np.asarray(a)[None] for name, a in observation.items()})
-        self.fitting(defences.make(self.defence).protect(seen))
+        self.fitting(seen)
+        left = defences.make(self.defence).protect(seen)
+        try:
+            self.fitting(left)
+        except BadInput as error:
+            raise BadInput(f"behind the defence {self.defence}, {error}") from error
 
     def juries(self, attacks: Mapping[str, Attack], claim: Claim, seed: int) -> dict[str, Jury]:
         """Who judges each attack; estimators that cannot judge this claim are refused."""

@@ -200,7 +200,9 @@ def _look(
 def as_settled(facts: Mapping[str, Any]) -> dict[str, Any]:
     """What a report tells as it was written down before the first trial."""
     told = ("data", "canary", "adversary", "backend", "versions")
-    return {"deployment": facts.get("deployment", ""), **{name: facts[name] for name in told}}
+    # Not told by all mechanisms, nor by older runs.
+    later = {"deployment": "", "attacker": "", "training": {}}
+    return {name: facts[name] for name in told} | {n: facts.get(n, d) for n, d in later.items()}
 
 
 def without_curve(claim: Claim) -> list[str]:

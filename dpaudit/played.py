@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from dpaudit import registry
 from dpaudit.errors import BadInput, JournalError, blamed
 from dpaudit.journal import Journal
 from dpaudit.journal_errors import damaged
@@ -75,9 +76,21 @@ class Played:
 
 
 def refuse_lacking(name: str, attack: Attack, seen: Observations) -> None:
-    """An attack cannot look at what is not released."""
+    """An attack cannot look at what is not released; those that can are named instead."""
     if lacking := ", ".join(sorted(attack.needs - seen.keys())):
-        raise BadInput(f"attack {name} needs {lacking}, which is not released here")
+        others = ", ".join(fitting_names(seen))
+        fit = f"; those that fit what is: {others}" if others else ", and none fits what is"
+        raise BadInput(f"attack {name} needs {lacking}, which is not released here{fit}")
+
+
+def fitting_names(seen: Collection[str]) -> list[str]:
+    """The attacks among all plug-ins that see enough in what is released under these names."""
+    fitting = []
+    for name in registry.names("attacks"):
+        with suppress(BadInput):  # what cannot be made fits nothing
+            if registry.make("attacks", name).needs <= set(seen):
+                fitting.append(name)
+    return fitting
 
 
 def _refuse_mixing(who: str, alone: Array, among: Array) -> None:

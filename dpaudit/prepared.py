@@ -90,6 +90,8 @@ def prepare(
         # Chosen by now, and part of the run: config.toml plays it again by the same one.
         config = replace(config, backend=recipe.backend)
     _refuse_gradient(config, mechanism)
+    if hasattr(mechanism, "example"):
+        choice.refuse_blind(mechanism.example)
     claim = _claim(config, mechanism)
     if config.one_run:
         one_run.refuse_choosing(attacks)

@@ -36,7 +36,10 @@ class Mechanism(Protocol):
 
     Its repr says everything that changes a number: a run is resumed only by a mechanism of
     the same repr. Optional attributes, told in the report where they are there: `adversary`,
-    `backend`, `backend_reason` (words) and `cautions` (a list of warnings).
+    `deployment`, `backend`, `backend_reason` (words) and `cautions` (a list of warnings); what
+    depends on the pair is given by a method `about(pair)`, by the names of `Report`. An optional
+    `example`, an observation of which only names and shapes matter, lets an attack or a defence
+    that does not fit be refused before anything is played.
     """
 
     @property

@@ -19,6 +19,8 @@ GIVEN = "given "
 def settle(journal: Journal, mechanism: Mechanism, claim: Claim, pair: Pair) -> None:
     """Write down the claim, the canary, the sizes and what else a report tells."""
     c = pair.canary
+    about = dict(mechanism.about(pair)) if hasattr(mechanism, "about") else {}
+    cautions = [*getattr(mechanism, "cautions", ()), *about.pop("warnings", ())]
     facts = {
         "claim": claim.to_dict(),
         "data": {**pair.about, "out": len(pair.out), "in": len(pair.inn)},
@@ -31,7 +33,8 @@ def settle(journal: Journal, mechanism: Mechanism, claim: Claim, pair: Pair) -> 
             "reason": getattr(mechanism, "backend_reason", "the mechanism's own"),
         },
         "versions": {"python": platform.python_version(), **versions()},
-        "warnings": list(getattr(mechanism, "cautions", ())),
+        "warnings": cautions,
+        **about,
     }
     known = {"test_y": pair.test.y}
     if c.record:

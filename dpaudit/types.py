@@ -374,6 +374,12 @@ class Report:
     """
     deployment: str = ""
     """What follows from it for models that are trained and released as usual."""
+    attacker: str = ""
+    """The name of the adversary, where it is one of those that dpaudit list names."""
+    training: Mapping[str, Any] = field(default_factory=dict)
+    """How models were trained: network, steps, batch, rates and where they start, if known."""
+    why: str = ""
+    """Why the estimator that decides was taken."""
     growth: Growth | None = None
     """Where the run was to stop as soon as its claim was refuted."""
     guesses: Guesses | None = None

@@ -51,8 +51,20 @@ def test_an_unknown_adversary_is_refused():
         Config.from_dict({"adversary": "nobody"}).check()
 
 
-def test_every_adversary_says_what_it_controls_what_it_sees_and_what_follows():
-    for name, adversary in ADVERSARIES.items():
-        assert str(adversary).startswith(f"{name}: chose ")
-        assert "sees" in str(adversary)
-        assert adversary.follows
+@pytest.mark.parametrize("adversary", ADVERSARIES.values(), ids=ADVERSARIES)
+def test_every_adversary_says_what_it_controls_what_it_sees_and_what_follows(adversary):
+    told = adversary.told(0)
+    assert told.startswith(f"{adversary.name}: chose ")
+    assert told.endswith(f"; {adversary.saw}")
+    assert adversary.follows
+    assert adversary.beyond
+    assert "(20" in adversary.paper
+
+
+@pytest.mark.parametrize("name", STRONG)
+def test_only_of_a_gradient_it_is_said_that_one_was_put_in(name):
+    record, one, many = map(ADVERSARIES[name].told, (0, 1, 1000))
+    assert "gradient" not in record
+    where = "into every step of one training" if name == "per-step" else "beside the records'"
+    assert f"and put a gradient of its own {where}; sees " in one
+    assert "and put gradients of its own beside the records', each by a fair coin; sees " in many

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 
 from dpaudit import accounting
-from dpaudit.adversaries import ADVERSARIES, OBSERVER, ONE_RUN, PER_STEP
+from dpaudit.adversaries import ADVERSARIES, OBSERVER, PER_STEP
 from dpaudit.config import Config, brought
 from dpaudit.errors import BadInput
-from dpaudit.mechanisms.cautions import delta_too_large
-from dpaudit.mechanisms.views import View
+from dpaudit.mechanisms.cautions import delta_too_large, gradient_too_small
+from dpaudit.mechanisms.views import View, example
 from dpaudit.seeds import derive
 from dpaudit.training import networks
 from dpaudit.training.recipe import Init, Recipe
@@ -141,15 +141,31 @@ class DPSGD:
         known = inspect.signature(cls).parameters
         return cls(data, **{k: v for k, v in brought(given).items() if k in known} | given)
 
-    @property
-    def adversary(self) -> str:
-        """What the adversary controls and sees."""
-        return str(self._adversary if self.canaries == 1 else ONE_RUN)
+    def about(self, pair: Pair) -> Mapping[str, Any]:
+        """What a report tells of the training and of who attacks it, with this canary."""
+        adversary, told = self._adversary, self.recipe.told(self.records)
+        return {
+            "attacker": adversary.name,
+            "adversary": adversary.told(0 if pair.canary.record else self.canaries),
+            "deployment": adversary.follows,
+            "training": {**told, "start": "crafted"} if adversary.crafts else told,
+            "warnings": self._weak(pair),
+        }
+
+    def _weak(self, pair: Pair) -> list[str]:
+        """A warning of a record that moves less than it might, where it was to move most."""
+        c, initial = pair.canary, pair.given.get("initial")
+        if initial is None or not (c.record and c.inserted):
+            return []
+        from dpaudit.training.gradients import of_one
+
+        _, norm = of_one(self.recipe, initial, c.x, c.y)
+        return gradient_too_small(norm, self.recipe.clip)
 
     @property
-    def deployment(self) -> str:
-        """What follows for models that are trained and released as usual."""
-        return self._adversary.follows
+    def example(self) -> Observation:
+        """What the adversary sees of a trial, but for its numbers."""
+        return example(self._adversary, self.recipe, self.records, self.samples)
 
     def craft(self, data: Data, seed: int) -> Known:
         """What the adversary chooses before it chooses the canary: where training starts."""
@@ -169,12 +185,12 @@ class DPSGD:
         }
 
     def __repr__(self) -> str:
-        told = ["records", "delta", "accountant", "samples"]
+        told = {t: getattr(self, t) for t in ("records", "delta", "accountant", "samples")}
         if self._adversary != OBSERVER:
-            told.append("adversary")
+            told["adversary"] = self._adversary.name
         if self.canaries > 1:
-            told.append("canaries")
-        return f"DPSGD({self.recipe}, {', '.join(f'{t}={getattr(self, t)!r}' for t in told)})"
+            told["canaries"] = self.canaries
+        return f"DPSGD({self.recipe}, {', '.join(f'{t}={x!r}' for t, x in told.items())})"
 
     @property
     def cautions(self) -> list[str]:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpaudit import checks
+from dpaudit.adversaries import OBSERVER
 from dpaudit.errors import BadInput, blamed
 from dpaudit.mechanisms.cautions import delta_too_large
 from dpaudit.mechanisms.given import released
@@ -86,6 +87,7 @@ class Function:
     adversary = (
         "observer: sees what the function gives back or, of a model, what it says of the canary"
     )
+    deployment = OBSERVER.follows
     backend = "own function"
     backend_reason = "the training code is the user's"
 

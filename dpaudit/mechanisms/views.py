@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpaudit.adversaries import OBSERVER, WHITE_BOX, Adversary
+from dpaudit.adversaries import FINAL_WEIGHTS, OBSERVER, PER_STEP, WHITE_BOX, Adversary
 from dpaudit.errors import BadInput
 from dpaudit.mechanisms.classifier import accuracy, observed
 from dpaudit.seeds import coins, derive
@@ -20,6 +20,24 @@ if TYPE_CHECKING:
     from torch import nn
 
     from dpaudit.training.descent import Seen
+
+
+def example(adversary: Adversary, recipe: Recipe, size: int, samples: int) -> Observation:
+    """What is seen of a trial, but for its numbers: names and shapes, without any training."""
+    steps, even = recipe.steps(size), np.full(recipe.classes, 1 / recipe.classes)
+    seen: dict[str, Array] = {
+        WHITE_BOX.name: {"updates": np.zeros(steps)},
+        FINAL_WEIGHTS.name: {"moved": np.zeros(())},
+        PER_STEP.name: {"step": np.zeros(())},
+    }.get(adversary.name, {"logits": np.log(even), "probabilities": even})
+    if adversary.asks and _has_passes(adversary, recipe):
+        seen["mc"] = np.tile(even, (samples, 1))
+    return seen
+
+
+def _has_passes(adversary: Adversary, recipe: Recipe) -> bool:
+    """Whether a model is also asked with dropout on."""
+    return adversary == OBSERVER or recipe.dropout > 0
 
 
 @dataclass(frozen=True)
@@ -55,7 +73,7 @@ class View:
         records, initial = pair.world(trial.world), pair.given.get("initial")
         model = fit(self.recipe, records, trial.seed, size=self.size, initial=initial).model
         ask = partial(predict.logits, model)
-        if self.adversary != OBSERVER and self.recipe.dropout == 0:
+        if not _has_passes(self.adversary, self.recipe):
             return observed(ask, None, pair, trial, self.samples)
         ask_often = partial(backends.BACKENDS[self.recipe.backend].mc_dropout, model)
         return observed(ask, ask_often, pair, trial, self.samples)

@@ -23,10 +23,16 @@ def each(recipe: Recipe, theta: Array, records: Records) -> Iterator[Array]:
         yield torch.cat([piece.flatten() for piece in pieces]).numpy()
 
 
+def of_one(recipe: Recipe, theta: Array, x: Array, y: int) -> tuple[Array, float]:
+    """One record's gradient, and its norm."""
+    (g,) = each(recipe, theta, Records(x[None], np.array([y])))
+    return g, float(np.linalg.norm(g))
+
+
 def direction(recipe: Recipe, theta: Array, x: Array, y: int) -> Array:
     """The unit vector along one record's gradient."""
-    (g,) = each(recipe, theta, Records(x[None], np.array([y])))
-    return np.asarray(g / max(float(np.linalg.norm(g)), np.finfo(np.float32).tiny))
+    g, norm = of_one(recipe, theta, x, y)
+    return np.asarray(g / max(norm, np.finfo(np.float32).tiny))
 
 
 def directions(given: Known, parameters: int) -> Array | None:

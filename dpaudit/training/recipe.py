@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import Literal
+from typing import Any, Literal
 
 Init = Literal["random", "fixed"]
 
@@ -49,3 +49,17 @@ class Recipe:
     def expected_batch(self, records: int) -> float:
         """The public divisor of the gradient's sum: q times the number of records."""
         return self.sample_rate(records) * records
+
+    def told(self, records: int) -> dict[str, Any]:
+        """What a report tells of the training, for a public number of records."""
+        return {
+            "network": self.network,
+            "steps": self.steps(records),
+            "batch": self.expected_batch(records),
+            "sample_rate": self.sample_rate(records),
+            "lr": self.lr,
+            "clip": self.clip,
+            "noise_multiplier": self.noise_multiplier,
+            "dropout": self.dropout,
+            "start": self.init,
+        }

@@ -80,3 +80,29 @@ def test_a_configuration_that_was_saved_plays_the_same_run(cli, tmp_path):
 )
 def test_what_cannot_be_is_refused_in_one_sentence(refused, words, said):
     assert said in refused("run", *words)
+
+
+@pytest.mark.parametrize(
+    ("adversary", "more", "said"),
+    [
+        ("observer", "--attack updates", "attack updates needs updates, which is not released"),
+        ("observer", "--attack updates", "fit what is: all-four, inv_std, learned, loss, max, "),
+        ("worst-case", "--attack updates", "those that fit what is: learned, loss"),
+        ("worst-case", "--attack mean", "those that fit what is: learned, loss"),
+        ("final-weights", "--attack loss", "loss needs logits, which is not released here; those"),
+        ("final-weights", "--attack loss", "those that fit what is: weights"),
+        ("white-box", "--attack loss", "those that fit what is: updates"),
+        ("white-box", "--canaries 20 --attack loss", "those that fit what is: updates"),
+        ("per-step", "--attack updates", "those that fit what is: steps"),
+        ("observer", "--attack min --defence quantize:0.1", "behind the defence quantize:0.1, at"),
+        ("white-box", "--defence quantize:0.1", "behind the defence quantize:0.1, attack updates "),
+        ("white-box", "--defence quantize:0.1", "not released here, and none fits what is"),
+        ("final-weights", "--defence quantize:0.1", "behind the defence quantize:0.1, attack wei"),
+        ("per-step", "--defence quantize:0.1", "behind the defence quantize:0.1, attack steps ne"),
+    ],
+)
+def test_what_does_not_fit_the_adversary_is_refused_before_anything_is_written(
+    refused, adversary, more, said
+):
+    words = ["run", "--network", "logreg", "--adversary", adversary, *more.split()]
+    assert said in refused(*words)

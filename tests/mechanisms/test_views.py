@@ -17,6 +17,7 @@ from dpaudit.training.descent import GradientCanaries
 from dpaudit.training.dpsgd import fit
 from dpaudit.training.gradients import direction
 from dpaudit.training.predict import logits
+from dpaudit.training.pretraining import network
 from dpaudit.types import IN, OUT, GaussianCurve, StepsCurve
 
 SMALL = {"network": "logreg", "noise_multiplier": 2.0, "batch": "full"}
@@ -218,8 +219,63 @@ def test_another_gradient_or_start_is_another_run(facing, data, given, tmp_path)
         play(facing("per-step"), other, out=tmp_path / "steps")
 
 
-def test_what_follows_is_told(facing):
+# ---------------------------------------------------------------- what is told of it
+
+
+def test_what_is_told_follows_the_adversary_and_its_canary(facing, armed):
     for name in ADVERSARIES:
-        mechanism = facing(name)
-        assert mechanism.adversary.startswith(f"{name}: ")
-        assert mechanism.deployment == ADVERSARIES[name].follows
+        for kind, gradients in ((Blank, 0), (Dirac, 1)):
+            told = facing(name).about(armed(kind))
+            assert told["attacker"] == name
+            assert told["adversary"] == ADVERSARIES[name].told(gradients)
+            assert told["deployment"] == ADVERSARIES[name].follows
+
+
+def test_the_training_is_told_with_where_it_starts(facing, armed):
+    told = facing("white-box", batch=10).about(armed(Dirac))["training"]
+    assert told == {
+        "network": "logreg",
+        "steps": 10,
+        "batch": pytest.approx(10.0),
+        "sample_rate": pytest.approx(10 / 30),
+        "lr": 0.03,
+        "clip": 1.0,
+        "noise_multiplier": 2.0,
+        "dropout": 0.0,
+        "start": "crafted",
+    }
+    assert facing("observer", init="fixed").about(armed(Blank))["training"]["start"] == "fixed"
+
+
+def test_a_record_whose_gradient_is_below_the_clip_norm_is_warned_of(facing, armed, data, given):
+    pair = armed(Blank)
+    recipe = facing("worst-case").recipe
+    norm = np.linalg.norm(
+        np.concatenate([g.ravel() for g in by_hand(recipe, given["initial"], pair.canary)])
+    )
+    for name in ("worst-case", "final-weights", "white-box"):
+        assert facing(name, clip=0.9 * norm).about(pair)["warnings"] == []
+        (warning,) = facing(name, clip=1.1 * norm).about(pair)["warnings"]
+        assert f"has a norm of {norm:.3g}, below the clip norm of {1.1 * norm:g}" in warning
+    for other in (armed(Dirac), replace(pair, canary=replace(pair.canary, inserted=False))):
+        assert facing("white-box", clip=1.1 * norm).about(other)["warnings"] == []
+    assert facing("observer", clip=1.1 * norm).about(Blank().build(data, 0))["warnings"] == []
+
+
+def by_hand(recipe, theta, canary):
+    """The gradient of a logistic regression's cross-entropy: (p - y) x, and p - y."""
+    z = logits(network(recipe, theta), canary.x[None])[0]
+    p = np.exp(z - z.max()) / np.exp(z - z.max()).sum()
+    missed = p - np.eye(len(p))[canary.y]
+    return np.outer(missed, canary.x.ravel()), missed
+
+
+@pytest.mark.parametrize("dropout", [0.0, 0.5])
+@pytest.mark.parametrize("name", ADVERSARIES)
+def test_an_example_has_the_names_and_shapes_of_what_is_seen(facing, armed, name, dropout):
+    mechanism = facing(name, dropout=dropout, samples=3)
+    pair = armed(Blank if ADVERSARIES[name].asks else Dirac)
+    (seen,) = mechanism.play(pair, of(IN)[-1:])
+    assert {n: a.shape for n, a in mechanism.example.items()} == {
+        n: a.shape for n, a in seen.items() if n != "accuracy"
+    }

@@ -10,9 +10,9 @@ from typing import Any, TypeVar
 import click
 
 from dpaudit.accounting import NUMERICAL
-from dpaudit.adversaries import ADVERSARIES, PER_STEP
-from dpaudit.cli import names
-from dpaudit.config import BACKENDS, TRAINING, Config, brought
+from dpaudit.adversaries import ADVERSARIES
+from dpaudit.cli import idle, names
+from dpaudit.config import BACKENDS, Config, brought
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -155,8 +155,7 @@ def configured(file: Path | None, given: dict[str, Any]) -> Config:
 
     config = Config() if file is None else Config.from_toml(file)
     said = {name: value for name, value in given.items() if value not in (None, ())}
-    mechanism = said.get("mechanism", config.mechanism)
-    _refuse_idle(mechanism, said)
+    named = dict(said)
     if "attack" in said:
         said["attacks"] = said.pop("attack")
     # Whole paths of files, so that the configuration holds wherever it is read.
@@ -166,11 +165,9 @@ def configured(file: Path | None, given: dict[str, Any]) -> Config:
         said |= {"fingerprint": None, "data": data.absolute(said["data"])}
     if "mechanism" in said:
         said["code"] = None
-        where, _, function = mechanism.rpartition(":")
+        where, _, function = said["mechanism"].rpartition(":")
         if where.endswith(".py"):
             said["mechanism"] = f"{Path(where).expanduser().resolve()}:{function}"
-    if "models" in said and said.get("adversary", config.adversary) == PER_STEP.name:
-        raise click.UsageError("--models has no effect on single steps, of which all are trials")
     if "epochs" in said and "steps" in said:
         raise click.UsageError("--epochs and --steps both say how long to train; give either")
     if "epochs" in said:
@@ -180,15 +177,7 @@ def configured(file: Path | None, given: dict[str, Any]) -> Config:
     elif "epsilon" in said:
         said["noise_multiplier"] = None
     made = replace(config, **{**brought(said), **said})
+    idle.refuse(made, named)
     if "models" in said and made.one_run:
         raise click.UsageError("--canaries are of one training, and --models of many; give either")
     return made
-
-
-def _refuse_idle(mechanism: str, said: dict[str, Any]) -> None:
-    """Refuse what would change nothing: a user would believe that it did."""
-    idle = TRAINING if ":" in mechanism else {"outputs"}
-    unused = [f"--{name.replace('_', '-')}" for name in said if name in idle]
-    if unused:
-        verb = "has" if len(unused) == 1 else "have"
-        raise click.UsageError(f"{', '.join(unused)} {verb} no effect on {mechanism}")

@@ -4,6 +4,8 @@ import json
 
 import pytest
 
+from dpaudit.cli.settings import configured
+
 SMALL = ["run", "--network", "logreg", "--batch", "full", "--epsilon", 8]
 FEW = ["--models", 40]
 
@@ -106,3 +108,33 @@ def test_what_does_not_fit_the_adversary_is_refused_before_anything_is_written(
 ):
     words = ["run", "--network", "logreg", "--adversary", adversary, *more.split()]
     assert said in refused(*words)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("--adversary worst-case --init fixed", "--init has no effect where the adversary chooses"),
+        ("--adversary per-step --init random", "chooses the initial parameters, as per-step does"),
+        ("--adversary worst-case --samples 9", "--samples has no effect without dropout"),
+        ("--adversary white-box --dropout .5 --samples 9", "is asked nothing, as by white-box"),
+        ("--adversary final-weights --samples 9", "--samples has no effect where the trained mod"),
+        ("--adversary white-box --canaries 1", "--canaries 1 is one canary, which every run has"),
+        ("--canaries 1", "give at least 2, or leave it out"),
+        ("--canary blank --clip-canary", "--clip-canary has no effect on blank, to which no"),
+        ("--adversary white-box --clip-canary", "--clip-canary has no effect on dirac"),
+        ("--batch full --accountant rdp", "--accountant has no effect on full batches, whose"),
+        ("--guesses 3", "guesses are of one training with many canaries"),
+        ("--mechanism my:f --clip-canary --claim 1,1e-5", "--clip-canary has no effect on my:f"),
+    ],
+)
+def test_what_would_change_nothing_is_refused(refused, words, said):
+    assert said in refused("run", *words.split())
+    assert said in refused("plan", *words.split()) or "canaries" in words or "guesses" in words
+
+
+def test_what_has_an_effect_beside_a_strong_adversary_is_taken():
+    said = {"adversary": "worst-case", "dropout": 0.5, "samples": 9}
+    assert configured(None, dict(said)).samples == 9
+    clipped = {"canary": "adv-maxloss", "clip_canary": True}
+    assert configured(None, clipped).clip_canary
+    assert configured(None, {"adversary": "observer", "init": "fixed"}).init == "fixed"

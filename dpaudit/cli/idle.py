@@ -1,0 +1,72 @@
+"""What would change nothing is refused: whoever says it would believe that it did."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any
+
+import click
+
+from dpaudit import registry
+from dpaudit.adversaries import ADVERSARIES, PER_STEP, Adversary
+from dpaudit.config import TRAINING, Config
+
+OWN_TRAINING = "dpsgd"
+"""The mechanism that takes all settings of training."""
+
+
+def refuse(config: Config, said: Mapping[str, Any]) -> None:
+    """Refuse settings that were `said` for a configuration in which they have no effect."""
+    _refuse_unknown(config.mechanism, said)
+    for name, why in _without_effect(config, said):
+        if name in said:
+            raise click.UsageError(f"{_flags([name])} has no effect {why}")
+    if said.get("canaries") == 1:
+        raise click.UsageError(
+            "--canaries 1 is one canary, which every run has; give at least 2, or leave it out"
+        )
+
+
+def _refuse_unknown(mechanism: str, said: Mapping[str, Any]) -> None:
+    """Refuse settings that a mechanism does not look at."""
+    unused = [name for name in said if name in _unknown(mechanism)]
+    if unused:
+        verb = "has" if len(unused) == 1 else "have"
+        raise click.UsageError(f"{_flags(unused)} {verb} no effect on {mechanism}")
+
+
+def _unknown(mechanism: str) -> Collection[str]:
+    if ":" in mechanism:
+        # Its pixels are kept in [0, 1] anyway.
+        return TRAINING | {"clip_canary"}
+    if mechanism == OWN_TRAINING or mechanism not in registry.names("mechanisms"):
+        return {"outputs"}
+    return (TRAINING | {"outputs"}) - registry.asked(registry.load("mechanisms", mechanism)).keys()
+
+
+def _without_effect(config: Config, said: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Settings that others make idle, and why."""
+    adversary = ADVERSARIES.get(config.adversary)
+    if config.mechanism == OWN_TRAINING and adversary is not None:
+        yield from _of_adversary(adversary, config)
+        if config.batch == "full":
+            yield "accountant", "on full batches, whose epsilon is computed exactly"
+    if "clip_canary" in said and config.canary in registry.names("canaries"):
+        if "clip" not in registry.asked(registry.load("canaries", config.canary)):
+            yield "clip_canary", f"on {config.canary}, to which no adversarial noise is added"
+
+
+def _of_adversary(adversary: Adversary, config: Config) -> Iterator[tuple[str, str]]:
+    if adversary == PER_STEP:
+        yield "models", "on single steps, of which all are trials"
+    if not adversary.crafts:
+        return
+    yield "init", f"where the adversary chooses the initial parameters, as {adversary.name} does"
+    if not adversary.asks:
+        yield "samples", f"where the trained model is asked nothing, as by {adversary.name}"
+    elif config.dropout == 0:
+        yield "samples", "without dropout, which leaves nothing to sample (--dropout)"
+
+
+def _flags(names: Collection[str]) -> str:
+    return ", ".join(f"--{name.replace('_', '-')}" for name in names)

@@ -17,8 +17,8 @@ class Adversary:
 
     name: str
     summary: str
-    controlled: str
-    saw: str
+    chose: str
+    sees: str
 
     guesses_from: str
     """What its attacks are shown of a trial."""
@@ -29,6 +29,9 @@ class Adversary:
     beyond: str
     """Who, or what, may show more than it has shown."""
 
+    stronger: tuple[str, ...]
+    """Those of the others that may do, or see, more."""
+
     paper: str
     sets: Mapping[str, Any] = field(default_factory=dict)
 
@@ -38,17 +41,17 @@ class Adversary:
     crafts: bool = True
     """Whether it chooses the parameters that all trainings start from."""
 
-    puts_in: str = "put a gradient of its own beside the records'"
-    """What it does with a canary that is a gradient."""
+    puts_in: str = "a gradient of its own beside the records'"
+    """What it takes part with, where the canary is a gradient."""
 
     def told(self, gradients: int) -> str:
         """What it controls and sees, with so many gradients as canaries; 0: a record."""
-        controlled = self.controlled
+        put_in = ""
         if gradients == 1:
-            controlled += f", and {self.puts_in}"
+            put_in = f", and put {self.puts_in}"
         elif gradients > 1:
-            controlled += ", and put gradients of its own beside the records', each by a fair coin"
-        return f"{self.name}: {controlled}; {self.saw}"
+            put_in = ", and put gradients of its own beside the records', each by a fair coin"
+        return f"{self.name}: chose {self.chose}{put_in}; sees {self.sees}"
 
 
 LINEAR: Mapping[str, Any] = {"steps": 10, "lr": 0.03, "dropout": 0.0, "samples": 1}
@@ -59,17 +62,18 @@ with: at this rate 98 to 99.7 % of it on digits, at ten times the rate 91 to 97 
 1,000 records and full batches it is 0.00003 on the summed gradient.
 """
 
-CRAFTED = "chose the canary and the initial parameters, trained beforehand on disjoint data"
+CRAFTED = "the canary and the initial parameters, trained beforehand on disjoint data"
 
 OBSERVER = Adversary(
     "observer",
     summary="An outsider: chooses the canary, and asks the trained model about it.",
-    controlled="chose the canary",
-    saw="sees what the trained model says of the canary, and nothing else",
-    guesses_from="what a model says of it",
+    chose="the canary",
+    sees="what the trained model says of the canary, and nothing else",
+    guesses_from="a model",
     follows="an outsider with this canary and this attack could show as much; what stronger "
     "adversaries could show, it does not tell",
-    beyond="a stronger attack, another canary or a stronger adversary may find more",
+    beyond="a stronger attack or another canary may find more",
+    stronger=("worst-case", "white-box"),
     paper="Jagielski, Ullman and Oprea, Auditing Differentially Private Machine Learning: How "
     "Private is Private SGD? (2020)",
     crafts=False,
@@ -78,12 +82,13 @@ OBSERVER = Adversary(
 WORST_CASE = Adversary(
     "worst-case",
     summary="Also crafts the parameters that training starts from; asks the trained model.",
-    controlled=CRAFTED,
-    saw="sees what the trained model says of the canary, and nothing else",
+    chose=CRAFTED,
+    sees="what the trained model says of the canary, and nothing else",
     guesses_from="what a model says of it",
     follows="the claim has to hold here, too, so that a violation is one; a model that starts "
     "from parameters which nobody crafted, and is trained longer, usually shows outsiders less",
     beyond="another canary, or an adversary that sees more than answers, may find more",
+    stronger=("final-weights", "white-box"),
     paper="Annamalai and De Cristofaro, Nearly Tight Black-Box Auditing of Differentially "
     "Private Machine Learning (2024)",
     sets={"canary": "blank", "attacks": ("loss",), **LINEAR},
@@ -92,12 +97,13 @@ WORST_CASE = Adversary(
 FINAL_WEIGHTS = Adversary(
     "final-weights",
     summary="Crafts where training starts, and has the trained parameters.",
-    controlled=CRAFTED,
-    saw="sees the trained parameters, and no update on the way",
+    chose=CRAFTED,
+    sees="the trained parameters, and no update on the way",
     guesses_from="a model's parameters",
     follows="whoever chooses what training starts from and one thing that is put into it, and is "
     "given the trained parameters, could show as much; who can only ask the model sees less",
     beyond="another canary, or an adversary that sees every update, may find more",
+    stronger=("white-box",),
     paper="Nasr et al., Adversary Instantiation: Lower Bounds for Differentially Private Machine "
     "Learning (2021)",
     sets={"canary": "blank", "attacks": ("weights",), **LINEAR},
@@ -107,13 +113,14 @@ FINAL_WEIGHTS = Adversary(
 WHITE_BOX = Adversary(
     "white-box",
     summary="Crafts where training starts, puts in a gradient of its own, sees every update.",
-    controlled=CRAFTED,
-    saw="sees every noisy update",
-    guesses_from="the noisy updates of its training",
+    chose=CRAFTED,
+    sees="every noisy update",
+    guesses_from="the noisy updates of a training",
     follows="whoever starts the training, takes part in it and gets its updates, as a server "
     "together with one participant of federated learning, could show as much; who has less of "
     "that sees less",
     beyond="no adversary here sees more, but more models or another canary may show more",
+    stronger=(),
     paper="Nasr et al., Tight Auditing of Differentially Private Machine Learning (2023)",
     sets={"canary": "dirac", "attacks": ("updates",), **LINEAR},
     asks=False,
@@ -122,16 +129,17 @@ WHITE_BOX = Adversary(
 PER_STEP = Adversary(
     "per-step",
     summary="White box on single steps of two trainings: whether each has the noise claimed.",
-    controlled=CRAFTED,
-    saw="sees every noisy update of two trainings, and what the records had put into it",
+    chose=CRAFTED,
+    sees="every noisy update of two trainings, and what the records had put into it",
     guesses_from="a step",
     follows="it tells whether each step has the noise that is claimed for it; how steps add up, "
     "and at what rate records are sampled, is taken as claimed",
     beyond="more steps may show more, and what is taken as claimed was not looked at",
+    stronger=(),
     paper="Nasr et al., Tight Auditing of Differentially Private Machine Learning (2023)",
     sets={"canary": "dirac", "attacks": ("steps",), "lr": 0.3, "dropout": 0.0, "samples": 1},
     asks=False,
-    puts_in="put a gradient of its own into every step of one training",
+    puts_in="a gradient of its own into every step of one training",
 )
 
 ADVERSARIES: Mapping[str, Adversary] = {

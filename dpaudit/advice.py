@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
+from dpaudit.adversaries import ADVERSARIES
 from dpaudit.power import LIMITED, models_needed
 from dpaudit.types import Bound, Claim
 
@@ -12,43 +13,84 @@ BREAKS = (
     "that the accountant assumes, the number of steps."
 )
 
+STEP_BREAKS = (
+    "Look for what breaks the claim in a step: per-sample clipping, or the noise's scale. The "
+    "sampling and the number of steps were taken as claimed."
+)
+
 
 def next_steps(
-    claim: Claim, bound: Bound, reach: float, canary: str, attacks: Collection[str] | None
+    claim: Claim,
+    bound: Bound,
+    reach: float,
+    canary: str,
+    attacks: Collection[str] | None,
+    attacker: str = "",
+    others: Sequence[str] = (),
 ) -> list[str]:
     """What a reader can do now; `attacks` are those that had a part in the judgement.
 
-    None where no other may judge the same models.
+    None where no other may judge the same models; `others` are those that could. The adversary
+    is named as the `attacker`, where it is one of those that are known by a name.
     """
     steps = []
     if bound.epsilon > claim.epsilon:
-        steps.append(BREAKS)
-    elif reach < claim.epsilon:
-        takes = "more (--models)"
-        if bound.estimator in LIMITED and reach == bound.ceiling:
-            needed = models_needed(claim, bound)
-            takes = "more than can be trained"
-            if needed is not None:
-                takes = f"about {about(needed):,} (--models)"
-        steps.append(
-            f"These models could not have decided above {reach:.2f}; a ceiling above "
-            f"{claim.epsilon:.2f} takes {takes}. dpaudit plan tells what others would take."
-        )
+        steps.append(STEP_BREAKS if claim.by_step else BREAKS)
     else:
-        steps.append(
-            "Try another canary or more models (--canary, --models) before you rely on it; with "
-            "another --seed, else the models are the same ones again."
-        )
-    if canary != "none":
-        steps.append("See what selection alone gives: the same line with --canary none.")
-    if attacks is None:
+        steps.append(_short(claim, bound, reach) if reach < claim.epsilon else _more(claim))
+        stronger = ADVERSARIES[attacker].stronger if attacker in ADVERSARIES else ()
+        if stronger:
+            named = " or ".join(stronger)
+            steps.append(f"An adversary who may do or see more shows more: --adversary {named}.")
+    if claim.by_step:
         return steps
-    other = "'mean & inv_std'" if "mean+std" in attacks else "NAME"
-    steps.append(
-        f"Judge again without training: dpaudit report RUN --attack {other}. Another attack that "
-        "decides is another look, held to a higher confidence."
-    )
+    if canary != "none":
+        steps.append("See what is found where nothing is planted: the same line, --canary none.")
+    if attacks and (again := _again(attacks, others)):
+        steps.append(
+            f"Judge again without training: dpaudit report RUN --attack {again}. Another attack "
+            "that decides is another look, held to a higher confidence."
+        )
     return steps
+
+
+def _more(claim: Claim) -> str:
+    """Where nothing was refuted that could have been."""
+    if claim.by_step:
+        return (
+            "Score more steps (--steps) before you rely on it; with another --seed, else the noise "
+            "is the same again."
+        )
+    return (
+        "Try another canary or more models (--canary, --models) before you rely on it; with "
+        "another --seed, else the models are the same ones again."
+    )
+
+
+def _short(claim: Claim, bound: Bound, reach: float) -> str:
+    """Where nothing could have been refuted."""
+    if claim.by_step:
+        return (
+            f"These steps could not have decided above {reach:.2f}; a ceiling above "
+            f"{claim.epsilon:.2f} takes more (--steps)."
+        )
+    takes = "more (--models)"
+    if bound.estimator in LIMITED and reach == bound.ceiling:
+        needed = models_needed(claim, bound)
+        takes = "more than can be trained"
+        if needed is not None:
+            takes = f"about {about(needed):,} (--models)"
+    return (
+        f"These models could not have decided above {reach:.2f}; a ceiling above "
+        f"{claim.epsilon:.2f} takes {takes}. dpaudit plan tells what others would take."
+    )
+
+
+def _again(attacks: Collection[str], others: Sequence[str]) -> str:
+    """An attack that has not judged yet, as the command line names it; empty: there is none."""
+    if "mean+std" in attacks:
+        return "'mean & inv_std'"
+    return next((name for name in others if name not in attacks), "")
 
 
 def after_one_run(claim: Claim, bound: Bound) -> list[str]:

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from dpaudit.adversaries import ADVERSARIES, OBSERVER, PER_STEP
 from dpaudit.choice import Choice
 from dpaudit.config import Config
 from dpaudit.defences import Named, Nothing, named
@@ -20,7 +21,7 @@ from dpaudit.errors import BadInput
 from dpaudit.estimators.published import published
 from dpaudit.journal import Journal
 from dpaudit.jury import pick
-from dpaudit.played import Played, read
+from dpaudit.played import Played, fitting_names, read
 from dpaudit.protocols import Attack, Defence
 from dpaudit.summaries import summarised
 from dpaudit.types import Array, Bound, Claim, Known, Observations, Published
@@ -83,13 +84,9 @@ def compare(journal: Journal, defences: Sequence[str | Defence], choice: Choice)
     chosen = [named("none"), *_distinct(defences)]
     attacks = choice.make_attacks()
     played = read(journal)
-    if played.claim.by_step:
-        raise BadInput(
-            "a defence changes what a trained model releases, and single steps of the training "
-            "were scored here, which nobody else sees; compare defences on a run that trains models"
-        )
     choice.juries(attacks, played.claim, played.seed)  # refused, if at all, before all else
     views = [played.after(defence) for defence in chosen]
+    _refuse_insider(played, views)
     shown = _fitting_somewhere(attacks, views, choice)
     return Comparison(
         claim=played.claim,
@@ -103,6 +100,19 @@ def compare(journal: Journal, defences: Sequence[str | Defence], choice: Choice)
         canary=played.facts["canary"],
         versions=played.facts["versions"],
         seed=played.seed,
+    )
+
+
+def _refuse_insider(played: Played, views: Sequence[Played]) -> None:
+    """Refuse defences that let nothing out of what an adversary sees who asks no model."""
+    steps = played.claim.by_step
+    adversary = PER_STEP if steps else ADVERSARIES.get(played.facts.get("attacker", ""), OBSERVER)
+    if adversary.asks or not (steps or any(not fitting_names(view.seen) for view in views)):
+        return
+    asking = " or ".join(a.name for a in ADVERSARIES.values() if a.asks)
+    raise BadInput(
+        f"a defence changes what a trained model answers, and {adversary.name} guesses from "
+        f"{adversary.guesses_from} instead; compare defences on a run with --adversary {asking}"
     )
 
 

@@ -7,11 +7,13 @@ from dataclasses import replace
 from functools import partial
 
 from dpaudit import accounting, audit
+from dpaudit.choice import Choice
 from dpaudit.config import Config
 from dpaudit.errors import BadInput
 from dpaudit.executors import Stored, cores, local_pool
 from dpaudit.plan import Pace
 from dpaudit.prepared import Say, quiet
+from dpaudit.protocols import scoring
 from dpaudit.seeds import ALONE, trials
 from dpaudit.training.recipe import Recipe
 from dpaudit.types import Canary, Claim, Trial, neighbours
@@ -53,6 +55,12 @@ def claim(config: Config, download: bool = False) -> Claim:
     if epsilon is None:
         epsilon = accounting.epsilon(curve, config.delta, config.accountant)
     return Claim(epsilon, config.delta, curve=curve, source=f"{config.accountant} accountant")
+
+
+def fixed_score(config: Config) -> bool:
+    """Whether a run has nothing to choose: one attack, whose score is fixed beforehand."""
+    attacks = Choice.configured(vars(config)).make_attacks()
+    return len(attacks) == 1 and all(scoring(attack) == "fixed" for attack in attacks.values())
 
 
 def probe(

@@ -23,7 +23,7 @@ from dpaudit.errors import BadInput
 from dpaudit.estimators.published import published
 from dpaudit.journal import Journal
 from dpaudit.jury import AUTO, Jury, pick
-from dpaudit.played import Played, read
+from dpaudit.played import Played, fitting_names, read
 from dpaudit.protocols import Attack
 from dpaudit.selections import chooses, promises
 from dpaudit.suspicions import suspicions
@@ -85,6 +85,7 @@ def judge(journal: Journal, choice: Choice) -> Report:
             published(name, a, trials[name], claim.delta, played.seed)
             for name, a in ({} if claim.by_step else attacks).items()
         ],
+        why=juries[bounds[decisive].attack].why(choice.estimator),
         looks=looks,
         deciders=first if len(first) > 1 else (),
         models=played.models,
@@ -92,7 +93,11 @@ def judge(journal: Journal, choice: Choice) -> Report:
         seconds={"training": journal.seconds(), "judging": time.perf_counter() - started},
         utility=accuracies(played.seen.get("accuracy"), worlds),
         seed=played.seed,
-        next_steps=next_steps(claim, bounds[decisive], reach, facts["canary"]["name"], attacks),
+        next_steps=next_steps(
+            *(claim, bounds[decisive], reach, facts["canary"]["name"], attacks),
+            attacker=facts.get("attacker", ""),
+            others=fitting_names(played.seen),
+        ),
         warnings=[*facts["warnings"], *suspicions(undefended.seen), *without_curve(claim)],
         defence=choice.defence,
         evidence=Evidence(

@@ -74,6 +74,35 @@ class Jury:
         counted = self.takes is Counts or self.claim.by_step
         return None if counted else replace(self, names=(FREE[Counts],))
 
+    def why(self, named: str) -> str:
+        """Why the first of them decides, where this estimator, or none, was named."""
+        first = self.names[0]
+        if named not in (AUTO, first):
+            return f"{first} decides because {named}, which was named, is credible only."
+        if named != AUTO:
+            return f"{first} decides because it was named (--estimator)."
+        if self.claim.by_step:
+            because = (
+                "the steps of a training follow from one another: pairs of them, one of each "
+                "training, may be judged all the same"
+            )
+        elif self.takes is Counts:
+            because = (
+                "rules on several statistics give decisions, which are counted, and no single "
+                "score that could be ranked"
+            )
+        elif self._curve == "pure":
+            because = (
+                "the claim states no curve that can be computed: of what assumes nothing it shows "
+                "most of a score, at all thresholds at once"
+            )
+        else:
+            because = (
+                "the claim states its curve, and the score was fixed without those that judge it: "
+                "the order of all scores is then tested exactly, which shows most"
+            )
+        return f"{first} decides because {because}."
+
     @property
     def takes(self) -> type:
         """The kind of outcome that they judge by."""

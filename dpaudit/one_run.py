@@ -66,6 +66,7 @@ def judge(journal: Journal, choice: Choice) -> Report:
         primary=0,
         bounds=bounds,
         published=[],
+        why=_why(claim),
         looks=1,
         models={"in": 1, "out": 0, "choosing": 0, "judging": 1},
         **as_settled(facts),
@@ -76,6 +77,16 @@ def judge(journal: Journal, choice: Choice) -> Report:
         warnings=[*facts["warnings"], *suspicions(whole), *without_curve(claim)],
         guesses=guesses,
         evidence=Evidence(scores=[shown for _ in bounds], cuts=[None for _ in bounds]),
+    )
+
+
+def _why(claim: Claim) -> str:
+    """Why the estimator that decides was taken."""
+    if known_curve(claim) is None:
+        return "one-run decides because the claim states no curve that can be computed."
+    return (
+        "one-run-fdp decides because the claim states its curve, by which as many right guesses "
+        "show more; one-run, beside it, assumes nothing."
     )
 
 

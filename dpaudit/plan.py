@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from dpaudit import checks
+from dpaudit.adversaries import OBSERVER
 from dpaudit.config import Config
 from dpaudit.curves import Family, Gaussian, Pure, stated, symmetrised, within_reach
 from dpaudit.errors import BadInput
@@ -71,6 +72,8 @@ class Question:
     true_curve: str | None = None
     power: float = 0.8
     fixed_score: bool = False
+    adversary: str = OBSERVER.name
+    """Who attacks: with any but an observer comes the attack whose score is fixed."""
 
     def __post_init__(self) -> None:
         curved = self.curve != "none" or self.leaking != "pure"

@@ -87,6 +87,8 @@ def judge(journal: Journal, choice: Choice) -> Report:
         primary=0,
         bounds=bounds,
         published=[],
+        why=f"{bounds[0].estimator} decides because its evidence may be looked at after every "
+        "pair, and the run stopped at will.",
         looks=1,
         models={**seen.models, "choosing": 2 * bets.fitting, "judging": 2 * bets.judging},
         **as_settled(facts),
@@ -95,7 +97,10 @@ def judge(journal: Journal, choice: Choice) -> Report:
         seed=seen.seed,
         next_steps=[
             *_goes_on(bets, most),
-            *next_steps(claim, bounds[0], bounds[0].ceiling, facts["canary"]["name"], None),
+            *next_steps(
+                *(claim, bounds[0], bounds[0].ceiling, facts["canary"]["name"], None),
+                attacker=facts.get("attacker", ""),
+            ),
         ],
         warnings=[*facts["warnings"], *suspicions(undefended.seen), *without_curve(claim)],
         defence=choice.defence,

@@ -55,7 +55,7 @@ def test_an_unknown_adversary_is_refused():
 def test_every_adversary_says_what_it_controls_what_it_sees_and_what_follows(adversary):
     told = adversary.told(0)
     assert told.startswith(f"{adversary.name}: chose ")
-    assert told.endswith(f"; {adversary.saw}")
+    assert told.endswith(f"; sees {adversary.sees}")
     assert adversary.follows
     assert adversary.beyond
     assert "(20" in adversary.paper

@@ -63,8 +63,24 @@ def test_single_steps_have_no_defence_to_compare(path):
     told = {**facts(), "claim": claim.to_dict()}
     with patch("playground.facts", return_value=told):
         finished(path, released(8), attacks=FAST)
-    with pytest.raises(BadInput, match="single steps of the training were scored here"):
+    with pytest.raises(BadInput, match="per-step guesses from a step instead; compare defences on"):
         compared(path)
+
+
+@pytest.mark.parametrize(
+    ("attacker", "attack", "shown", "said"),
+    [
+        ("white-box", "updates", (5,), "white-box guesses from the noisy updates of a training"),
+        ("final-weights", "weights", (), "final-weights guesses from a model's parameters inst"),
+    ],
+)
+def test_no_defence_stands_before_what_insiders_see(path, attacker, attack, shown, said):
+    name = {"updates": "updates", "weights": "moved"}[attack]
+    seen = {name: np.random.default_rng(0).normal(size=(8, *shown))}
+    with patch("playground.facts", return_value={**facts(), "attacker": attacker}):
+        finished(path, seen, attacks=[attack])
+    with pytest.raises(BadInput, match=f"{said}.* on a run with --adversary observer or worst-"):
+        compared(path, attacks=[attack])
 
 
 def test_without_a_defence_the_numbers_are_those_of_the_report(path):

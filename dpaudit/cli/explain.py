@@ -7,9 +7,16 @@ import inspect
 import click
 
 from dpaudit import registry
+from dpaudit.adversaries import ADVERSARIES, Adversary
 from dpaudit.cli import names
 from dpaudit.errors import BadInput
+from dpaudit.report.wrapping import wrap
 from dpaudit.training.networks import NETWORKS
+
+WIDTH = 79
+
+SINGULAR = {"attacks": "attack"}
+"""Settings whose option has another name."""
 
 
 @click.command("explain")
@@ -19,6 +26,10 @@ def command(name: str) -> None:
 
     NAME is any name that dpaudit list shows.
     """
+    if name in ADVERSARIES:
+        click.secho(f"{name} (adversaries)", bold=True)
+        click.echo(_explained(ADVERSARIES[name]))
+        return
     if name in NETWORKS:
         click.secho(f"{name} (networks)", bold=True)
         click.echo(inspect.getdoc(NETWORKS[name]))
@@ -26,8 +37,25 @@ def command(name: str) -> None:
     kinds = [kind for kind in registry.KINDS if name in registry.names(kind)]
     if not kinds:
         known = [known for kind in registry.KINDS for known in registry.names(kind)]
-        known += NETWORKS
+        known += [*ADVERSARIES, *NETWORKS]
         raise BadInput(registry.unknown("plug-ins", name, known))
     for kind in kinds:
         click.secho(f"{name} ({kind})", bold=True)
         click.echo(registry.description(kind, name) + "\n")
+
+
+def _explained(adversary: Adversary) -> str:
+    """What an adversary may do, what it brings along, what follows, and where it is from."""
+    told = {"Chooses": adversary.chose, "Sees": adversary.sees}
+    if not adversary.asks:
+        told["Puts in, if the canary is a gradient"] = adversary.puts_in
+    if adversary.sets:
+        told["Sets, unless you do"] = ", ".join(
+            f"--{SINGULAR.get(name, name)} {' '.join(x) if isinstance(x, tuple) else x}"
+            for name, x in adversary.sets.items()
+        )
+    told["What follows"] = adversary.follows
+    if adversary.stronger:
+        told["Stronger"] = " and ".join(adversary.stronger)
+    blocks = [adversary.summary, *(f"{label}: {text}." for label, text in told.items())]
+    return "\n\n".join("\n".join(wrap(b, WIDTH)) for b in [*blocks, f"{adversary.paper}."])

@@ -51,9 +51,8 @@ def _without_effect(config: Config, said: Mapping[str, Any]) -> Iterator[tuple[s
         yield from _of_adversary(adversary, config)
         if config.batch == "full":
             yield "accountant", "on full batches, whose epsilon is computed exactly"
-    if "clip_canary" in said and config.canary in registry.names("canaries"):
-        if "clip" not in registry.asked(registry.load("canaries", config.canary)):
-            yield "clip_canary", f"on {config.canary}, to which no adversarial noise is added"
+    if "clip_canary" in said and not _takes_noise(config.canary):
+        yield "clip_canary", f"on {config.canary}, to which no adversarial noise is added"
 
 
 def _of_adversary(adversary: Adversary, config: Config) -> Iterator[tuple[str, str]]:
@@ -66,6 +65,13 @@ def _of_adversary(adversary: Adversary, config: Config) -> Iterator[tuple[str, s
         yield "samples", f"where the trained model is asked nothing, as by {adversary.name}"
     elif config.dropout == 0:
         yield "samples", "without dropout, which leaves nothing to sample (--dropout)"
+
+
+def _takes_noise(canary: str) -> bool:
+    """Whether a canary may leave the range of pixels; of an unknown one, others tell."""
+    if canary not in registry.names("canaries"):
+        return True
+    return "clip" in registry.asked(registry.load("canaries", canary))
 
 
 def _flags(names: Collection[str]) -> str:

@@ -18,6 +18,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from dpaudit import registry
+from dpaudit.adversaries import ADVERSARIES
 
 Offer: TypeAlias = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
 
@@ -89,7 +90,7 @@ def true_curves(ctx: click.Context, param: click.Parameter, typed: str) -> list[
 def explained(ctx: click.Context, param: click.Parameter, typed: str) -> list[CompletionItem]:
     """Completes to anything that can be explained."""
     known = {name for kind in registry.KINDS for name in registry.names(kind)}
-    return _starting(typed, sorted({*known, *_networks()}))
+    return _starting(typed, sorted({*known, *ADVERSARIES, *_networks()}))
 
 
 @_silent

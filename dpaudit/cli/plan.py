@@ -92,7 +92,10 @@ def command(
         raise click.UsageError(f"--canaries is of one training, and {other} of many; give either")
     config = configured(file, given)
     if config.adversary == PER_STEP.name:
-        raise click.UsageError("single steps of two trainings leave no number of models to plan")
+        raise click.UsageError(
+            "per-step scores every step of two trainings, which leaves no number of models to "
+            "plan; more steps show more (dpaudit run --adversary per-step --steps N)"
+        )
     if canaries is None and config.one_run:
         canaries, guesses = config.canaries, guesses or config.guesses
     progress = Progress()
@@ -109,7 +112,8 @@ def command(
             true=true,
             true_curve=true_curve,
             power=power,
-            fixed_score=fixed_score,
+            fixed_score=fixed_score or (canaries is None and forecast.fixed_score(config)),
+            adversary=config.adversary,
         )
         progress.say("planning")
         found = plan.plan(question)

@@ -80,6 +80,12 @@ def command(
     epsilon by their errors. The same command goes on where an interrupted one stopped.
 
     \b
+        dpaudit run --adversary worst-case --batch full --epsilon 10
+
+    lets the adversary choose where training starts, too; final-weights also has the trained
+    parameters, white-box every update, per-step the single steps of two trainings.
+
+    \b
         dpaudit run --adversary white-box --batch full --canaries 1000
 
     trains one model with a thousand canaries instead, and guesses which of them it had.

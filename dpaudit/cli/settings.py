@@ -90,7 +90,8 @@ TRAINED: Sequence[Callable[[Any], Any]] = (
     setting(
         "--adversary",
         click.Choice(list(ADVERSARIES)),
-        "Who attacks: from outside, or as strong as privacy promises to withstand.",
+        "Who attacks: from outside, or as strong as privacy promises to withstand (dpaudit explain "
+        "NAME).",
     ),
     setting(
         "--outputs",

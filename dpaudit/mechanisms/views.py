@@ -25,12 +25,15 @@ if TYPE_CHECKING:
 def example(adversary: Adversary, recipe: Recipe, size: int, samples: int) -> Observation:
     """What is seen of a trial, but for its numbers: names and shapes, without any training."""
     steps, even = recipe.steps(size), np.full(recipe.classes, 1 / recipe.classes)
-    seen: dict[str, Array] = {
+    watched: dict[str, Observation] = {
         WHITE_BOX.name: {"updates": np.zeros(steps)},
         FINAL_WEIGHTS.name: {"moved": np.zeros(())},
         PER_STEP.name: {"step": np.zeros(())},
-    }.get(adversary.name, {"logits": np.log(even), "probabilities": even})
-    if adversary.asks and _has_passes(adversary, recipe):
+    }
+    if not adversary.asks:
+        return watched[adversary.name]
+    seen = {"logits": np.log(even), "probabilities": even}
+    if _has_passes(adversary, recipe):
         seen["mc"] = np.tile(even, (samples, 1))
     return seen
 

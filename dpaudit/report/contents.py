@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dpaudit.report.attacker import is_record
+from dpaudit.report.one_run import unit
 from dpaudit.types import Report
 
 
@@ -12,6 +14,8 @@ def contents(report: Report) -> list[str]:
         shown = "It shows no training record: no trial and no canary was at hand when it was made."
     elif report.guesses is not None:
         shown = "It shows no training record: the canaries are gradients."
+    elif not is_record(report):
+        shown = "It shows no training record: the canary is a gradient."
     elif evidence.canary is None:
         shown = "It shows no training record: the image of the canary was left out."
     else:
@@ -20,7 +24,8 @@ def contents(report: Report) -> list[str]:
             f"It shows the canary, which may be a training record{made}. Pass it on only to those "
             "who may see the data; --no-canary-image leaves it out."
         )
-    scores = "" if evidence is None else " and, as figures, the scores of the models that judge"
+    units = unit(report)
+    scores = "" if evidence is None else f" and, as figures, the scores of the {units} that judge"
     if report.guesses is not None:
         scores = " and, as a figure, the scores of the canaries"
     if report.growth is not None:
@@ -28,6 +33,6 @@ def contents(report: Report) -> list[str]:
     return [
         shown,
         f"Beside it: the numbers of this report{scores}; names of data, plug-ins and software; "
-        "how the canary was made, and its label.",
+        f"how the canary was made{', and its label' if is_record(report) else ''}.",
         "It is one file: it loads nothing from the network and runs no scripts.",
     ]

@@ -37,13 +37,14 @@ def draw(attacks: list[Judged], claim: Claim) -> Figure:
         figure = blank(3.5)
         left, right = figure.subplots(1, 2)
         _panel(left, attacks, claim, _with_kinks(np.linspace(0, 1, 101), claim), lambda tpr: tpr)
-        _percents(left)
+        of = "steps " if claim.by_step else ""
+        _percents(left, of)
         if claim.epsilon <= WIDE and not claim.by_step:
             _forbidden(left, 0.97, 0.04, "right")
         floor = lowest(attacks, claim)
         rare = _with_kinks(np.geomspace(floor, 1, 301), claim)
         _panel(right, attacks, claim, rare, lambda tpr: 1 - tpr)
-        _logarithms(right, floor)
+        _logarithms(right, floor, of)
         if floor < math.exp(-claim.epsilon) and not claim.by_step:
             _forbidden(right, 0.03, 0.04, "left")
         handles, labels = left.get_legend_handles_labels()
@@ -54,7 +55,7 @@ def draw(attacks: list[Judged], claim: Claim) -> Figure:
 def lowest(attacks: list[Judged], claim: Claim) -> float:
     """Where the axes of rare errors end: below what can be counted, and what is allowed if seen."""
     n = max(max(a.scores.out.size, a.scores.inn.size) for a in attacks)
-    border = 0.03 * math.exp(-claim.epsilon)
+    border = 0.0 if claim.by_step else 0.03 * math.exp(-claim.epsilon)
     return float(min(0.4 / n, border)) if border >= FINEST else max(FINEST, 0.4 / n)
 
 
@@ -68,7 +69,7 @@ def _panel(axes: Axes, attacks: list[Judged], claim: Claim, fpr: Array, up: View
     if not claim.by_step:
         _region(axes, claim, fpr, up)
     if (curve := promised(fpr, claim)) is not None:
-        name = "the most by the claim's curve"
+        name = f"the most {'of a step ' if claim.by_step else ''}by the claim's curve"
         axes.plot(fpr, up(curve), color=CLAIM, linewidth=1.3, linestyle="-.", label=name)
     axes.plot(fpr, up(fpr), color=MUTED, linewidth=1, linestyle=":", label="guessing")
 
@@ -119,19 +120,20 @@ def _rule(axes: Axes, deciding: Judged, up: View) -> None:
     axes.plot([counts.fp / counts.out], point, "o", color=INK, ls="", label="the rule that decides")
 
 
-def _percents(axes: Axes) -> None:
+def _percents(axes: Axes, of: str) -> None:
+    """Axes of shares, `of` whatever a trial is."""
     from matplotlib.ticker import PercentFormatter
 
     axes.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), box_aspect=1)
-    axes.set_xlabel("without the canary, accused\n(false positives)")
-    axes.set_ylabel("with the canary, found")
+    axes.set_xlabel(f"{of}without the canary, accused\n(false positives)")
+    axes.set_ylabel(f"{of}with the canary, found")
     axes.set_title("all rates")
     for axis in (axes.xaxis, axes.yaxis):
         axis.set_major_formatter(PercentFormatter(1.0, decimals=0))
         axis.set_ticks([0, 0.25, 0.5, 0.75, 1])
 
 
-def _logarithms(axes: Axes, floor: float) -> None:
+def _logarithms(axes: Axes, floor: float, of: str) -> None:
     """Logarithmic axes that have a place for 0 all the same, below `floor`."""
     from matplotlib.ticker import NullLocator
 
@@ -140,8 +142,8 @@ def _logarithms(axes: Axes, floor: float) -> None:
     for scale in (axes.set_xscale, axes.set_yscale):
         scale("symlog", linthresh=floor, linscale=max(0.3, 0.1 * span))
     axes.set(xlim=(0, 1), ylim=(0, 1), box_aspect=1)
-    axes.set_xlabel("without the canary, accused\n(false positives)")
-    axes.set_ylabel("with the canary, missed")
+    axes.set_xlabel(f"{of}without the canary, accused\n(false positives)")
+    axes.set_ylabel(f"{of}with the canary, missed")
     axes.set_title("rare errors, enlarged")
     for axis in (axes.xaxis, axes.yaxis):
         axis.set_ticks([0, *decades], ["0", *(percent(x).replace(" ", "") for x in decades)])

@@ -8,6 +8,7 @@ import html
 from collections.abc import Iterable
 
 from dpaudit.report import drawing, formats, setting, words
+from dpaudit.report.attacker import game
 from dpaudit.report.contents import contents
 from dpaudit.report.figures import Picture, pictures
 from dpaudit.report.legend import legend
@@ -90,7 +91,7 @@ def _banner(report: Report, digits: int) -> list[str]:
         '<dl class="numbers">',
         *(f"<div><dt>{text(name)}</dt><dd>{text(x)}</dd></div>" for name, x in numbers),
         "</dl>",
-        f"<p>{text(words.game(report))}</p>",
+        f"<p>{text(game(report))}</p>",
         "</header>",
     ]
 

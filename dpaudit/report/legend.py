@@ -8,7 +8,8 @@ from dpaudit.report import by_step
 from dpaudit.report.by_step import STANDS_ON as COMPOSED
 from dpaudit.report.formats import percent
 from dpaudit.report.one_run import FIXED, unit
-from dpaudit.report.words import NOTHING, SLOTS
+from dpaudit.report.table import rows
+from dpaudit.report.words import NOTHING, SLOTS, judged_on_all
 from dpaudit.types import Bound, Claim, Report
 
 
@@ -37,13 +38,14 @@ def legend(report: Report) -> list[tuple[str, str]]:
             ),
         ]
     units = unit(report)
-    fixed = (
-        f"rules and learned scores were fixed on other {units} than those that judge them"
-        if report.models["choosing"]
-        else f"no rule was tuned on the {units} that judge it"
-    )
+    fixed = f"no rule was tuned on the {units} that judge it"
     if report.guesses is not None:
         fixed = FIXED
+    elif report.models["choosing"]:
+        shown = [bound for row in rows(report) for bound in row.bounds.values()]
+        fixed = f"rules and learned scores were fixed on other {units} than those that judge them"
+        if all(judged_on_all(report, shown)):
+            fixed = f"the score was fixed beforehand, so that all {units} judge it"
     lines += certified_legend(report.bounds, fixed, report.claim, units)
     if counted_alone(report.bounds):
         lines.append((NOTHING, f"{COUNTED}."))

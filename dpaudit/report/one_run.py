@@ -12,6 +12,8 @@ GAME = (
     "leak: 0 is none, more is worse."
 )
 
+BEYOND = "more canaries, or many models with one canary, may show more"
+
 FIXED = "the score and the number of guesses were fixed before the training"
 
 

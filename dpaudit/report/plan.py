@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from dpaudit.adversaries import OBSERVER
 from dpaudit.curves import DPSGD, stated
 from dpaudit.plan import Decided, Plan, Question, Row
 from dpaudit.power.stopped import LONGEST
@@ -246,4 +247,6 @@ def _how(q: Question, best: Row) -> str:
     usual = "exact-scan" if q.curve == "none" else "rank-test"
     named = "" if best.estimator == usual else f" --estimator {best.estimator}"
     fixed = " --attack NAME" if q.fixed_score else ""
+    if q.adversary != OBSERVER.name:
+        fixed = f" --adversary {q.adversary}"
     return f"(--models {best.for_power}{named}{fixed})"

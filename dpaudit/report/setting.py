@@ -28,8 +28,9 @@ def played(report: Report) -> Labelled:
         trained = "Training"
         models = one_run.training_lines(report.guesses, report.bounds[report.primary])
     elif report.growth is None:
-        whole, made = words.judged_on_all(report), words.made(report.claim)
-        models = words.models_lines(report.models, whole, made)
+        some, every = words.judged_on_all(report, report.bounds)
+        halved = not every or not report.models["choosing"]
+        models = words.models_lines(report.models, some, words.made(report.claim), halved)
     else:
         models = words.stopped_lines(report, report.growth)
     if utility := words.utility_line(report.utility):
@@ -37,12 +38,35 @@ def played(report: Report) -> Labelled:
     lines = [
         ("Data", [_free(report.data, DATA)]),
         ("Canary", [_free(report.canary, {})]),
+        *([("Recipe", recipe(report.training))] if report.training else []),
         (trained, models),
-        ("Attacker", [report.adversary, *filter(None, [report.deployment])]),
+        ("Attacker", [report.adversary]),
+        *([("Meaning", [report.deployment])] if report.deployment else []),
     ]
     if defence := words.defence_line(report.defence):
         lines.append(("Defence", [defence]))
     return lines
+
+
+START = {
+    "random": "starting from random parameters, drawn anew for each model",
+    "fixed": "starting from random parameters, the same for all models",
+    "crafted": "starting from parameters that the attacker had trained beforehand",
+}
+
+
+def recipe(training: Mapping[str, Any]) -> list[str]:
+    """How a model was trained, and from where."""
+    told = {name: formats.value(x) for name, x in training.items()}
+    batches = f"batches of {told['batch']} on average (sample rate {told['sample_rate']})"
+    if training["sample_rate"] == 1:
+        batches = f"full batches of {told['batch']}"
+    dropout = f"dropout {told['dropout']}" if training["dropout"] else "no dropout"
+    return [
+        f"{told['network']}, {told['steps']} steps on {batches}, learning rate {told['lr']}, clip "
+        f"norm {told['clip']}, noise multiplier {told['noise_multiplier']}, {dropout}",
+        START[training["start"]],
+    ]
 
 
 def machinery(report: Report) -> Labelled:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from dpaudit.report import setting, words
+from dpaudit.report.attacker import game
 from dpaudit.report.consistent import check
 from dpaudit.report.legend import legend
 from dpaudit.report.table import table
@@ -38,7 +39,7 @@ def render(report: Report, width: int = 80, color: bool = False) -> str:
 
 def _headline(report: Report, width: int, digits: int) -> list[str]:
     title = f"dpaudit: {words.question(report, digits)}"
-    return [title, "=" * len(title), *wrap(words.game(report), width)]
+    return [title, "=" * len(title), *wrap(game(report), width)]
 
 
 def _setting(report: Report, width: int, digits: int) -> list[str]:

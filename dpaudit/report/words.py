@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from dpaudit.report import by_step, one_run
+from dpaudit.report.attacker import beyond
 from dpaudit.report.formats import at_least, nearest, percent, power, value
 from dpaudit.report.one_run import unit
 from dpaudit.types import Bound, Claim, GaussianCurve, Growth, Report
@@ -15,12 +16,6 @@ VERDICTS = {
     "NO_VIOLATION_FOUND": "NO VIOLATION FOUND",
     "INCONCLUSIVE": "INCONCLUSIVE",
 }
-
-GAME = (
-    "Models were trained with and without one planted record, the canary. Attacks then guess from "
-    "a model whether it had the canary: the better they guess, the more a model gives away about "
-    "one record. Epsilon measures this leak: 0 is none, more is worse."
-)
 
 NOTHING = "—"
 """Stands where a table has no number."""
@@ -34,13 +29,6 @@ ASSUMPTIONS = {
     "accountant": "assumes the accountant's curve",
     "prior": "assumes a prior: credible, not certified",
 }
-
-
-def game(report: Report) -> str:
-    """What was played, and what epsilon is."""
-    if report.guesses is not None:
-        return one_run.GAME
-    return by_step.GAME if report.claim.by_step else GAME
 
 
 def assumes(bound: Bound, claim: Claim) -> str:
@@ -91,14 +79,19 @@ def claim_lines(claim: Claim, digits: int) -> list[str]:
 
 
 def models_lines(
-    models: Mapping[str, int], whole: bool = False, made: str = "trained"
+    models: Mapping[str, int], whole: bool = False, made: str = "trained", halved: bool = True
 ) -> list[str]:
-    """How many models there are, and what they were used for; `whole`: some bounds had all."""
+    """How many models there are, and what they were used for.
+
+    `whole`: some bounds had all of them; `halved`: and some did not.
+    """
     total = models["in"] + models["out"]
     lines = [
         f"{total:,} {made}: {models['in']:,} with the canary, {models['out']:,} without it",
     ]
-    if models["choosing"]:
+    if not halved:
+        lines.append(f"all {total:,} judge a score that was fixed beforehand")
+    elif models["choosing"]:
         lines.append(
             f"{models['choosing']:,} to choose each attack's rule, "
             f"{models['judging']:,} others to judge it"
@@ -155,8 +148,7 @@ def deciding_lines(report: Report) -> list[str]:
     """Which row of the table decides, why it may, and what the others are for."""
     bound = report.bounds[report.primary]
     lines = [f"> decides: {bound.attack}: {decision_line(bound, report)}."]
-    if bound.sentence:
-        lines.append(bound.sentence)
+    lines += [sentence for sentence in (bound.sentence, report.why) if sentence]
     if report.deciders:
         each = percent(bound.confidence)
         lines.append(
@@ -247,8 +239,7 @@ def verdict_sentence(report: Report, digits: int) -> str:
     if report.verdict == "NO_VIOLATION_FOUND":
         return (
             f"{found}, which does not refute the claim of {claimed}; {models} could have certified "
-            f"up to {ceiling}. This is not a proof of privacy: a stronger attack or another canary "
-            f"may find more."
+            f"up to {ceiling}. This is not a proof of privacy: {beyond(report)}."
         )
     if report.reach < report.claim.epsilon:
         return (
@@ -296,7 +287,8 @@ def _models(bound: Bound) -> int:
     return sum(bound.trials or ())
 
 
-def judged_on_all(report: Report) -> bool:
-    """Whether some bound had all models, although others chose rules."""
+def judged_on_all(report: Report, bounds: Sequence[Bound]) -> tuple[bool, bool]:
+    """Whether some of the bounds had all models, and whether all of them had."""
     total = report.models["in"] + report.models["out"]
-    return any(_models(bound) == total for bound in report.bounds)
+    whole = [_models(bound) == total for bound in bounds]
+    return any(whole), all(whole)

@@ -9,6 +9,7 @@ from click.testing import CliRunner
 
 import dpaudit
 from dpaudit import registry
+from dpaudit.adversaries import ADVERSARIES
 from dpaudit.cli import COMMANDS, main
 
 DPAUDIT = Path(sys.executable).with_name("dpaudit")
@@ -19,6 +20,21 @@ def said(*words) -> str:
     result = CliRunner().invoke(main, list(words))
     assert result.exit_code == 0, result.output
     return result.stdout
+
+
+@pytest.mark.parametrize("name", ADVERSARIES)
+def test_adversaries_are_listed_and_explained(name):
+    adversary = ADVERSARIES[name]
+    assert f"  {name:<13}  {adversary.summary}\n" in said("list")
+    told = said("explain", name)
+    assert max(map(len, told.splitlines())) < 80
+    told = " ".join(told.split())
+    for part in (adversary.chose, adversary.sees, adversary.follows, adversary.paper):
+        assert part in told
+    for setting, value in adversary.sets.items():
+        assert f"--{setting.rstrip('s') if setting == 'attacks' else setting} " in told
+        assert str(value[0] if isinstance(value, tuple) else value) in told
+    assert name in said("run", "--help")
 
 
 # ---------------------------------------------------------------- help

@@ -55,6 +55,26 @@ def test_alone_it_plans_the_default_run(plan):
     assert "clopper-pearson and exact-scan cannot refute it whatever leaks" in words
 
 
+@pytest.mark.parametrize("name", ["worst-case", "final-weights", "white-box"])
+def test_where_the_adversary_fixes_the_score_all_models_judge(plan, name):
+    words = ("--epsilon", 10, "--batch", "full", "--models", 40)
+    printed, written = plan(*words, "--adversary", name)
+    assert written["fixed_score"] is True
+    ceilings = {row["estimator"]: row["ceiling"] for row in written["estimators"]}
+    # As such runs of 40 models print them: all judge, but of counted errors half.
+    assert ceilings["rank-test"] == pytest.approx(13.83, abs=0.01)
+    assert ceilings["exact-scan"] == pytest.approx(2.55, abs=0.01)
+    assert ceilings["clopper-pearson"] == pytest.approx(0.81, abs=0.01)
+    assert f" --adversary {name})" in " ".join(printed.split())
+    _, held_out = plan(*words)
+    assert held_out["fixed_score"] is False
+
+
+def test_single_steps_are_not_planned(refused):
+    said = refused("plan", "--adversary", "per-step")
+    assert "leaves no number of models to plan; more steps show more" in said
+
+
 def test_settings_of_the_run_change_the_plan(plan):
     _, written = plan("--epsilon", 2, "--true", 9, "--batch", "full", "--models", 41)
     assert written["claim"] == {"epsilon": 2.0, "delta": 1e-5, "curve": "gaussian"}

@@ -61,7 +61,9 @@ def test_a_mechanism_tells_its_canaries_where_there_are_many(data):
     many = DPSGD.facing("white-box", data, canaries=12, **given)
     assert repr(many).endswith("canaries=12)")
     pair = Dirac(many.recipe, canaries=12, **many.craft(data, seed=0)).build(data, seed=0)
-    assert "put gradients of its own beside the records', each by a" in many.about(pair)["adversary"]
+    assert (
+        "put gradients of its own beside the records', each by a" in many.about(pair)["adversary"]
+    )
     assert many.claim == DPSGD.facing("white-box", data, **given).claim
 
 

@@ -224,10 +224,10 @@ def test_another_gradient_or_start_is_another_run(facing, data, given, tmp_path)
 
 def test_what_is_told_follows_the_adversary_and_its_canary(facing, armed):
     for name in ADVERSARIES:
-        for kind, gradients in ((Blank, 0), (Dirac, 1)):
+        for kind, planted in ((Blank, 0), (Dirac, 1)):
             told = facing(name).about(armed(kind))
             assert told["attacker"] == name
-            assert told["adversary"] == ADVERSARIES[name].told(gradients)
+            assert told["adversary"] == ADVERSARIES[name].told(planted)
             assert told["deployment"] == ADVERSARIES[name].follows
 
 

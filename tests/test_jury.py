@@ -411,3 +411,18 @@ def test_a_claim_that_holds_exactly_is_refuted_as_often_as_stated(tmp_path):
         assert (deciding_bound(report).estimator, report.looks) == ("rank-test", 1)
         refuted += report.verdict == "VIOLATION"
     assert count_is(refuted, games, 0.05)
+
+
+def test_why_it_decides_is_told():
+    gaussian = Claim(1.0, 1e-5, curve=GaussianCurve(1.0))
+    steps = Claim(1.0, 1e-5, curve=StepsCurve(0.05, 40, 1.0))
+    loss, several = registry.make("attacks", "loss"), registry.make("attacks", "mean+std")
+    for named, attack, claim, said in (
+        ("auto", loss, gaussian, "rank-test decides because the claim states its curve"),
+        ("auto", loss, Claim(1.0, 1e-5), "exact-scan decides because the claim states no curve"),
+        ("auto", several, gaussian, "clopper-pearson decides because rules on several"),
+        ("auto", loss, steps, "paired-auc decides because the steps of a training follow"),
+        ("gdp", loss, gaussian, "gdp decides because it was named (--estimator)."),
+        ("joint-beta", loss, gaussian, "clopper-pearson decides because joint-beta, which was"),
+    ):
+        assert Jury.of(named, attack, claim, seed=0).why(named).startswith(said)

@@ -1,0 +1,50 @@
+"""What a reader is told to do next, by verdict and by who attacks."""
+
+import pytest
+
+from dpaudit.advice import next_steps
+from dpaudit.types import Bound, Claim, StepsCurve
+
+CLAIM = Claim(1.0, 1e-5)
+STEPS = Claim(1.0, 1e-5, curve=StepsCurve(0.05, 40, 1.0))
+
+
+def told(claim=CLAIM, epsilon=0.5, reach=2.0, attacks=("loss",), **more):
+    shown = Bound(epsilon, 1e-5, 0.95, "rank-test", "gaussian", "nothing to choose", ceiling=2.0)
+    return " ".join(next_steps(claim, shown, reach, "blank", attacks, **more))
+
+
+@pytest.mark.parametrize(
+    ("attacker", "stronger"),
+    [
+        ("observer", "--adversary worst-case or white-box."),
+        ("worst-case", "--adversary final-weights or white-box."),
+        ("final-weights", "--adversary white-box."),
+    ],
+)
+def test_who_would_show_more_is_named_where_nothing_was_refuted(attacker, stronger):
+    for reach in (2.0, 0.7):
+        assert f"may do or see more shows more: {stronger}" in told(attacker=attacker, reach=reach)
+    assert "--adversary" not in told(attacker=attacker, epsilon=1.5)
+
+
+@pytest.mark.parametrize("attacker", ["white-box", "per-step", ""])
+def test_nobody_is_named_where_nobody_sees_more(attacker):
+    assert "--adversary" not in told(attacker=attacker)
+
+
+def test_single_steps_are_not_told_of_models_or_of_what_they_cannot_have():
+    for epsilon, reach in ((0.5, 2.0), (0.5, 0.7), (1.5, 2.0)):
+        said = told(STEPS, epsilon, reach, ("steps",), attacker="per-step", others=["steps"])
+        assert "models" not in said
+        assert "--canary" not in said
+        assert "--attack" not in said
+    assert "(--steps)" in told(STEPS)
+    assert "were taken as claimed" in told(STEPS, epsilon=1.5)
+
+
+def test_another_attack_is_named_only_where_one_fits():
+    assert "--attack learned." in told(others=["learned", "loss"])
+    assert "--attack 'mean & inv_std'." in told(attacks=("loss", "mean+std"))
+    assert "--attack" not in told(attacks=("updates",), others=["updates"])
+    assert "--attack" not in told(attacks=None, others=["learned"])

@@ -95,7 +95,10 @@ def _again(attacks: Collection[str], others: Sequence[str]) -> str:
 
 def after_one_run(claim: Claim, bound: Bound) -> list[str]:
     """The same of one training with many canaries, whose guesses may be judged in one way only."""
-    many = "Train many models with one canary (leave --canaries out): that shows more, and longer."
+    many = (
+        "Train many models with one canary (leave --canaries out): that shows more, and takes "
+        "longer."
+    )
     if bound.epsilon > claim.epsilon:
         return [BREAKS]
     if bound.ceiling < claim.epsilon:

@@ -71,6 +71,9 @@ def test_the_game_is_told_as_it_was_played(name: str, said: str) -> None:
     assert said in flat(render(facing(name)))
     planted = flat(render(facing(name, canary=GRADIENT)))
     assert "with and without one planted gradient, the canary" in planted
+    data = {"name": "digits", "pool": 200, "out": 200, "in": 200}
+    assert "200 with it" not in flat(render(facing(name, canary=GRADIENT, data=data)))
+    assert "200 with it" in flat(render(facing(name, data=data)))
 
 
 def test_of_an_unnamed_attacker_nothing_is_made_up() -> None:

@@ -376,8 +376,8 @@ def test_advice_fits_what_was_judged():
     bound = Bound(0.0, DELTA, 0.95, "someone-elses", "none", "hold-out", 2.57)
     advised = partial(next_steps, Claim(8.0, DELTA), bound, 2.57, "blank")
     assert "takes more (--models)." in advised([])[0]
-    for attacks, named in ((["mean+std"], "'mean & inv_std'"), (["released"], "NAME")):
-        assert f"--attack {named}." in advised(attacks)[-1]
+    for attacks, named in ((["mean+std"], "'mean & inv_std'"), (["released"], "total")):
+        assert f"--attack {named}." in advised(attacks, others=["released", "total"])[-1]
 
 
 # ---------------------------------------------------------------- what is refused

@@ -57,7 +57,7 @@ def to_dict(report: Report) -> dict[str, Any]:
             "adversary": report.adversary,
             "attacker": report.attacker,
             "deployment": report.deployment,
-            "training": report.training,
+            "training": report.training or None,
             "defence": report.defence,
             "backend": report.backend,
             "seconds": report.seconds,

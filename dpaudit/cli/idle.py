@@ -41,7 +41,10 @@ def _unknown(mechanism: str) -> Collection[str]:
         return TRAINING | {"clip_canary"}
     if mechanism == OWN_TRAINING or mechanism not in registry.names("mechanisms"):
         return {"outputs"}
-    return (TRAINING | {"outputs"}) - registry.asked(registry.load("mechanisms", mechanism)).keys()
+    asked = {*registry.asked(registry.load("mechanisms", mechanism))}
+    if "canaries" in asked:
+        asked.add("guesses")  # which is asked for where they are judged
+    return (TRAINING | {"outputs"}) - asked
 
 
 def _without_effect(config: Config, said: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

@@ -125,6 +125,8 @@ def test_what_does_not_fit_the_adversary_is_refused_before_anything_is_written(
         ("--batch full --accountant rdp", "--accountant has no effect on full batches, whose"),
         ("--guesses 3", "guesses are of one training with many canaries"),
         ("--mechanism my:f --clip-canary --claim 1,1e-5", "--clip-canary has no effect on my:f"),
+        ("--mechanism leaky --adversary white-box", "--adversary has no effect on leaky"),
+        ("--mechanism leaky --epochs 3 --lr 2", "--epochs, --lr have no effect on leaky"),
     ],
 )
 def test_what_would_change_nothing_is_refused(refused, words, said):

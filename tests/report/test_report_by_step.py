@@ -104,4 +104,7 @@ def test_steps_are_drawn_against_the_curve_of_a_step_and_no_region(adjacency: An
     for axes in drawn["roc"].figure.axes:
         assert "allowed by the claim" not in axes.get_legend_handles_labels()[1]
         assert not axes.texts
+        assert axes.get_xlabel().startswith("steps without the canary, accused")
+        assert axes.get_ylabel().startswith("steps with the canary, ")
+        assert "the most of a step by the claim's curve" in axes.get_legend_handles_labels()[1]
     assert "of single steps, of which epsilon and delta say nothing" in drawn["roc"].caption

@@ -9,16 +9,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import Any
 
 import numpy as np
 
-from dpaudit import checks
-from dpaudit.adversaries import OBSERVER
-from dpaudit.config import Config
-from dpaudit.curves import Family, Gaussian, Pure, stated, symmetrised, within_reach
-from dpaudit.errors import BadInput
+from dpaudit.curves import Gaussian, Pure
 from dpaudit.estimators import (
     GDP,
     PLD,
@@ -39,145 +33,10 @@ from dpaudit.power import (
     Ranked,
     Scanned,
     Stopped,
-    Truth,
     least,
 )
-from dpaudit.sampled import sampled
-from dpaudit.types import Assumption, Claim, GaussianCurve
-
-MOST_MODELS, MOST_CANARIES = 10**6, 20_000
-"""Where a search for a chance ends; that for a ceiling, which costs nothing, goes further."""
-
-
-@dataclass(frozen=True)
-class Question:
-    """A claim, and models that are to be trained, or canaries that one training is to hold.
-
-    `curve` is the claimed one: 'gaussian', 'dpsgd:Q,T' or 'none'. `true` is the epsilon that the
-    mechanism is supposed to have instead, twice the claim if left out, and `true_curve` how it
-    leaks that much: 'gaussian', 'dpsgd:Q,T' or 'pure', as randomized response does, which shows
-    more than all others. Half of the models choose the rule, unless the score is fixed
-    beforehand.
-    """
-
-    claim: float
-    delta: float = 1e-5
-    curve: str = "none"
-    models: int = Config.models
-    canaries: int | None = None
-    guesses: int | None = None
-    confidence: float = 0.95
-    reach: float | None = None
-    true: float | None = None
-    true_curve: str | None = None
-    power: float = 0.8
-    fixed_score: bool = False
-    adversary: str = OBSERVER.name
-    """Who attacks: with any but an observer comes the attack whose score is fixed."""
-
-    def __post_init__(self) -> None:
-        curved = self.curve != "none" or self.leaking != "pure"
-        checks.refuse(
-            [
-                checks.positive("the claimed epsilon", self.claim),
-                checks.in_range("delta", self.delta, 0, 1, ends="()" if curved else "[)"),
-                checks.at_least("models", self.models, 4),
-                _at_most("models", self.models, MOST_MODELS),
-                None if self.canaries is None else checks.at_least("canaries", self.canaries, 2),
-                _at_most("canaries", self.canaries or 0, MOST_CANARIES),
-                self._guesses(),
-                self._true_curve(),
-                checks.in_range("confidence", self.confidence, 0.5, 1 - 1e-5, ends="(]"),
-                None if self.reach is None else checks.positive("the bound to reach", self.reach),
-                None if self.true is None else checks.positive("the true epsilon", self.true),
-                checks.in_range("power", self.power, 0, 1, ends="()"),
-            ]
-        )
-        if self.true is not None and self.true <= self.claim:
-            raise BadInput(
-                f"a true epsilon of {self.true:g} keeps the claim of {self.claim:g}, and nothing "
-                "refutes what is true; give a larger one"
-            )
-        if self.reach is not None and self.reach >= self.truth.true:
-            raise BadInput(
-                f"no bound reaches {self.reach:g} where {self.truth.true:g} leaks; give a larger "
-                "true epsilon"
-            )
-        _ = self.truth.parameter
-
-    def _guesses(self) -> str | None:
-        if self.guesses is None:
-            return None
-        if self.canaries is None:
-            return "guesses are of one run with many canaries; give their number too"
-        if self.guesses > self.canaries:
-            return f"guesses must be at most {self.canaries:,}, one a canary, not {self.guesses:,}"
-        return checks.at_least("guesses", self.guesses, 1)
-
-    def _true_curve(self) -> str | None:
-        if (self.true_curve or "pure").partition(":")[0] in ("pure", "gaussian", "dpsgd"):
-            return None
-        return f"the true curve must be pure, gaussian or dpsgd:Q,T, not '{self.true_curve}'"
-
-    @property
-    def leaking(self) -> str:
-        """The true curve: that which is asked for, or of the claimed kind, or Gaussian.
-
-        What adds noise to a sum of many records leaks nearly as the Gaussian mechanism does,
-        whatever is claimed of it. Randomized response of the same epsilon is refuted with a
-        hundredth of the models, which would then show nothing of a mechanism that is in use. At
-        delta 0, where Gaussian noise has no epsilon, it is what is left.
-        """
-        if self.true_curve is not None:
-            return self.true_curve
-        if self.curve != "none":
-            return self.curve
-        return "gaussian" if self.delta > 0 else "pure"
-
-    @classmethod
-    def of(cls, claim: Claim, **asked: Any) -> Question:
-        """About a claim with its own curve, where that can be computed in seconds."""
-        asked.setdefault("curve", _stated(claim))
-        return cls(claim=claim.epsilon, delta=claim.delta, **asked)
-
-    @property
-    def unit(self) -> str:
-        """What there is a number of."""
-        return "models" if self.canaries is None else "canaries"
-
-    @property
-    def number(self) -> int:
-        """Of models, or of canaries."""
-        return -(-self.models // 4) * 4 if self.canaries is None else self.canaries
-
-    @cached_property
-    def claimed(self) -> Family:
-        """The curves that may be assumed."""
-        return self._family(self.curve)
-
-    @cached_property
-    def truth(self) -> Truth:
-        """What is supposed to be true."""
-        true = 2 * self.claim if self.true is None else self.true
-        leaking = self._family(self.leaking)
-        return Truth(leaking, self.claim, true, self.delta, self.confidence)
-
-    def _family(self, name: str) -> Family:
-        curves = (None if name == "pure" else stated(name)) or Pure(self.delta)
-        return sampled(curves if self.canaries is None else symmetrised(curves))
-
-
-def _stated(claim: Claim) -> str:
-    """The claimed curve as a question names it."""
-    if claim.curve is None or not within_reach(claim.curve):
-        return "none"
-    if isinstance(claim.curve, GaussianCurve):
-        return "gaussian"
-    return f"dpsgd:{claim.curve.sample_rate!r},{claim.curve.steps}"
-
-
-def _at_most(name: str, value: int, most: int) -> str | None:
-    return f"{name} must be at most {most:,}, not {value:,}" if value > most else None
+from dpaudit.question import MOST_CANARIES, MOST_MODELS, Question
+from dpaudit.types import Assumption, Claim
 
 
 @dataclass(frozen=True)

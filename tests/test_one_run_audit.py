@@ -15,7 +15,8 @@ from dpaudit.config import Config
 from dpaudit.errors import BadInput, JournalError, OtherConfiguration
 from dpaudit.estimators import OneRun, OneRunFDP
 from dpaudit.journal import Journal
-from dpaudit.plan import Question, most_telling, plan
+from dpaudit.plan import most_telling, plan
+from dpaudit.question import Question
 from dpaudit.seeds import coins, only_trial, trial_seed
 from dpaudit.trials import Trials
 from dpaudit.types import IN, INSERTED, OUT, Claim, GaussianCurve, Guesses, StepsCurve

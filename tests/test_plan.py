@@ -7,7 +7,8 @@ import pytest
 from dpaudit.curves import DPSGD
 from dpaudit.errors import BadInput
 from dpaudit.estimators import PLD, ClopperPearson, ExactScan, OneRun, PairedAUC, RankTest
-from dpaudit.plan import Pace, Question, courses, plan, prospects
+from dpaudit.plan import Pace, courses, plan, prospects
+from dpaudit.question import Question
 from dpaudit.types import Scores
 
 D = 1e-5

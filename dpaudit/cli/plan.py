@@ -16,7 +16,7 @@ from dpaudit.cli.settings import CLAIMED, TRAINED, configured, options
 from dpaudit.config import Config
 
 if TYPE_CHECKING:
-    from dpaudit.plan import Question
+    from dpaudit.question import Question
 
 
 @click.command("plan")
@@ -84,6 +84,7 @@ def command(
         dpaudit plan --claim 8,1e-5 --curve gaussian --canaries 1000
     """
     from dpaudit import forecast, plan
+    from dpaudit.question import Question
     from dpaudit.report import plan as terminal
     from dpaudit.report import plan_json
 
@@ -101,7 +102,7 @@ def command(
     progress = Progress()
     try:
         claim = forecast.claim(config, download)
-        question = plan.Question.of(
+        question = Question.of(
             claim,
             **({} if curve is None else {"curve": curve}),
             models=config.models,

@@ -6,7 +6,8 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from dpaudit.plan import Course, Question
+from dpaudit.plan import Course
+from dpaudit.question import Question
 from dpaudit.report.drawing import CLAIM, FAINT, IN, INK, MUTED, OUT, PAPER, blank, style
 from dpaudit.report.formats import nearest
 from dpaudit.report.plan import mechanism

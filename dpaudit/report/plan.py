@@ -7,8 +7,9 @@ from collections.abc import Sequence
 
 from dpaudit.adversaries import OBSERVER
 from dpaudit.curves import DPSGD, stated
-from dpaudit.plan import Decided, Plan, Question, Row
+from dpaudit.plan import Decided, Plan, Row
 from dpaudit.power.stopped import LONGEST
+from dpaudit.question import Question
 from dpaudit.report.formats import duration, nearest, percent, power
 from dpaudit.report.words import NOTHING
 from dpaudit.report.wrapping import labelled, wrap

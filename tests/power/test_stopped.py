@@ -5,8 +5,9 @@ import pytest
 
 from dpaudit.attacks import Released
 from dpaudit.evidence import FIRST, Bets
-from dpaudit.plan import Question, plan
+from dpaudit.plan import plan
 from dpaudit.power import Stopped
+from dpaudit.question import Question
 from dpaudit.trials import Trials
 from dpaudit.types import IN, OUT, Claim, GaussianCurve
 

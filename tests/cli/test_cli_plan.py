@@ -200,10 +200,6 @@ def test_what_cannot_be_planned_is_refused(refused, words, said):
     assert said in refused("plan", *words.split())
 
 
-def test_single_steps_leave_nothing_to_plan(refused):
-    assert "leave no number of models to plan" in refused("plan", "--adversary", "per-step")
-
-
 def test_a_probe_starts_where_the_adversary_does(plan, npz):
     run = ["--adversary", "white-box", "--network", "logreg", "--batch", "full"]
     _, written = plan(*run, "--data", npz, "--probe", "--workers", 1)

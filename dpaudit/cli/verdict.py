@@ -18,7 +18,7 @@ from dpaudit.config import Config
 from dpaudit.types import Report
 
 if TYPE_CHECKING:
-    from dpaudit.audit import Run
+    from dpaudit.runs import Run
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -58,8 +58,11 @@ def judging_options(command: F) -> F:
     return command
 
 
-SHOWN = ("json", "html", "sarif", "junit", "no_canary_image", "fail_on_violation")
-"""What these options give a command, by name."""
+FILES = ("json", "html", "sarif", "junit")
+"""What a report can be written as."""
+
+SHOWN = (*FILES, "no_canary_image", "fail_on_violation")
+"""What the options below give a command, by name."""
 
 
 def showing_options(command: F) -> F:
@@ -80,10 +83,9 @@ def showing_options(command: F) -> F:
 
 def refuse_unwritable(shown: Mapping[str, Any], folder: Path | None = None) -> None:
     """Refuse files that could not be written, before the work; in the run's own folder all can."""
-    for name in ("json", "html", "sarif", "junit"):
-        path = shown[name]
-        made = folder is not None and path is not None and path.parent == folder
-        if path is not None and not made and (problem := Destination().problem(os.fspath(path))):
+    for path in filter(None, (shown[name] for name in FILES)):
+        problem = Destination().problem(os.fspath(path))
+        if problem and path.parent != folder:
             raise click.UsageError(f"cannot write {path}: {problem}")
 
 

@@ -12,9 +12,13 @@ from dpaudit.config import Config
 
 def command_line(config: Config) -> str:
     """`dpaudit run` with every setting that is not the default."""
-    given = ((f.name, getattr(config, f.name)) for f in fields(Config))
-    named = ((name, value) for name, value in given if value != getattr(Config, name))
-    return shlex.join(["dpaudit", "run", *(word for setting in named for word in _words(*setting))])
+    words = ["dpaudit", "run"]
+    for setting in fields(Config):
+        value = getattr(config, setting.name)
+        # What is None gives way to another setting, which brings that about.
+        if value not in (None, setting.default):
+            words += _words(setting.name, value)
+    return shlex.join(words)
 
 
 def _words(name: str, value: Any) -> Iterator[str]:

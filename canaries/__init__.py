@@ -12,6 +12,7 @@ from dpaudit.canaries.mislabelled import Mislabelled
 from dpaudit.canaries.none import Null
 from dpaudit.canaries.random import Random
 from dpaudit.canaries.random_direction import RandomDirection
+from dpaudit.canaries.static import Static
 
 __all__ = [
     "AdvMaxLoss",
@@ -23,4 +24,5 @@ __all__ = [
     "Null",
     "Random",
     "RandomDirection",
+    "Static",
 ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dpaudit.seeds import generator
 from dpaudit.types import Data
 
-TURNS = ("random", "adv-random", "mislabelled", "none")
+TURNS = ("random", "adv-random", "mislabelled", "none", "static")
 
 
 def draw(data: Data, seed: int, kind: str) -> int:

@@ -23,6 +23,7 @@ _MODULES = (
     "estimators",
     "mechanisms",
     "selections",
+    "testing",
     "types",
 )
 _AUDIT = ("Run", "play")

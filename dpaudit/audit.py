@@ -20,7 +20,7 @@ from dpaudit.choice import Choice
 from dpaudit.cluster import cluster
 from dpaudit.config import Config, digest
 from dpaudit.errors import BadInput
-from dpaudit.executors import cores, local_pool
+from dpaudit.executors import Here, cores, local_pool
 from dpaudit.files import probe_folder, write_whole
 from dpaudit.fingerprints import fingerprint
 from dpaudit.game import Progress
@@ -48,16 +48,19 @@ def play(
     progress: Progress = quiet,
     until_decided: bool = False,
     budget: float | None = None,
+    durable: bool = True,
     **choice: Any,
 ) -> Run:
     """Play a mechanism on a pair; the same call on the same folder goes on where it stopped.
 
-    `workers` is a number of processes or any executor. Processes are started afresh, so a script
-    calls this under ``if __name__ == "__main__":``.
+    `workers` is a number of processes or any executor, such as `executors.Here`, which is this
+    process. Others are started afresh, so a script calls this under ``if __name__ ==
+    "__main__":``.
 
     Until decided, it stops as soon as the claim is refuted or `budget`, in seconds, is spent.
     `attacks`, `defence` and `confidence` must then be chosen here, before the first trial; else
-    they are chosen where the run is judged.
+    they are chosen where the run is judged. A run that is judged at once and thrown away need not
+    be `durable`: no trial then waits for the disk.
     """
     chosen = Choice(**choice)
     models = (
@@ -79,10 +82,8 @@ def play(
             "play trains many models; one training with many canaries, or two whose steps are "
             "trials, take a configuration: dpaudit.audit.prepare(Config(...)), or dpaudit run"
         )
-    try:
-        pickle.dumps((mechanism, pair))
-    except Exception as error:
-        raise BadInput(f"the mechanism cannot be sent to worker processes: {error}") from error
+    if not isinstance(workers, Here):
+        _refuse_unsendable(mechanism, pair)
     canary = pair.canary
     planted = Records(canary.x, np.array(canary.y))
     settings = {
@@ -103,7 +104,7 @@ def play(
     with _executor(workers) as pool, ExitStack() as entered:
         if isinstance(mechanism, Function) and not run.journal.exists():
             mechanism.rehearse(pair, pool)
-        journal = entered.enter_context(Journal.play(run.journal, settings))
+        journal = entered.enter_context(Journal.play(run.journal, settings, durable))
         if journal.facts is None:
             settled.settle(journal, mechanism, mechanism.claim, pair)
         watch = sequential.Watch(journal, chosen, ends) if until_decided else None
@@ -112,6 +113,7 @@ def play(
         settled.refuse_other_versions(journal)
         game.play(
             *(mechanism, pair, trials(seed, models), journal, pool, progress),
+            check=chosen.refuse_blind if until_decided else quiet,
             **_looks(mechanism, workers, watch),
         )
     return run
@@ -171,6 +173,14 @@ def run(
     return run
 
 
+def _refuse_unsendable(mechanism: Mechanism, pair: Pair) -> None:
+    """Refuse what cannot be sent to worker processes before any is started."""
+    try:
+        pickle.dumps((mechanism, pair))
+    except Exception as error:
+        raise BadInput(f"the mechanism cannot be sent to worker processes: {error}") from error
+
+
 def _looks(
     mechanism: Mechanism, workers: int | Executor | None, watch: sequential.Watch | None
 ) -> dict[str, Any]:
@@ -188,6 +198,8 @@ def _ends(budget: float | None) -> float | None:
 
 def _between_looks(mechanism: Mechanism, workers: int | Executor | None) -> int:
     """How many trials are played between looks: whole pairs, and work for all workers."""
+    if isinstance(workers, Here):
+        workers = 1
     known = cores() if workers is None or isinstance(workers, Executor) else workers
     together = known * int(getattr(mechanism, "at_once", 1))
     return 2 * together * max(1, -(-LOOK // (2 * together)))

@@ -9,8 +9,8 @@ import shutil
 import signal
 import tempfile
 import threading
-from collections.abc import Iterator
-from concurrent.futures import BrokenExecutor, Executor, ProcessPoolExecutor
+from collections.abc import Callable, Iterator
+from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
@@ -54,6 +54,16 @@ class LocalPool(ProcessPoolExecutor):
         with os.fdopen(handle, "wb") as file:
             pickle.dump(value, file)
         return Stored(Path(path))
+
+
+class Here(Executor):
+    """No process at all: each task is done in this one, at once, and raises what it raises."""
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        """The task, done."""
+        done: Future[Any] = Future()
+        done.set_result(fn(*args, **kwargs))
+        return done
 
 
 def cores() -> int:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import multiprocessing
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, as_completed
@@ -132,6 +134,12 @@ def _refuse_unlike(
     shapes.update(here)
 
 
+def _is_main() -> bool:
+    """Whether this is where Ctrl-C arrives: the first thread of a process that nobody started."""
+    first = threading.current_thread() is threading.main_thread()
+    return first and multiprocessing.parent_process() is None
+
+
 def _timed(game: Any, batch: Sequence[Trial]) -> tuple[list[Observation], float]:
     mechanism, pair = game.get() if hasattr(game, "get") else game
     with ALONE:
@@ -143,6 +151,8 @@ def _timed(game: Any, batch: Sequence[Trial]) -> tuple[list[Observation], float]
         except DpauditError:
             raise
         except (Exception, SystemExit, KeyboardInterrupt) as error:
+            if isinstance(error, KeyboardInterrupt) and _is_main():
+                raise  # a user's; workers are deaf to it, and where one has it, code raised it
             # Told in words, because not every exception survives the way between processes.
             first, *more = batch
             where = f"trial {first.index} of world {first.world}"

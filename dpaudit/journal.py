@@ -46,8 +46,11 @@ class Journal:
         self._db = db
 
     @classmethod
-    def play(cls, path: Path, settings: Mapping[str, Any]) -> Journal:
-        """A journal to add trials to: a new one, or that of the same settings."""
+    def play(cls, path: Path, settings: Mapping[str, Any], durable: bool = True) -> Journal:
+        """A journal to add trials to: a new one, or that of the same settings.
+
+        One that need not be `durable`, because nobody will go on with it, waits for no disk.
+        """
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -60,6 +63,8 @@ class Journal:
             with journal._explained():
                 if not journal._is_empty():
                     journal._check()
+                if not durable:
+                    journal._db.execute("PRAGMA synchronous = OFF")
                 journal._db.execute("PRAGMA locking_mode = EXCLUSIVE")
                 journal._db.execute("BEGIN EXCLUSIVE")
                 if journal._tables():

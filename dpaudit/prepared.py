@@ -9,15 +9,15 @@ from pathlib import Path
 
 import numpy as np
 
-from dpaudit import data, defences, game, one_run, plan, registry, sequential
+from dpaudit import data, defences, one_run, plan, planting, registry, sequential
 from dpaudit.adversaries import ADVERSARIES, PER_STEP
 from dpaudit.choice import Choice
 from dpaudit.config import Config
-from dpaudit.errors import BadInput, blamed
+from dpaudit.errors import BadInput
 from dpaudit.journal import Journal
 from dpaudit.jury import AUTO
 from dpaudit.mechanisms.function import Function
-from dpaudit.protocols import CanaryBuilder, Mechanism
+from dpaudit.protocols import Mechanism
 from dpaudit.runs import Run
 from dpaudit.types import Claim, Data, Known, Pair
 
@@ -97,10 +97,10 @@ def prepare(
         one_run.refuse_choosing(attacks)
         r = config.guesses or plan.most_telling(claim, config.canaries, config.confidence)
         config = replace(config, guesses=r)
+    elif config.until_decided:
+        sequential.refuse_hopeless(attacks, claim, config.confidence, config.models)
     else:
         choice.juries(attacks, claim, config.seed)
-    if config.until_decided:
-        sequential.refuse_hopeless(attacks, claim, config.confidence, config.models)
     return Prepared(config, loaded, mechanism, claim)
 
 
@@ -125,30 +125,9 @@ def neighbouring(prepared: Prepared, pool: Executor, say: Say) -> Pair:
     given: Known = {}
     if hasattr(mechanism, "craft"):
         given = mechanism.craft(prepared.data, config.seed)
-    with blamed(f"the canary {config.canary}"):
-        made = _builder(config, mechanism, pool, given).build(prepared.data, config.seed)
-        if not isinstance(made, Pair):
-            raise TypeError(f"it gave back {type(made).__name__}, not a Pair")
-        if made.canary.x.shape != prepared.data.shape:
-            raise ValueError(f"its record has the shape {made.canary.x.shape}")
-    game.refuse_other_adjacency(mechanism, made)
+    builder = planting.builder(config, mechanism, pool, given)
+    made = planting.pair(builder, config.canary, prepared.data, mechanism, config.seed)
     return replace(made, given={**given, **made.given})
-
-
-def _builder(
-    config: Config, mechanism: Mechanism, pool: Executor | None, given: Known
-) -> CanaryBuilder:
-    builder: CanaryBuilder = registry.make(
-        "canaries",
-        config.canary,
-        recipe=getattr(mechanism, "recipe", None),
-        # A user's function is promised pixels in [0, 1].
-        clip=config.clip_canary or isinstance(mechanism, Function),
-        executor=pool,
-        canaries=config.canaries,
-        **given,
-    )
-    return builder
 
 
 def _refuse_gradient(config: Config, mechanism: Mechanism) -> None:
@@ -164,7 +143,7 @@ def _refuse_gradient(config: Config, mechanism: Mechanism) -> None:
             f"per-step puts a gradient into every step, and {config.canary} is none; take --canary "
             "dirac or random-direction"
         )
-    _builder(config, mechanism, None, {"initial": np.zeros(0)} if crafted else {})
+    planting.builder(config, mechanism, None, {"initial": np.zeros(0)} if crafted else {})
 
 
 def _refuse_alone(config: Config, mechanism: Mechanism) -> None:

@@ -28,6 +28,12 @@ class Run:
         """The file that holds every trial."""
         return self.path / "journal.sqlite"
 
+    @property
+    def mechanism(self) -> str:
+        """What was audited, as it was named."""
+        with Journal.read(self.journal) as journal:
+            return str(journal.settings.get("mechanism", ""))
+
     def judge(self, **choice: Any) -> Report:
         """The verdict on the journal; what is not chosen is as the run was configured."""
         with Journal.read(self.journal) as journal:

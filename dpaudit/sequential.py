@@ -7,6 +7,7 @@ judgements only the evidence that is valid at any stopping time may have them.
 from __future__ import annotations
 
 import time
+from bisect import bisect_left
 from collections.abc import Callable, Mapping
 
 import numpy as np
@@ -21,6 +22,9 @@ from dpaudit.judge import accuracies, as_settled, verdict, without_curve
 from dpaudit.protocols import Attack
 from dpaudit.suspicions import suspicions
 from dpaudit.types import Claim, Evidence, Growth, Report, Scores
+
+MOST = 10**6
+"""Models; nobody trains more to decide a claim."""
 
 Tell = Callable[[float, float], None]
 """Told the wealth against the claim, and how much of it refutes the claim."""
@@ -118,13 +122,21 @@ def refuse_hopeless(
     attacks: Mapping[str, Attack], claim: Claim, confidence: float, models: int
 ) -> None:
     """Refuse a run that could never be decided, before anything is trained."""
-    bets = Bets(attacks, claim, confidence, seed=0)
-    if not bets.could_decide(models // 2):
+    least = fewest(attacks, claim, confidence)
+    if least is None or models < least:
+        takes = "any number is too few" if least is None else f"at least {least:,} are needed"
         raise BadInput(
             f"until decided, {models:,} models could not refute an epsilon of {claim.epsilon:g} "
-            f"even if no bet were lost (the first {2 * FIRST} only fit rules); give more --models, "
-            "or leave --until-decided out"
+            f"even if no bet were lost (the first {2 * FIRST} only fit rules); {takes}: give more "
+            "--models, or leave --until-decided out"
         )
+
+
+def fewest(attacks: Mapping[str, Attack], claim: Claim, confidence: float) -> int | None:
+    """How many models could refute a claim if no bet were lost; None where a million could not."""
+    bets = Bets(attacks, claim, confidence, seed=0)
+    fours = bisect_left(range(MOST // 4 + 1), True, key=lambda n: bets.could_decide(2 * n))
+    return 4 * fours if 4 * fours <= MOST else None
 
 
 def _goes_on(bets: Bets, most: int) -> list[str]:

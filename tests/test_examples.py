@@ -48,6 +48,20 @@ def test_an_opacus_training_loop_is_audited_unchanged(tmp_path):
     assert report["utility"]["accuracy"] > 0.8
 
 
+def test_the_privacy_test_passes_on_opacus_and_fails_on_its_mutant():
+    """As pytest runs it for anybody who has copied it."""
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+    done = subprocess.run(
+        [*command, "examples/test_privacy.py"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "2 passed" in done.stdout or done.stdout.startswith("..")
+
+
 @pytest.mark.parametrize("name", ["opacus_cnn", "plain_torch"])
 def test_examples_know_nothing_of_dpaudit(name):
     code = (ROOT / "examples" / f"{name}.py").read_text(encoding="utf-8").split('"""', 2)[2]

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from dpaudit.errors import TrialFailed
-from dpaudit.executors import local_pool
+from dpaudit.executors import Here, local_pool
 from dpaudit.journal import Journal
 from dpaudit.seeds import trials
 
@@ -93,7 +93,7 @@ import sys
 from pathlib import Path
 from playground import Telling, tiny_pair
 from dpaudit import game
-from dpaudit.executors import local_pool
+from dpaudit.executors import Here, local_pool
 from dpaudit.journal import Journal
 from dpaudit.seeds import trials
 
@@ -134,3 +134,13 @@ def test_workers_die_with_their_parent_however_it_dies(tmp_path):
     assert list(shared.glob("dpaudit-*")) == []
     with Journal.play(tmp_path / "journal.sqlite", {}) as journal:
         assert journal.missing(trials(0, 8)) == trials(0, 8)
+
+
+def test_here_a_task_is_done_at_once_and_raises_what_it_raises():
+    done = []
+    with Here() as pool:
+        assert pool.submit(done.append, 1).result() is None
+        assert done == [1]
+        with pytest.raises(ZeroDivisionError):
+            pool.submit(lambda: 1 / 0)
+        assert list(pool.map(abs, [-1, 2])) == [1, 2]

@@ -22,11 +22,12 @@ from dpaudit import audit
 from dpaudit.choice import Choice
 from dpaudit.config import Config
 from dpaudit.errors import BadInput, OtherConfiguration
+from dpaudit.evidence import Bets
 from dpaudit.journal import Journal
 from dpaudit.judge import judge
 from dpaudit.report import to_dict
 from dpaudit.seeds import trials
-from dpaudit.sequential import Watch
+from dpaudit.sequential import Watch, fewest
 from dpaudit.sequential import judge as judge_stopped
 from dpaudit.types import Claim, GaussianCurve, StepsCurve
 
@@ -173,6 +174,17 @@ def test_what_could_never_be_decided_is_refused_before_anything_is_trained(
     with pytest.raises(BadInput, match="4 models could not refute"):
         dp.play(Shifted(), tiny_pair(), models=4, out=tmp_path / "run", until_decided=True)
     assert not (tmp_path / "run").exists()
+
+
+def test_the_fewest_models_could_decide_and_four_less_could_not():
+    attacks = Choice(("loss", "mean")).make_attacks()
+    for claim in (Claim(1.0, 1e-5), Claim(4.0, 1e-5, curve=GaussianCurve(0.9))):
+        for confidence in (0.95, 1 - 1e-6):
+            least = fewest(attacks, claim, confidence)
+            bets = Bets(attacks, claim, confidence, seed=0)
+            assert bets.could_decide(least // 2)
+            assert not bets.could_decide(least // 2 - 2)
+    assert fewest(attacks, Claim(29.0, 1e-5), 0.95) is None
 
 
 def test_python_s_own_interface_stops_too_and_fixes_the_choice_before(tmp_path):

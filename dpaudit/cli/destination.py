@@ -20,11 +20,12 @@ class Destination(click.Path):
         self.endings = endings
 
     def convert(self, value: Any, param: Any, ctx: Any) -> Any:
-        if problem := self._problem(os.fspath(value)):
+        if problem := self.problem(os.fspath(value)):
             self.fail(f"cannot write {value}: {problem}", param, ctx)
         return super().convert(value, param, ctx)
 
-    def _problem(self, given: str) -> str | None:
+    def problem(self, given: str) -> str | None:
+        """Why a file cannot be written, or None."""
         path = Path(os.path.realpath(given))
         if path.is_dir() or given.endswith(("/", os.sep)):
             return "it is a folder"

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from dpaudit.cli import names
-from dpaudit.cli.verdict import judging_options, show, showing_options
+from dpaudit.cli.verdict import judging_options, refuse_unwritable, show, showing_options
 
 
 @click.command("report")
@@ -32,6 +32,7 @@ def command(
     """
     from dpaudit.audit import Run
 
+    refuse_unwritable(shown)
     found = Run(run).judge(
         attacks=attack,
         defence=defence,
@@ -39,4 +40,4 @@ def command(
         primary=primary,
         confidence=confidence,
     )
-    show(found, **shown)
+    show(Run(run), found, **shown)

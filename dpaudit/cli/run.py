@@ -12,7 +12,13 @@ import click
 
 from dpaudit.cli.progress import Progress
 from dpaudit.cli.settings import CLAIMED, TRAINED, configured, options
-from dpaudit.cli.verdict import judging_options, show, showing_options
+from dpaudit.cli.verdict import (
+    SHOWN,
+    judging_options,
+    refuse_unwritable,
+    show,
+    showing_options,
+)
 
 
 def _seconds(ctx: click.Context, param: click.Parameter, text: str | None) -> float | None:
@@ -68,10 +74,6 @@ def command(
     budget: float | None,
     out: Path | None,
     file: Path | None,
-    json: Path | None,
-    html: Path | None,
-    no_canary_image: bool,
-    fail_on_violation: bool,
     **given: Any,
 ) -> None:
     """Play the game and report.
@@ -94,6 +96,8 @@ def command(
 
     if workers and cluster:
         raise click.UsageError("--workers are processes here; with --cluster start workers there")
+    shown = {name: given.pop(name) for name in SHOWN}
+    refuse_unwritable(shown, out)
     config = configured(file, given)
     if budget and not config.until_decided:
         raise click.UsageError("--budget has no effect without --until-decided")
@@ -125,7 +129,7 @@ def command(
         sys.exit(130)
     finally:
         progress.clear()
-    show(report, json, html, no_canary_image, fail_on_violation, folder)
+    show(run, report, keep=True, **shown)
 
 
 def _name_backend(mechanism: Any, progress: Progress) -> None:

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from dpaudit import report
 from dpaudit.cli import names
+from dpaudit.cli.destination import Destination
 from dpaudit.config import Config
 from dpaudit.types import Report
+
+if TYPE_CHECKING:
+    from dpaudit.runs import Run
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -53,6 +58,13 @@ def judging_options(command: F) -> F:
     return command
 
 
+FILES = ("json", "html", "sarif", "junit")
+"""What a report can be written as."""
+
+SHOWN = (*FILES, "no_canary_image", "fail_on_violation")
+"""What the options below give a command, by name."""
+
+
 def showing_options(command: F) -> F:
     """The options that choose where the report goes, and what a verdict does to the exit code."""
     for option in (
@@ -60,6 +72,8 @@ def showing_options(command: F) -> F:
         click.option(
             "--no-canary-image", is_flag=True, help="Leave the canary out of page and figures."
         ),
+        click.option("--junit", type=FILE, help="Also write it here as a test report, JUnit XML."),
+        click.option("--sarif", type=FILE, help="Also write it here for code scanning, SARIF."),
         click.option("--html", type=FILE, help="Also write the report here, as a page."),
         click.option("--json", type=FILE, help="Also write the report here, for a machine."),
     ):
@@ -67,30 +81,46 @@ def showing_options(command: F) -> F:
     return command
 
 
+def refuse_unwritable(shown: Mapping[str, Any], folder: Path | None = None) -> None:
+    """Refuse files that could not be written, before the work; in the run's own folder all can."""
+    for path in filter(None, (shown[name] for name in FILES)):
+        problem = Destination().problem(os.fspath(path))
+        if problem and path.parent != folder:
+            raise click.UsageError(f"cannot write {path}: {problem}")
+
+
 def show(
+    run: Run,
     found: Report,
+    *,
     json: Path | None,
     html: Path | None,
+    sarif: Path | None,
+    junit: Path | None,
     no_canary_image: bool,
     fail_on_violation: bool,
-    folder: Path | None = None,
+    keep: bool = False,
 ) -> None:
-    """Print the report, write it to files and, with figures, into a folder; exit as was asked."""
+    """Print the report, write it to files and, to keep it, into the run's folder; exit as asked."""
     if no_canary_image and found.evidence:
         hidden = replace(found.evidence, canary=None, original=None)
         found = replace(found, evidence=hidden)
     try:
-        if folder is not None:
-            report.dump(found, folder / "report.json")
-            report.write_folder(found, folder)
+        if keep:
+            report.dump(found, run.path / "report.json")
+            report.write_folder(found, run.path)
         if json is not None:
             report.dump(found, json)
         if html is not None:
             report.dump_html(found, html)
+        if sarif is not None:
+            report.dump_sarif(found, report.source(run.mechanism, run.path), sarif)
+        if junit is not None:
+            report.dump_junit(found, junit)
     finally:
         # A file that cannot be written costs hours of training nothing.
         click.echo(report.render(found, color=bool(sys.stdout and sys.stdout.isatty())))
-    if folder is not None:
-        click.echo(f"\nEverything is in {folder}; open {folder / 'report.html'}", err=True)
+    if keep:
+        click.echo(f"\nEverything is in {run.path}; open {run.path / 'report.html'}", err=True)
     if fail_on_violation and found.verdict == "VIOLATION":
         sys.exit(1)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from dpaudit.curves import DPSGD, DPSGDSteps, Family
+from dpaudit.percentages import percent
 from dpaudit.types import Assumption, Bound
 
 RULE = "independent trials and a decision rule that was fixed without them"
@@ -51,12 +52,12 @@ def of_curve(curves: Family) -> str:
 
 def confident(confidence: float) -> str:
     """How surely, of a bound that errs so rarely whatever the truth is."""
-    return f"At {100 * confidence:.6g} % confidence"
+    return f"At {percent(confidence)} confidence"
 
 
 def credible(confidence: float) -> str:
     """How surely, of a bound that weighs what is possible by a prior."""
-    return f"With a posterior probability of {100 * confidence:.6g} %"
+    return f"With a posterior probability of {percent(confidence)}"
 
 
 def sentence(how_surely: str, epsilon: float, delta: float, assuming: str) -> str:

@@ -19,7 +19,7 @@ from dpaudit.adversaries import OBSERVER
 from dpaudit.errors import BadInput, blamed
 from dpaudit.mechanisms.cautions import delta_too_large
 from dpaudit.mechanisms.given import released
-from dpaudit.mechanisms.reference import Reference
+from dpaudit.mechanisms.reference import Reference, refuse_uncallable
 from dpaudit.seeds import derive, stream
 from dpaudit.types import (
     OUT,
@@ -61,25 +61,26 @@ class Function:
     def __init__(
         self,
         train: str | Callable[[Any, int], Any],
-        claim: tuple[float, float],
+        claim: Claim | tuple[float, float],
         data: Data,
         outputs: str = "logits",
         samples: int = 1000,
         seed: int = 0,
     ) -> None:
-        epsilon, delta = claim
+        if not isinstance(claim, Claim):
+            claim = Claim(*claim, unit="what the function gives back")
         checks.refuse(
             [
-                checks.positive("the claimed epsilon", epsilon),
-                checks.in_range("the claimed delta", delta, 0, 1, ends="[)"),
+                checks.positive("the claimed epsilon", claim.epsilon),
+                checks.in_range("the claimed delta", claim.delta, 0, 1, ends="[)"),
                 checks.one_of("outputs", outputs, ("logits", "probabilities")),
                 checks.at_least("samples", samples, 1),
             ]
         )
         self.train = Reference.read(train) if isinstance(train, str) else train
-        self._find()
+        refuse_uncallable(self.name, self._find())
         self.code = self._digest()
-        self.claim = Claim(epsilon, delta, unit="what the function gives back")
+        self.claim = claim
         self.outputs, self.samples, self.seed = outputs, samples, seed
         self.records, self.shape, self.classes = len(data.pool), data.shape, data.classes
         self.range = float(data.pool.x.min()), float(data.pool.x.max())
@@ -93,7 +94,7 @@ class Function:
 
     def __repr__(self) -> str:
         told = ("code", "claim", "outputs", "samples")
-        return f"Function({self._name}, {', '.join(f'{t}={getattr(self, t)!r}' for t in told)})"
+        return f"Function({self.name}, {', '.join(f'{t}={getattr(self, t)!r}' for t in told)})"
 
     @property
     def cautions(self) -> list[str]:
@@ -121,7 +122,7 @@ class Function:
         for file in sources:
             if file.name == "__init__.py":
                 raise BadInput(
-                    f"{self._name} needs the package {file.parent.name}, which is not sent to a "
+                    f"{self.name} needs the package {file.parent.name}, which is not sent to a "
                     "cluster's workers; install it there and here"
                 )
         return sources
@@ -156,7 +157,7 @@ class Function:
 
     def _play(self, pair: Pair, trial: Trial) -> Observation:
         given = self._call(pair.world(trial.world), trial.seed)
-        return released(given, self._name, pair, trial, self.classes, self.outputs, self.samples)
+        return released(given, self.name, pair, trial, self.classes, self.outputs, self.samples)
 
     def rehearse(self, pair: Pair, executor: Executor) -> None:
         """Refuse a function that fails, releases what cannot be used, or ignores its seed."""
@@ -167,18 +168,18 @@ class Function:
         )
         if first.shape != other.shape:
             raise BadInput(
-                f"{self._name} released {first.shape} numbers for one seed and {other.shape} for "
+                f"{self.name} released {first.shape} numbers for one seed and {other.shape} for "
                 "another; release as many in every trial"
             )
         apart = _distance(first, other)
         if apart == 0:
             raise BadInput(
-                f"{self._name} gives the same for different seeds; let all its randomness follow "
+                f"{self.name} gives the same for different seeds; let all its randomness follow "
                 "from its seed (what has none is not private, and needs no audit)"
             )
         if _distance(first, again) > ALIKE * apart:
             raise BadInput(
-                f"{self._name} gives different results for the same seed; let all its randomness "
+                f"{self.name} gives different results for the same seed; let all its randomness "
                 "follow from its seed"
             )
 
@@ -199,15 +200,20 @@ class Function:
         dataset = TensorDataset(row_by_row(torch.tensor(records.x)), torch.tensor(records.y))
         train = self._find()
         # Standard output is the report's alone.
-        with contextlib.redirect_stdout(sys.stderr), blamed(self._name):
+        with contextlib.redirect_stdout(sys.stderr), blamed(self.name):
             return train(dataset, seed % 2**32)
 
     def _find(self) -> Callable[[Any, int], Any]:
         return self.train.find() if isinstance(self.train, Reference) else self.train
 
     @property
-    def _name(self) -> str:
-        return self.train.text if isinstance(self.train, Reference) else self.train.__qualname__
+    def name(self) -> str:
+        """What messages call it; what has no name of its own has its type's."""
+        if isinstance(self.train, Reference):
+            return self.train.text
+        # What wraps another function, such as a functools.partial, goes by the name of that.
+        inner = getattr(self.train, "func", self.train)
+        return str(getattr(inner, "__qualname__", type(inner).__qualname__))
 
 
 def _distance(a: Array, b: Array) -> float:

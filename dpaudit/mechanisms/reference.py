@@ -39,12 +39,7 @@ class Reference:
             known = [n for n, v in vars(module).items() if callable(v) and not n.startswith("_")]
             raise BadInput(unknown(f"functions of {module.__name__}", name, known))
         function = getattr(module, name)
-        if not callable(function):
-            raise BadInput(f"{self.text} is not a function; it takes (dataset, seed)")
-        try:
-            inspect.signature(function).bind(None, 0)
-        except (TypeError, ValueError) as error:
-            raise BadInput(f"{self.text} cannot be called with (dataset, seed): {error}") from error
+        refuse_uncallable(self.text, function)
         if self.code not in (None, self._code()):
             raise BadInput(f"{self.text} has changed since the run began; start it again")
         found: Callable[..., Any] = function
@@ -105,6 +100,16 @@ class Reference:
                 f"{where} has the name of a module that is there already; rename the file"
             )
         return found
+
+
+def refuse_uncallable(name: str, function: Any) -> None:
+    """Refuse what cannot be called as a training function is."""
+    if not callable(function):
+        raise BadInput(f"{name} is not a function; it takes (dataset, seed)")
+    try:
+        inspect.signature(function).bind(None, 0)
+    except (TypeError, ValueError) as error:
+        raise BadInput(f"{name} cannot be called with (dataset, seed): {error}") from error
 
 
 def _imported(module: str, where: str, name: str) -> ModuleType:

@@ -2,7 +2,21 @@
 
 from dpaudit.report.files import dump_html, write_folder
 from dpaudit.report.html import page
+from dpaudit.report.junit import dump_junit
 from dpaudit.report.machine import dump, load_schema, to_dict
+from dpaudit.report.sarif import dump_sarif
+from dpaudit.report.source import source
 from dpaudit.report.terminal import render
 
-__all__ = ["dump", "dump_html", "load_schema", "page", "render", "to_dict", "write_folder"]
+__all__ = [
+    "dump",
+    "dump_html",
+    "dump_junit",
+    "dump_sarif",
+    "load_schema",
+    "page",
+    "render",
+    "source",
+    "to_dict",
+    "write_folder",
+]

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
 from typing import Any
 
+from dpaudit.percentages import percent as percent
+
 
 def nearest(x: float, digits: int = 2) -> str:
     """The number, rounded."""
@@ -36,11 +38,6 @@ def _fixed(x: float, digits: int, rounding: str) -> str:
 def power(x: float) -> str:
     """A small number such as delta: 1e-5, not 1e-05."""
     return f"{x:g}".replace("e-0", "e-").replace("e+0", "e+")
-
-
-def percent(x: float) -> str:
-    """A share such as a confidence: 95 %, 97.5 %."""
-    return f"{100 * x:.6g} %"
 
 
 def duration(seconds: float) -> str:

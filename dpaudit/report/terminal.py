@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from dpaudit.report import setting, words
 from dpaudit.report.attacker import game
+from dpaudit.report.conclusion import conclusion
 from dpaudit.report.consistent import check
 from dpaudit.report.legend import legend
 from dpaudit.report.table import table
@@ -29,7 +30,7 @@ def render(report: Report, width: int = 80, color: bool = False) -> str:
         _headline(report, width, digits),
         _setting(report, width, digits),
         _attacks(report, width, digits, color),
-        _verdict(report, width, digits, color),
+        _verdict(report, width, color),
         _bullets("Warnings", report.warnings, "!", width),
         _bullets("What to do next", report.next_steps, "-", width),
         _run(report, width),
@@ -65,9 +66,9 @@ def _attacks(report: Report, width: int, digits: int, color: bool) -> list[str]:
     return lines
 
 
-def _verdict(report: Report, width: int, digits: int, color: bool) -> list[str]:
+def _verdict(report: Report, width: int, color: bool) -> list[str]:
     label = words.VERDICTS[report.verdict]
-    lines = wrap(f"{label}: {words.verdict_sentence(report, digits)}", width)
+    lines = wrap(conclusion(report), width)
     if color:
         lines[0] = lines[0].replace(label, COLORS[report.verdict] + label + RESET, 1)
     if sentence := words.looks_line(report):

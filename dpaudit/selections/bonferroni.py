@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dpaudit.errors import BadInput
+from dpaudit.percentages import percent
 from dpaudit.protocols import Attack, Rule
 from dpaudit.selections.fixed import Fixed, Maker, best
 from dpaudit.trials import Trials
@@ -41,5 +42,5 @@ class Bonferroni:
         m = len(self.rules)
         each = 1 - (1 - confidence) / m
         bounds = [Fixed(rule, trials, "").bound(estimator, delta, each) for rule in self.rules]
-        words = f"Bonferroni (the best of {m} fixed beforehand, each at {100 * each:.6g} %)"
+        words = f"Bonferroni (the best of {m} fixed beforehand, each at {percent(each)})"
         return best(bounds, confidence, words if m > 1 else "fixed beforehand")

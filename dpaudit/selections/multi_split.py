@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from dpaudit import checks
+from dpaudit.percentages import percent
 from dpaudit.protocols import Attack
 from dpaudit.seeds import generator
 from dpaudit.selections.fixed import Fixed, Maker, criterion, kind, refuse_credible, restated
@@ -59,6 +60,6 @@ class MultiSplit:
             bounds.append(Fixed(rule, trials[~here], "").bound(estimator, delta, each))
         refuse_credible(bounds)
         median = sorted(bounds, key=lambda bound: bound.epsilon)[self.splits // 2]
-        words = f"median over {self.splits} random hold-outs, each at {100 * each:.6g} %"
+        words = f"median over {self.splits} random hold-outs, each at {percent(each)}"
         # A median of intervals is none.
         return replace(restated(median, confidence), selection=words, interval=None)

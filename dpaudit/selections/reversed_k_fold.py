@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dpaudit import checks
+from dpaudit.percentages import percent
 from dpaudit.protocols import Attack
 from dpaudit.selections.fixed import Fixed, Maker, best, criterion, kind
 from dpaudit.selections.hold_out import HoldOut, chooses
@@ -53,5 +54,5 @@ class ReversedKFold:
     def _selection(self, each: float) -> str:
         return (
             f"reversed {self.folds}-fold (chosen on 1 of {self.folds} folds, judged on the "
-            f"others at {100 * each:.6g} %; the best of {self.folds})"
+            f"others at {percent(each)}; the best of {self.folds})"
         )

@@ -11,7 +11,7 @@ from dpaudit.errors import BadInput
 FROM_POOL = ["random", "maxloss"]
 NOISY = ["adv-random", "adv-maxloss"]
 GRADIENTS = ["dirac", "random-direction"]
-ALL = [*FROM_POOL, *NOISY, "mislabelled", "blank", "none"]
+ALL = [*FROM_POOL, *NOISY, "mislabelled", "blank", "static", "none"]
 
 
 @pytest.fixture(scope="module")
@@ -155,6 +155,15 @@ def test_a_blank_canary_is_empty_and_has_any_label(build, data):
     assert not any(pair.canary.x.any() for pair in drawn)
     assert {pair.canary.y for pair in drawn} == set(range(data.classes))
     assert all(multiset(pair.out) == multiset(data.pool) for pair in drawn[:2])
+
+
+def test_a_static_canary_is_as_the_largest_noise_and_has_any_label(build, data):
+    drawn = [build("static", seed).canary for seed in range(60)]
+    ends = [data.pool.x.min(), data.pool.x.max()]
+    for canary in drawn:
+        np.testing.assert_array_equal(np.unique(canary.x), ends)
+    assert {canary.y for canary in drawn} == set(range(data.classes))
+    assert len({canary.x.tobytes() for canary in drawn}) > 1
 
 
 def test_without_a_canary_both_worlds_are_one_and_hold_what_is_asked_about(build, data):

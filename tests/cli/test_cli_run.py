@@ -147,8 +147,11 @@ def test_a_violation_fails_only_if_asked_to(shell, command, tmp_path):
     assert shell("report", tmp_path / "run", "--fail-on-violation").returncode == 1
 
 
-def test_a_report_that_cannot_be_written_is_still_printed(undisturbed, cli, tmp_path):
+def test_a_report_that_cannot_be_written_after_all_is_still_printed(
+    undisturbed, cli, tmp_path, monkeypatch
+):
     folder, _ = undisturbed
+    monkeypatch.setattr("dpaudit.cli.destination.Destination.problem", lambda *_: None)
     done = cli("report", folder, "--json", tmp_path / "nowhere" / "report.json")
     assert done.exit_code == 2
     assert done.stdout.startswith("dpaudit: ")
@@ -271,8 +274,28 @@ def test_a_page_can_go_anywhere(undisturbed, cli):
     assert files(Path()) == {"page.html"}
 
 
-def test_a_page_that_cannot_be_written_costs_no_verdict(undisturbed, cli):
-    done = cli("report", undisturbed[0], "--html", "nowhere/page.html")
-    assert done.exit_code == 2
-    assert "cannot write nowhere/page.html" in done.stderr
-    assert "INCONCLUSIVE" in done.stdout
+@pytest.mark.parametrize("flag", ["--json", "--html", "--sarif", "--junit"])
+def test_a_file_that_cannot_be_written_is_refused_before_the_work(
+    undisturbed, refused, command, flag
+):
+    said = "cannot write nowhere/file: there is no folder nowhere"
+    assert said in refused("report", undisturbed[0], flag, "nowhere/file")
+    assert said in refused(*command, "--out", "new", flag, "nowhere/file")
+
+
+def test_files_for_other_tools_lie_where_they_were_asked_for(shell, command, tmp_path):
+    """Also in the folder that the run is about to make."""
+    folder = tmp_path / "run"
+    words = [*command, "--claim", "0.01,1e-5", "--workers", 1, "--out", folder]
+    asked = ["--sarif", folder / "log.sarif", "--junit", folder / "junit.xml"]
+    assert shell(*words, *asked, "--fail-on-violation").returncode == 1
+    (run,) = json.loads((folder / "log.sarif").read_text())["runs"]
+    (found,) = run["results"]
+    assert found["level"] == "error"
+    place = found["locations"][0]["physicalLocation"]["artifactLocation"]["uri"]
+    assert place.endswith("run/config.toml")
+    assert 'failures="1"' in (folder / "junit.xml").read_text()
+    before = {name: (folder / name).read_bytes() for name in ("log.sarif", "junit.xml")}
+    again = shell("report", folder, *asked, "--fail-on-violation")
+    assert again.returncode == 1
+    assert (folder / "log.sarif").read_bytes() == before["log.sarif"]

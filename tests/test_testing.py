@@ -1,0 +1,374 @@
+"""`assert_private`: what fails, what passes, what it costs, and that it leaves nothing behind."""
+
+import math
+import random
+import shlex
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from click.testing import CliRunner
+from scipy.stats import binom
+
+import dpaudit as dp
+from dpaudit.accounting import gaussian_epsilon
+from dpaudit.advice import BREAKS
+from dpaudit.cli import main
+from dpaudit.errors import BadInput
+from dpaudit.testing import MODELS, SIZE, PrivacyViolation, assert_private
+from dpaudit.types import Canary, Claim, GaussianCurve, Pair, Records, StepsCurve, neighbours
+
+CLAIM = (1.0, 0.0)
+
+
+def with_canary(dataset):
+    return len(dataset) == SIZE  # D lacks one record
+
+
+def counting(dataset, seed, scale=1.0):
+    """How many records there are, with the noise of (1/scale, 0)-DP."""
+    return len(dataset) + np.random.default_rng(seed).laplace(scale=scale)
+
+
+def leaking(dataset, seed):
+    """The same, with a tenth of the noise."""
+    return counting(dataset, seed, scale=0.1)
+
+
+def answering(dataset, seed, epsilon=1.0):
+    """Randomized response, which leaks all that an epsilon allows.
+
+    With noise that says nothing, lest two seeds give the same and be taken for ignored.
+    """
+    chance, noise = np.random.default_rng(seed).random(2)
+    return (with_canary(dataset) != (chance < 1 / (1 + math.exp(epsilon)))) + 1e-3 * noise
+
+
+def gaussian(dataset, seed, mu=0.5):
+    return mu * with_canary(dataset) + np.random.default_rng(seed).normal()
+
+
+def remembering(dataset, seed):
+    """A model that is sure of the canary's label, which is 4, if it has seen it."""
+    logits = np.random.default_rng(seed).normal(size=10)
+    logits[4] += 20 * with_canary(dataset)
+    return lambda x: np.tile(logits, (len(x), 1))
+
+
+class Counted:
+    """A training function that knows how often it was called."""
+
+    def __init__(self, train):
+        self.train, self.calls = train, 0
+
+    def __call__(self, dataset, seed):
+        self.calls += 1
+        return self.train(dataset, seed)
+
+
+def refuted(train, claim=CLAIM, **more):
+    with pytest.raises(PrivacyViolation) as caught:
+        assert_private(train, claim, **more)
+    return caught.value
+
+
+def trained(report):
+    return report.models["in"] + report.models["out"]
+
+
+# ---------------------------------------------------------------- what it costs
+
+
+def test_a_gross_bug_is_caught_by_half_of_the_models():
+    train = Counted(leaking)
+    report = refuted(train).report
+    assert report.verdict == "VIOLATION"
+    assert report.bounds[0].epsilon > 1
+    assert report.bounds[0].confidence == 1 - 1e-6
+    assert trained(report) <= MODELS / 2
+    assert train.calls == trained(report) + 3
+
+
+def test_correct_code_costs_as_many_models_as_were_allowed():
+    train = Counted(counting)
+    report = assert_private(train, CLAIM, models=160)
+    assert report.verdict == "NO_VIOLATION_FOUND"
+    assert trained(report) == 160
+    assert train.calls == 163
+
+
+@pytest.mark.parametrize(
+    ("claim", "models", "needed"),
+    [
+        ((1.0, 1e-5), 128, "132"),
+        ((8.0, 1e-5), MODELS, "103004"),
+        (Claim(8.0, 1e-5, curve=GaussianCurve(1.6)), 100, "280"),
+        ((29.0, 1e-5), MODELS, None),
+    ],
+)
+def test_what_no_bug_could_ever_fail_is_refused_before_anything_is_trained(claim, models, needed):
+    train = Counted(leaking)
+    takes = "no number of models would do" if needed is None else f"it takes models={needed}"
+    with pytest.raises(BadInput, match=f"{models} models could not refute an epsilon of") as caught:
+        assert_private(train, claim, models=models)
+    assert takes in str(caught.value)
+    assert train.calls == 0
+
+
+def test_the_default_number_can_refute_what_is_said_of_it():
+    for claim in ((2.0, 1e-5), Claim(8.0, 1e-5, curve=GaussianCurve(1.6))):
+        with pytest.raises(BadInput, match="ZeroDivisionError"):
+            assert_private(lambda dataset, seed: 1 / 0, claim)
+
+
+# ---------------------------------------------------------------- how often it is wrong
+
+
+def is_refuted(audit):
+    try:
+        audit()
+    except PrivacyViolation:
+        return True
+    return False
+
+
+AUDITS, ALARM = 40, 0.3
+"""At so high a level that false alarms are seen."""
+
+MOST = int(binom.isf(1e-5, AUDITS, ALARM))
+"""More false alarms than that have a probability below 1e-5 if the level is kept."""
+
+
+@pytest.mark.parametrize(
+    ("train", "claim"),
+    [
+        (answering, (1.0, 0.0)),
+        (gaussian, Claim(gaussian_epsilon(0.5, 1e-5), 1e-5, curve=GaussianCurve(0.5))),
+    ],
+)
+def test_what_leaks_exactly_its_claim_is_refuted_no_more_often_than_stated(train, claim):
+    audit = partial(assert_private, train, claim, models=80, false_alarm=ALARM)
+    assert sum(is_refuted(partial(audit, seed=seed)) for seed in range(AUDITS)) <= MOST
+
+
+def test_by_default_it_is_never_refuted():
+    """But for a probability of 3e-6."""
+    for seed in range(3):
+        assert_private(answering, (1.0, 0.0), models=160, seed=seed)
+
+
+def test_a_claim_with_a_curve_is_refuted_by_fewer_models_than_a_bare_one():
+    epsilon = gaussian_epsilon(0.268, 1e-5)
+    train = partial(gaussian, mu=20.0)
+    bare = refuted(train, (epsilon, 1e-5)).report
+    curve = refuted(train, Claim(epsilon, 1e-5, curve=GaussianCurve(0.268))).report
+    assert [b.estimator for b in bare.bounds] == ["e-process"]
+    assert [b.estimator for b in curve.bounds] == ["auc-bet", "e-process"]
+    assert trained(curve) < trained(bare)
+
+
+def test_the_seed_decides_everything():
+    first, again, other = (
+        assert_private(counting, CLAIM, models=160, seed=seed) for seed in (1, 1, 2)
+    )
+    assert first.growth == again.growth
+    assert first.growth != other.growth
+
+
+# ---------------------------------------------------------------- what it takes and says
+
+
+def test_the_message_says_all_that_a_reader_needs():
+    found = refuted(leaking)
+    said = " ".join(str(found).split())
+    for needed in (
+        "leaking is not as private as it claims: with 99.9999 % confidence",
+        f"the leak is at least epsilon {found.report.bounds[0].epsilon:.2f}",
+        "above the claim of 1.00",
+        f"Models {trained(found.report)} trained",
+        f"at most {MODELS} models",
+        "Canary static: ",
+        "Attack released: ",
+        "with a probability of at most 1e-6",
+        BREAKS,
+        "the same call trains the same models (seed 0)",
+    ):
+        assert needed in said
+
+
+def test_the_command_in_the_message_audits_the_same(tmp_path, monkeypatch):
+    found = refuted(leaking, models=200, seed=3)
+    words = shlex.split(str(found).splitlines()[-1])
+    assert words[:2] == ["dpaudit", "run"]
+    monkeypatch.setattr("signal.signal", lambda *_: None)
+    done = CliRunner().invoke(main, [*words[1:], "--workers", "1", "--out", str(tmp_path / "run")])
+    assert done.exit_code == 0, done.output
+    assert dp.Run(tmp_path / "run").judge().growth == found.report.growth
+
+
+def test_what_a_command_could_not_name_is_not_named():
+    for train in (lambda *given: leaking(*given), partial(counting, scale=0.1)):
+        assert "dpaudit run" not in str(refuted(train))
+    assert "dpaudit run" not in str(refuted(leaking, Claim(1, 1e-5, curve=GaussianCurve(0.3))))
+
+
+@pytest.mark.parametrize(
+    "train",
+    [
+        lambda dataset, seed: leaking(dataset, seed),
+        partial(counting, scale=0.1),
+        Counted(leaking),
+        remembering,
+    ],
+    ids=["lambda", "partial", "object", "model"],
+)
+def test_any_callable_can_be_audited(train):
+    refuted(train)
+
+
+def test_data_and_canaries_of_one_s_own():
+    data = dp.data.load("digits", size=60)
+    canary = Canary(np.ones(data.shape, np.float32), 4, "white", "by hand", removed=3)
+    pair = neighbours(data, canary)
+    bare = Pair(pair.out, pair.inn, canary, pair.test)
+
+    def train(dataset, seed):
+        return float((dataset.tensors[0] == 1).all(dim=(1, 2, 3)).any()) + 0.1 * gaussian([], seed)
+
+    for given in ({"data": data, "canary": canary}, {"canary": pair}, {"canary": bare}):
+        report = refuted(train, **given).report
+        assert report.canary["name"] == "white"
+        assert (report.data["out"], report.data["in"]) == (59, 60)
+    report = assert_private(train, CLAIM, data=data, canary=dp.canaries.Mislabelled(), models=160)
+    assert report.canary["name"] == "mislabelled"
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"train": 3}, "int is not a function"),
+        ({"train": lambda dataset: 0}, "cannot be called with (dataset, seed)"),
+        ({"claim": 1.0}, "the claim must be (epsilon, delta) or a Claim, not 1.0"),
+        ({"claim": (1.0,)}, "the claim must be (epsilon, delta)"),
+        ({"claim": (0.0, 0.0)}, "the claimed epsilon must be a number above 0"),
+        ({"claim": ("1", 0.0)}, "the claimed epsilon must be a number above 0"),
+        ({"claim": Claim(1.0, 2.0)}, "the claimed delta must be"),
+        ({"claim": Claim(1.0, 0.0, adjacency="replace")}, "holds for replace neighbours"),
+        ({"claim": Claim(1.0, 1e-5, curve=StepsCurve(0.1, 9, 1.0))}, "a claim on single steps"),
+        ({"false_alarm": 0.0}, "false_alarm must be at least 1e-09 and below 0.5, not 0.0"),
+        ({"false_alarm": 0.5}, "false_alarm must be"),
+        ({"models": 0}, "models must be a whole number of at least 4"),
+        ({"seed": -1}, "seed must be a whole number of at least 0"),
+        ({"samples": 0}, "samples must be"),
+        ({"outputs": "loss"}, "outputs must be one of"),
+        ({"attacks": ()}, "name at least one attack"),
+        ({"attacks": "lost"}, "did you mean 'loss'?"),
+        ({"canary": "blnk"}, "did you mean 'blank'?"),
+        ({"canary": "dirac"}, "dirac"),
+        ({"canary": 7}, "the canary must be a name, a builder, a Canary or a Pair, not 7"),
+        ({"canary": Canary(np.zeros(3), 0, "small", "")}, "the canary small failed"),
+        ({"data": "digts"}, "digts"),
+        ({"data": 5}, "data must be a name, a path or a Data, not 5"),
+        ({"size": 10**6}, "size must be at most"),
+    ],
+    ids=str,
+)
+def test_wrong_input_is_refused_before_anything_is_trained(change, said):
+    train = Counted(leaking)
+    call = {"train": train, "claim": CLAIM, **change}
+    with pytest.raises(BadInput) as caught:
+        assert_private(call.pop("train"), call.pop("claim"), **call)
+    assert said in str(caught.value)
+    assert "\n" not in str(caught.value)
+    assert train.calls == 0
+
+
+def test_an_attack_that_does_not_fit_is_refused_at_the_first_model():
+    train = Counted(leaking)
+    with pytest.raises(BadInput, match="attack loss needs logits"):
+        assert_private(train, CLAIM, attacks=("loss",))
+    assert train.calls <= 3 + 20
+
+
+def test_a_training_that_fails_is_told_with_its_cause():
+    def train(dataset, seed):
+        raise ZeroDivisionError("no records")
+
+    with pytest.raises(BadInput, match="train failed: ZeroDivisionError: no records") as caught:
+        assert_private(train, CLAIM)
+    assert isinstance(caught.value.__cause__, ZeroDivisionError)
+
+
+def test_a_training_that_ignores_its_seed_is_refused():
+    with pytest.raises(BadInput, match="gives the same for different seeds"):
+        assert_private(lambda dataset, seed: len(dataset), CLAIM)
+
+
+@pytest.mark.parametrize("stops", [KeyboardInterrupt, pytest.skip.Exception])
+def test_whoever_stops_the_suite_is_heard_at_once(stops):
+    def train(dataset, seed):
+        if counted.calls > 10:
+            raise stops()
+        return counting(dataset, seed)
+
+    counted = Counted(train)
+    with pytest.raises(stops):
+        assert_private(counted, CLAIM)
+    assert counted.calls == 11
+
+
+def test_a_closure_cannot_be_sent_to_processes_but_any_executor_will_do():
+    train = Counted(leaking)
+    with pytest.raises(BadInput, match="cannot be sent to worker processes"):
+        assert_private(lambda dataset, seed: train(dataset, seed), CLAIM, workers=2)
+    assert train.calls == 0
+    with ThreadPoolExecutor(2) as pool:
+        refuted(leaking, workers=pool)
+
+
+# ---------------------------------------------------------------- what it leaves behind
+
+
+def state():
+    return (
+        random.getstate(),
+        np.random.get_state()[1].tolist(),
+        torch.get_rng_state().tolist(),
+        torch.get_num_threads(),
+        torch.random.initial_seed(),
+    )
+
+
+@pytest.mark.parametrize("train", [counting, leaking])
+def test_no_file_and_no_changed_generator_is_left_behind(train, tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
+    Path(tempfile.tempdir).mkdir()
+    monkeypatch.chdir(tmp_path)
+    threads = torch.get_num_threads()
+    torch.set_num_threads(2)
+    try:
+        before = state()
+        if train is leaking:
+            refuted(train)
+        else:
+            assert_private(train, CLAIM, models=160)
+        assert state() == before
+    finally:
+        torch.set_num_threads(threads)
+    assert list(tmp_path.rglob("*")) == [tmp_path / "temporary"]
+
+
+def test_records_outside_a_pair_are_not_needed():
+    """A pair brings its classes, or they are counted."""
+    x = np.zeros((6, 1, 2, 2), np.float32)
+    canary = Canary(np.ones((1, 2, 2), np.float32), 1, "one", "by hand")
+    out = Records(x, np.zeros(6, np.int64))
+    pair = Pair(out, out.plus(canary.x, canary.y), canary, out)
+    report = refuted(
+        lambda dataset, seed: len(dataset) + 0.1 * gaussian([], seed), CLAIM, canary=pair
+    ).report
+    assert report.data["in"] == 7

@@ -275,7 +275,6 @@ def test_data_and_canaries_of_one_s_own():
         ({"data": 5}, "data must be a name, a path or a Data, not 5"),
         ({"size": 10**6}, "size must be at most"),
     ],
-    ids=str,
 )
 def test_wrong_input_is_refused_before_anything_is_trained(change, said):
     train = Counted(leaking)

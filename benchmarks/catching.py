@@ -20,14 +20,17 @@ from typing import Any
 import click
 from mutants.adversary import Watched
 from mutants.cases import CASES, Case
-from mutants.trainer import Correct
+from mutants.trainer import DELTA, Correct
 from prefixes import Prefixes
 
-LOOKS = (10, 20, 40, 80, 160, 320, 640)
+LOOKS = (10, 20, 40, 80, 160, 320)
 """Models in each world."""
 
 ERROR = 0.001
 """How likely any look at a series is to be wrong, at most."""
+
+SURE = 1 - ERROR / len(LOOKS)
+"""The confidence of one look."""
 
 COLUMNS = {"by curve": "rank-test", "outright": "exact-scan"}
 
@@ -91,7 +94,7 @@ def series(models: Prefixes, estimator: str, claim: float, looks: Sequence[int])
     """Look until a bound is above the claim."""
     best = judging = 0.0
     for per_world in looks:
-        bound, seconds = models.judge(per_world, estimator, 1 - ERROR / len(LOOKS))
+        bound, seconds = models.judge(per_world, estimator, SURE)
         best, judging = max(best, bound), judging + seconds
         if best > claim:
             break
@@ -147,9 +150,22 @@ def summed_up(found: Sequence[Found], looks: Sequence[int]) -> list[str]:
         f"{chance:.2g} % of times)",
     ]
     hidden = [one for one in found if not one.mutant.columns["outright"].caught]
-    if hidden:
-        told += ["", f"Not caught outright within {2 * looks[-1]:,} models:"]
-        told += [f"  {one.case.name}: {one.case.hidden}" for one in hidden]
+    return [*told, *(explained(hidden, looks[-1]) if hidden else [])]
+
+
+def explained(hidden: Sequence[Found], per_world: int) -> list[str]:
+    """Why some are not caught by what assumes nothing."""
+    from dpaudit.estimators import ExactScan
+
+    most = ExactScan(SURE).ceiling(per_world, per_world, DELTA)
+    told = [
+        f"\nNot caught outright by {2 * per_world:,} models, which without any assumption show an "
+        f"epsilon of at most {most:.2f}:"
+    ]
+    for one in hidden:
+        above = f"; the claim of {one.mutant.epsilon:.2f} is beyond reach"
+        why = one.case.hidden or "takes more models"
+        told.append(f"  {one.case.name}: {why}{above if one.mutant.epsilon > most else ''}")
     return told
 
 
@@ -171,7 +187,7 @@ def main(only: str, models: int, json_file: Path | None) -> None:
         raise click.ClickException(f"no mutant is called {only!r}; there are {names}")
     looks = [n for n in LOOKS if 2 * n <= models]
     click.echo(
-        f"At most {2 * looks[-1]:,} models an audit, half with the canary; delta 1e-5; each bound "
+        f"At most {2 * looks[-1]:,} models an audit, half with the canary; delta {DELTA:g}; each bound "
         f"at {100 * (1 - ERROR):g} % over looks\nafter {', '.join(f'{2 * n:,}' for n in looks)} "
         "models; seconds are of one core, training and judging together\n"
     )

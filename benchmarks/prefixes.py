@@ -41,7 +41,7 @@ class Prefixes:
         return self.spent * 2 * per_world / len(self.trials)
 
     def judge(self, per_world: int, estimator: str, confidence: float) -> tuple[float, float]:
-        """The bound that so many models of each world show, and the seconds that finding it took."""
+        """The bound that so many models of each world show, and the seconds it took to find."""
         from dpaudit.jury import Jury
 
         started = time.perf_counter()

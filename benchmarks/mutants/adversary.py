@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
-from mutants.network import PIXELS, SECOND, gradients, parts, random_start
-from mutants.trainer import Correct, Recipe
 
 from dpaudit.types import Array, Canary, Claim, Data, Known, Observation, Pair, Trial, neighbours
+from mutants.network import PIXELS, SECOND, gradients, parts, random_start
+from mutants.trainer import Correct, Recipe
 
 CANARY, AGAINST = 0, 1
 """The labels of blank records."""
@@ -73,7 +73,7 @@ class LoneNeuron:
 
 @dataclass(frozen=True)
 class Watched:
-    """A trainer as a mechanism: of every update one sees how far it goes along g*, in clip norms."""
+    """A trainer as a mechanism: of each update one sees how far it goes along g*, in clip norms."""
 
     trainer: type[Correct]
     recipe: Recipe

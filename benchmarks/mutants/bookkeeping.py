@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from mutants.trainer import Correct, Recipe
-
 from dpaudit.types import Array, Claim
+from mutants.trainer import Correct, Recipe
 
 
 class Shuffled(Correct):

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from mutants.network import FIRST, PARAMETERS, SECOND, W1, W2
-from mutants.trainer import Correct
 
 from dpaudit.types import Array
+from mutants.network import FIRST, PARAMETERS, SECOND, W1, W2
+from mutants.trainer import Correct
 
 
 class NoClipping(Correct):
@@ -53,8 +53,8 @@ class AccumulatedSum(Correct):
 
     def summed(self, g: Array) -> Array:
         accumulated = np.zeros((1, PARAMETERS))
-        for i in range(0, len(g), 50):
-            accumulated += g[i : i + 50].sum(axis=0)
+        for i in range(0, len(g), 25):
+            accumulated += g[i : i + 25].sum(axis=0)
         return self.clipped(accumulated)[0]
 
 

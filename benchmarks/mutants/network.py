@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 
 from dpaudit.seeds import generator
@@ -12,19 +14,18 @@ PIXELS, HIDDEN, CLASSES = 64, 8, 10
 SHAPES = ((HIDDEN, PIXELS), (HIDDEN,), (CLASSES, HIDDEN), (CLASSES,))
 """Of W1, b1, W2 and b2, which lie one after another in one vector."""
 
-_ENDS = np.cumsum([0, *(int(np.prod(shape)) for shape in SHAPES)])
-W1, B1, W2, B2 = (slice(int(a), int(b)) for a, b in zip(_ENDS[:-1], _ENDS[1:], strict=True))
+_ENDS = np.cumsum([0, *(int(np.prod(shape)) for shape in SHAPES)]).tolist()
+W1, B1, W2, B2 = (slice(a, b) for a, b in pairwise(_ENDS))
 FIRST, SECOND = slice(W1.start, B1.stop), slice(W2.start, B2.stop)
 """The layers."""
 
-PARAMETERS = int(_ENDS[-1])
+PARAMETERS = _ENDS[-1]
 
 
 def parts(theta: Array) -> list[Array]:
     """W1, b1, W2 and b2 as views: what is written into them is written into the vector."""
     return [
-        theta[where].reshape(shape)
-        for where, shape in zip((W1, B1, W2, B2), SHAPES, strict=True)
+        theta[where].reshape(shape) for where, shape in zip((W1, B1, W2, B2), SHAPES, strict=True)
     ]
 
 
@@ -47,13 +48,13 @@ def probabilities(theta: Array, x: Array) -> tuple[Array, Array]:
 
 
 def gradients(theta: Array, x: Array, y: Array) -> Array:
-    """The gradient of every record's cross-entropy, one row each."""
+    """The gradient of every record's cross-entropy, one row each; none of an empty batch."""
     p, hidden = probabilities(theta, x)
     of_logits = p - np.eye(CLASSES)[y]
     of_hidden = (of_logits @ parts(theta)[2]) * (hidden > 0)
     g = np.empty((len(x), PARAMETERS))
-    g[:, W1] = (of_hidden[:, :, None] * x[:, None, :]).reshape(len(x), -1)
+    g[:, W1] = (of_hidden[:, :, None] * x[:, None, :]).reshape(len(x), HIDDEN * PIXELS)
     g[:, B1] = of_hidden
-    g[:, W2] = (of_logits[:, :, None] * hidden[:, None, :]).reshape(len(x), -1)
+    g[:, W2] = (of_logits[:, :, None] * hidden[:, None, :]).reshape(len(x), CLASSES * HIDDEN)
     g[:, B2] = of_logits
     return g

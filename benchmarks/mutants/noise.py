@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from mutants.network import PARAMETERS, SECOND
-from mutants.trainer import Correct
 
 from dpaudit.seeds import generator
 from dpaudit.types import Array
+from mutants.network import PARAMETERS, SECOND
+from mutants.trainer import Correct
 
 
 class DividedTwice(Correct):

@@ -5,11 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from mutants.network import PARAMETERS, gradients
 
 from dpaudit import accounting
 from dpaudit.seeds import generator
 from dpaudit.types import Array, Claim, Records
+from mutants.network import PARAMETERS, gradients
+
+
+DELTA = 1e-5
+"""Of every claim."""
 
 
 @dataclass(frozen=True)
@@ -21,8 +25,7 @@ class Recipe:
     steps: int = 4
     clip: float = 1.0
     lr: float = 0.001
-    size: int = 200
-    delta: float = 1e-5
+    size: int = 100
 
     @property
     def batch(self) -> float:
@@ -93,8 +96,8 @@ class Correct:
         """The claim for a sampling rate and so many steps, with its curve."""
         curve = accounting.curve(recipe.noise_multiplier, sample_rate, steps)
         return Claim(
-            accounting.epsilon(curve, recipe.delta),
-            recipe.delta,
+            accounting.epsilon(curve, DELTA),
+            DELTA,
             curve=curve,
             source="exact Gaussian accounting" if sample_rate == 1 else "pld accountant",
         )

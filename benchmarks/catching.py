@@ -187,9 +187,10 @@ def main(only: str, models: int, json_file: Path | None) -> None:
         raise click.ClickException(f"no mutant is called {only!r}; there are {names}")
     looks = [n for n in LOOKS if 2 * n <= models]
     click.echo(
-        f"At most {2 * looks[-1]:,} models an audit, half with the canary; delta {DELTA:g}; each bound "
-        f"at {100 * (1 - ERROR):g} % over looks\nafter {', '.join(f'{2 * n:,}' for n in looks)} "
-        "models; seconds are of one core, training and judging together\n"
+        f"At most {2 * looks[-1]:,} models an audit, half with the canary; delta 1e-5; each "
+        f"bound at {100 * (1 - ERROR):g} % over looks after\n"
+        f"{', '.join(f'{2 * n:,}' for n in looks)} models; seconds are of one core, training and "
+        "judging together\n"
     )
     click.echo(HEAD)
     found: list[Found] = []

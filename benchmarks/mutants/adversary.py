@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
@@ -80,7 +81,7 @@ class Watched:
     at_once: ClassVar[int] = 32
     adversary: ClassVar[str] = "crafts the start and all records, and sees every update"
 
-    @property
+    @cached_property
     def claim(self) -> Claim:
         """What the trainer's author would claim."""
         return self.trainer.claim(self.recipe)

@@ -11,20 +11,22 @@ from dpaudit.seeds import generator
 from dpaudit.types import Array, Claim, Records
 from mutants.network import PARAMETERS, gradients
 
-
 DELTA = 1e-5
 """Of every claim."""
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """How a model is trained; `size` is the public number of records that batches are made from."""
+    """How a model is trained; `size` is the public number of records that batches are made from.
+
+    Steps are as small as `lr` here where an adversary chose the start: what it crafted lasts.
+    """
 
     noise_multiplier: float
     sample_rate: float = 1.0
     steps: int = 4
     clip: float = 1.0
-    lr: float = 0.001
+    lr: float = 1e-6
     size: int = 100
 
     @property

@@ -2,9 +2,10 @@
 
 Each mutant and a correct twin of it (the same recipe, the same adversary and score) is audited with
 more and more models, in a series that is fixed beforehand, until a bound is above its claim or the
-budget is spent. A bound by the claim's curve refutes what the accountant says; one that assumes
+budget is spent. A bound by the claim's curve refutes what the accountant says; it trusts the rate
+and the steps that were accounted, so that a flaw there shows as too little noise. One that assumes
 nothing refutes the bare (epsilon, delta), too. Either holds at 99.9 % over the whole series: each
-look has its share of the error.
+look has a share of the error, in proportion to its models.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import json
 import tempfile
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -23,14 +24,11 @@ from mutants.cases import CASES, Case
 from mutants.trainer import DELTA, Correct
 from prefixes import Prefixes
 
-LOOKS = (10, 20, 40, 80, 160, 320)
-"""Models in each world."""
+SERIES = (20, 40, 80, 160, 320, 640)
+"""Models in each world, as many looks as a budget has room for."""
 
 ERROR = 0.001
 """How likely any look at a series is to be wrong, at most."""
-
-SURE = 1 - ERROR / len(LOOKS)
-"""The confidence of one look."""
 
 COLUMNS = {"by curve": "rank-test", "outright": "exact-scan"}
 
@@ -71,11 +69,21 @@ class Found:
 
     def summary(self) -> dict[str, Any]:
         """What is written as JSON."""
-        told = {"name": self.case.name, "flaw": self.case.flaw, "hidden": self.case.hidden}
+        told = {n: getattr(self.case, n) for n in ("name", "flaw", "hidden", "models")}
         return {**told, "mutant": asdict(self.mutant), "twin": asdict(self.twin)}
 
 
-def audit(case: Case, trainer: type[Correct], looks: Sequence[int]) -> Audited:
+def within(models: int) -> list[int]:
+    """The looks of a budget."""
+    return [n for n in SERIES if 2 * n <= models]
+
+
+def sure(per_world: int, looks: Sequence[int]) -> float:
+    """The confidence of one look: all of them together err as seldom as one is to."""
+    return 1 - ERROR * per_world / sum(looks)
+
+
+def audit(case: Case, trainer: type[Correct], folder: Path) -> Audited:
     """Train all models of the budget, then look at more and more of them."""
     import dpaudit as dp
     from dpaudit.seeds import derive
@@ -83,10 +91,11 @@ def audit(case: Case, trainer: type[Correct], looks: Sequence[int]) -> Audited:
     mechanism = Watched(trainer, case.recipe)
     pair = case.adversary.pair(dp.data.load("digits"), case.recipe.size)
     seed = derive(0, "mutants", case.name, trainer.__name__) >> 32
-    with tempfile.TemporaryDirectory() as out, ThreadPoolExecutor(1) as alone:
-        run = dp.play(mechanism, pair, models=2 * looks[-1], out=out, seed=seed, workers=alone)
-        models = Prefixes.read(run.journal, case.attack())
-    claim = mechanism.claim.epsilon
+    out = folder / f"{case.name}-{trainer.__name__}"
+    with ThreadPoolExecutor(1) as alone:
+        run = dp.play(mechanism, pair, models=case.models, out=out, seed=seed, workers=alone)
+    models = Prefixes.read(run.journal, case.attack())
+    claim, looks = mechanism.claim.epsilon, within(case.models)
     return Audited(claim, {n: series(models, e, claim, looks) for n, e in COLUMNS.items()})
 
 
@@ -94,50 +103,65 @@ def series(models: Prefixes, estimator: str, claim: float, looks: Sequence[int])
     """Look until a bound is above the claim."""
     best = judging = 0.0
     for per_world in looks:
-        bound, seconds = models.judge(per_world, estimator, SURE)
+        bound, seconds = models.judge(per_world, estimator, sure(per_world, looks))
         best, judging = max(best, bound), judging + seconds
         if best > claim:
             break
     return Column(best, 2 * per_world, models.training(per_world) + judging, best > claim)
 
 
-def audits(wanted: Sequence[Case], looks: Sequence[int]) -> Iterator[Found]:
+def audits(wanted: Sequence[Case]) -> Iterator[Found]:
     """One after another, as many at once as there are cores."""
     from dpaudit.executors import cores, local_pool
 
-    with local_pool(cores()) as pool:
+    # A folder of this process, which outlives its workers and tidies up after them.
+    passing = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
+    with passing as folder, local_pool(cores()) as pool:
+        out = Path(folder)
         started = [
-            (case, [pool.submit(audit, case, t, looks) for t in (case.mutant, Correct)])
+            (case, [pool.submit(audit, case, t, out) for t in (case.mutant, Correct)])
             for case in wanted
         ]
         for case, both in started:
             yield Found(case, *(future.result() for future in both))
 
 
+def budgets(wanted: Sequence[Case]) -> str:
+    """How many models an audit may have, and who may have others."""
+    usual = min(case.models for case in wanted)
+    others = [f"{case.models:,} for {case.name}" for case in wanted if case.models != usual]
+    return ", ".join([f"{usual:,} models", *others])
+
+
 HEAD = (
-    f"{'':<22}{'':>7}  {'by curve':>21}  {'outright':>21}  {'its correct twin':>24}\n"
-    f"{'mutant':<22}{'claim':>7}  {'bound':>7}{'models':>7}{'s':>7}  {'bound':>7}{'models':>7}"
-    f"{'s':>7}  {'claim':>6}{'curve':>7}{'outr.':>6}{'alarm':>6}"
+    f"{'':<28}{'by curve':>20}{'outright':>20}{'':>10}{'its correct twin':>27}\n"
+    f"{'mutant':<21}{'claim':>7}{'bound':>7}{'models':>7}{'s':>6}{'bound':>7}{'models':>7}"
+    f"{'s':>6}{'caught':>10}{'claim':>8}{'curve':>7}{'outr.':>6}{'alarm':>6}"
 )
 
 
 def line(found: Found) -> str:
     """A row of the table."""
-    told = "".join(f"  {cell(column)}" for column in found.mutant.columns.values())
-    curve, outright = (column.epsilon for column in found.twin.columns.values())
-    alarm = "ALARM" if found.twin.caught else "no"
-    twin = f"{found.twin.epsilon:6.2f}{curve:7.2f}{outright:6.2f}{alarm:>6}"
-    return f"{found.case.name:<22}{found.mutant.epsilon:7.2f}{told}  {twin}"
+    mutant, twin = found.mutant, found.twin
+    cells = "".join(cell(column) for column in mutant.columns.values())
+    by = [name for name, column in mutant.columns.items() if column.caught]
+    caught = "both ways" if len(by) == len(COLUMNS) else "".join(by) or "no"
+    curve, outright = (column.epsilon for column in twin.columns.values())
+    alarm = "ALARM" if twin.caught else "no"
+    return (
+        f"{found.case.name:<21}{mutant.epsilon:7.2f}{cells}{caught:>10}"
+        f"{twin.epsilon:8.2f}{curve:7.2f}{outright:6.2f}{alarm:>6}"
+    )
 
 
 def cell(column: Column) -> str:
     """The bound with what it took to be above the claim; without, if it is not."""
     if not column.caught:
-        return f"{column.epsilon:7.2f}{'-':>7}{'-':>7}"
-    return f"{column.epsilon:7.2f}{column.models:7,}{column.seconds:7.1f}"
+        return f"{column.epsilon:7.2f}{'-':>7}{'-':>6}"
+    return f"{column.epsilon:7.2f}{column.models:7,}{column.seconds:6.1f}"
 
 
-def summed_up(found: Sequence[Found], looks: Sequence[int]) -> list[str]:
+def summed_up(found: Sequence[Found]) -> list[str]:
     """How many are caught, who is not and why, and how many alarms were false."""
     caught = sum(one.mutant.caught for one in found)
     by = {n: sum(one.mutant.columns[n].caught for one in found) for n in COLUMNS}
@@ -150,20 +174,18 @@ def summed_up(found: Sequence[Found], looks: Sequence[int]) -> list[str]:
         f"{chance:.2g} % of times)",
     ]
     hidden = [one for one in found if not one.mutant.columns["outright"].caught]
-    return [*told, *(explained(hidden, looks[-1]) if hidden else [])]
+    return [*told, *(explained(hidden) if hidden else [])]
 
 
-def explained(hidden: Sequence[Found], per_world: int) -> list[str]:
+def explained(hidden: Sequence[Found]) -> list[str]:
     """Why some are not caught by what assumes nothing."""
     from dpaudit.estimators import ExactScan
 
-    most = ExactScan(SURE).ceiling(per_world, per_world, DELTA)
-    told = [
-        f"\nNot caught outright by {2 * per_world:,} models, which without any assumption show an "
-        f"epsilon of at most {most:.2f}:"
-    ]
+    told = ["", "Not caught outright:"]
     for one in hidden:
-        above = f"; the claim of {one.mutant.epsilon:.2f} is beyond reach"
+        *_, last = looks = within(one.case.models)
+        most = ExactScan(sure(last, looks)).ceiling(last, last, DELTA)
+        above = f"; no {2 * last:,} models show more than {most:.2f} without an assumption"
         why = one.case.hidden or "takes more models"
         told.append(f"  {one.case.name}: {why}{above if one.mutant.epsilon > most else ''}")
     return told
@@ -173,33 +195,33 @@ def explained(hidden: Sequence[Found], per_world: int) -> list[str]:
 @click.option("--only", default="", help="One mutant, by its name.")
 @click.option(
     "--models",
-    type=click.IntRange(2 * LOOKS[0]),
-    default=2 * LOOKS[-1],
-    show_default=True,
-    help="The budget of each audit.",
+    type=click.IntRange(2 * SERIES[0]),
+    help="The budget of an audit; by default 640, and 1,280 for what is hard to see.",
 )
 @click.option("--json", "json_file", type=click.Path(path_type=Path), help="Write the numbers.")
-def main(only: str, models: int, json_file: Path | None) -> None:
+def main(only: str, models: int | None, json_file: Path | None) -> None:
     """Audit every mutant and its correct twin, and tell which are caught."""
     wanted = [case for case in CASES if only in ("", case.name)]
     if not wanted:
         names = ", ".join(case.name for case in CASES)
         raise click.ClickException(f"no mutant is called {only!r}; there are {names}")
-    looks = [n for n in LOOKS if 2 * n <= models]
+    if models is not None:
+        wanted = [replace(case, models=2 * within(models)[-1]) for case in wanted]
+    most = max(case.models for case in wanted)
     click.echo(
-        f"At most {2 * looks[-1]:,} models an audit, half with the canary; delta 1e-5; each "
-        f"bound at {100 * (1 - ERROR):g} % over looks after\n"
-        f"{', '.join(f'{2 * n:,}' for n in looks)} models; seconds are of one core, training and "
-        "judging together\n"
+        f"Each bound at {100 * (1 - ERROR):g} % over looks after "
+        f"{', '.join(f'{2 * n:,}' for n in within(most))} models, half with the canary; "
+        f"delta 1e-5.\nBudgets: {budgets(wanted)}. Seconds are of one core, to train and to "
+        "judge.\n"
     )
     click.echo(HEAD)
     found: list[Found] = []
-    for one in audits(wanted, looks):
+    for one in audits(wanted):
         found.append(one)
         click.echo(line(one))
         if json_file:
             json_file.write_text(json.dumps([f.summary() for f in found], indent=1) + "\n")
-    click.echo("\n" + "\n".join(summed_up(found, looks)))
+    click.echo("\n" + "\n".join(summed_up(found)))
 
 
 if __name__ == "__main__":

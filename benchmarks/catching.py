@@ -19,10 +19,10 @@ from pathlib import Path
 from typing import Any
 
 import click
+from judged import Models
 from mutants.adversary import Watched
 from mutants.cases import CASES, Case
 from mutants.trainer import DELTA, Correct
-from prefixes import Prefixes
 
 SERIES = (20, 40, 80, 160, 320, 640)
 """Models in each world, as many looks as a budget has room for."""
@@ -94,16 +94,16 @@ def audit(case: Case, trainer: type[Correct], folder: Path) -> Audited:
     out = folder / f"{case.name}-{trainer.__name__}"
     with ThreadPoolExecutor(1) as alone:
         run = dp.play(mechanism, pair, models=case.models, out=out, seed=seed, workers=alone)
-    models = Prefixes.read(run.journal, case.attack())
+    models = Models.of(run.journal, case.attack())
     claim, looks = mechanism.claim.epsilon, within(case.models)
     return Audited(claim, {n: series(models, e, claim, looks) for n, e in COLUMNS.items()})
 
 
-def series(models: Prefixes, estimator: str, claim: float, looks: Sequence[int]) -> Column:
+def series(models: Models, estimator: str, claim: float, looks: Sequence[int]) -> Column:
     """Look until a bound is above the claim."""
     best = judging = 0.0
     for per_world in looks:
-        bound, seconds = models.judge(per_world, estimator, sure(per_world, looks))
+        bound, seconds = models.first(per_world, estimator, sure(per_world, looks))
         best, judging = max(best, bound), judging + seconds
         if best > claim:
             break

@@ -254,11 +254,11 @@ def test_mutants_are_caught_and_their_twins_are_not(catching, cases, trainer, na
 def test_a_series_ends_with_the_first_bound_above_the_claim(catching):
     asked = []
 
-    def judge(per_world, estimator, confidence):
+    def first(per_world, estimator, confidence):
         asked.append(confidence)
         return {20: 0.7, 40: 0.5, 80: 1.2, 160: 3.0}[per_world], 1.0
 
-    models = SimpleNamespace(judge=judge, training=lambda per_world: per_world / 10)
+    models = SimpleNamespace(first=first, training=lambda per_world: per_world / 10)
     looks = catching.within(320)
     assert catching.series(models, "", 1.0, looks) == catching.Column(1.2, 160, 11.0, True)
     asked.clear()

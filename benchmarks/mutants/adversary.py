@@ -96,7 +96,7 @@ class Watched:
         """One model a trial."""
         start, g = pair.given["initial"], pair.given["direction"]
         unit = self.recipe.clip / self.recipe.batch
-        seen = []
+        seen: list[Observation] = []
         for trial in trials:
             trained = self.trainer(self.recipe, pair.world(trial.world), start, trial.seed)
             seen.append({"updates": trained.run() @ g / unit})

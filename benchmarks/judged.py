@@ -50,10 +50,8 @@ def prefixes(journal: Path, wanted: list[Row]) -> list[tuple[float, float]]:
     found = []
     for row in wanted:
         assert row.per_world is not None
-        started = time.perf_counter()
-        bound = models.bound(0, row.per_world, row.estimator)
-        judging = time.perf_counter() - started
-        found.append((bound, models.seconds * row.per_world / models.trials.per_world + judging))
+        bound, judging = models.first(row.per_world, row.estimator)
+        found.append((bound, models.training(row.per_world) + judging))
     return found
 
 
@@ -68,20 +66,33 @@ class Models:
     seconds: float
 
     @classmethod
-    def of(cls, journal: Path) -> Models:
-        """As the run's own attack sees them."""
+    def of(cls, journal: Path, attack: Attack | None = None) -> Models:
+        """As an attack sees them; the run's own, unless one is given."""
         with Journal.read(journal) as opened:
             seen, seconds = read(opened), opened.seconds()
-        (name,) = seen.settings["attacks"]
-        attack = registry.make("attacks", name)
-        return cls(attack, seen.trials(name, attack), seen.claim, seen.seed, seconds)
+        if attack is None:
+            (name,) = seen.settings["attacks"]
+            attack = registry.make("attacks", name)
+        return cls(attack, seen.trials(repr(attack), attack), seen.claim, seen.seed, seconds)
 
-    def bound(self, start: int, end: int, estimator: str) -> float:
+    def training(self, per_world: int) -> float:
+        """The seconds that so many of each world took, as a share of all."""
+        return self.seconds * per_world / self.trials.per_world
+
+    def first(
+        self, per_world: int, estimator: str, confidence: float = CONFIDENCE
+    ) -> tuple[float, float]:
+        """What the first of each world show, and the seconds it took to find out."""
+        started = time.perf_counter()
+        bound = self.bound(0, per_world, estimator, confidence)
+        return bound, time.perf_counter() - started
+
+    def bound(self, start: int, end: int, estimator: str, confidence: float = CONFIDENCE) -> float:
         """What those of each world show whose index lies in a range."""
         indices = self.trials.indices
         some = self.trials[(start <= indices) & (indices < end)]
         jury = Jury((estimator,), self.claim, self.seed)
-        (bound,) = jury.bounds(jury.fix(self.attack, some, always=False), CONFIDENCE, CONFIDENCE)
+        (bound,) = jury.bounds(jury.fix(self.attack, some, always=False), confidence, confidence)
         return bound.epsilon
 
 

@@ -13,13 +13,15 @@ import json
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor, Future
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import click
 from opacus_cases import HEADS, Case, cases
 from tightness import kept
+
+from dpaudit.types import IN, OUT, Claim, Scores
 
 TOGETHER = 0.95
 CONFIDENCE = 1 - (1 - TOGETHER) / (2 * len(cases()))
@@ -49,10 +51,11 @@ class Audited:
 
     def summary(self) -> dict[str, Any]:
         """What is written as JSON."""
-        return {**asdict(self), "verdict": self.verdict}
+        of = {"case": self.case.called, "per_world": self.case.per_world, "verdict": self.verdict}
+        return {**of, **{name: told for name, told in vars(self).items() if name != "case"}}
 
 
-def audit(case: Case, folder: Path, pool: Executor) -> tuple[Case, Any, Any, float]:
+def played(case: Case, folder: Path, pool: Executor) -> tuple[Case, Claim, Scores, float]:
     """Play a case; its claim, the scores of all trainings and the seconds that these took."""
     import numpy as np
     from opacus_game import Opacus
@@ -63,7 +66,6 @@ def audit(case: Case, folder: Path, pool: Executor) -> tuple[Case, Any, Any, flo
     from dpaudit.journal import Journal
     from dpaudit.played import read
     from dpaudit.seeds import derive
-    from dpaudit.trials import Trials
 
     mechanism, pair = Opacus(case.game), case.game.pair()
     # No seed serves two cases: the same luck in all of them would look like a finding.
@@ -71,28 +73,33 @@ def audit(case: Case, folder: Path, pool: Executor) -> tuple[Case, Any, Any, flo
     out = folder / f"{case.called} {case.per_world}".replace(" ", "_")
     run = audit.play(mechanism, pair, 2 * case.per_world, out, seed, pool)
     with Journal.read(run.journal) as journal:
-        played, spent = read(journal), journal.seconds()
-    claim, size = played.claim, float(np.linalg.norm(pair.given["aim"]))
-    curve = claim.curve
-    noise = getattr(curve, "noise_multiplier", case.game.training.noise_multiplier)
+        whole, spent = read(journal), journal.seconds()
+    claim, size = whole.claim, float(np.linalg.norm(pair.given["aim"]))
+    noise = getattr(claim.curve, "noise_multiplier", case.game.training.noise_multiplier)
     score = Statistic(
         case.score,
         frozenset({"along", "rest"}),
         lambda seen, _: SCORES[case.score](case.game, noise, size, seen),
     )
-    values = score.compute(played.seen, played.known)
-    return case, claim, Trials(values[:, None], played.worlds).split(values), spent
+    values = score.compute(whole.seen, whole.known)
+    scores = Scores(out=values[whole.worlds == OUT], inn=values[whole.worlds == IN])
+    return case, claim, scores, spent
 
 
-def judged(case: Case, claim: Any, scores: Any, spent: float) -> Audited:
+def judged(case: Case, claim: Claim, scores: Scores, spent: float) -> Audited:
     """The bounds that the scores of all trainings show; nothing of a score was chosen by them."""
     from dpaudit.estimators import ExactScan, RankTest
 
     free = ExactScan(CONFIDENCE).bound(scores, claim.delta)
     curve = claim.curve and RankTest(claim.curve, CONFIDENCE).bound(scores, claim.delta)
     return Audited(
-        *(case, claim.epsilon, curve and curve.epsilon, curve and curve.ceiling),
-        *(free.epsilon, free.ceiling, spent),
+        case=case,
+        claim=claim.epsilon,
+        by_curve=curve and curve.epsilon,
+        curve_ceiling=curve and curve.ceiling,
+        outright=free.epsilon,
+        outright_ceiling=free.ceiling,
+        seconds=spent,
     )
 
 
@@ -103,10 +110,10 @@ def audited(wanted: Sequence[Case], folder: Path) -> Iterator[Audited]:
     with local_pool(cores()) as pool:
         last: Future[Audited] | None = None
         for case in wanted:
-            played = audit(case, folder, pool)
+            scored = played(case, folder, pool)
             if last is not None:
                 yield last.result()
-            last = pool.submit(judged, *played)
+            last = pool.submit(judged, *scored)
         if last is not None:
             yield last.result()
 
@@ -167,14 +174,13 @@ def main(
             click.echo(line(one))
     click.echo(f"\n{refuted(found)}; {time.monotonic() - started:.0f} s")
     if json_file:
-        date = time.strftime("%Y-%m-%d", time.gmtime())
-        numbers = {"command": "make opacus", "date": date, "versions": told}
-        rows = [one.summary() for one in found]
-        json_file.write_text(json.dumps({**numbers, "rows": rows}, indent=1) + "\n")
+        about = {"date": time.strftime("%Y-%m-%d", time.gmtime()), "scale": scale, **told}
+        rows = ",\n".join(json.dumps(one.summary()) for one in found)
+        json_file.write_text(f'{{"about": {json.dumps(about)},\n"rows": [\n{rows}\n]}}\n')
     if figure:
         from opacus_figure import draw
 
-        draw([one.summary() for one in found], figure)
+        draw(found, figure)
 
 
 def refuted(found: Sequence[Audited]) -> str:

@@ -64,7 +64,7 @@ def cases() -> list[Case]:
 def modes() -> list[Case]:
     """Every way to compute gradients; 60 or 61 records make the same batches."""
     plain = Training(noise_multiplier=1.0, batch_size=16, epochs=3)
-    return [Case("modes", m, Game(replace(plain, grad_sample_mode=m), 60), 500) for m in MODES]
+    return [Case("modes", m, Game(replace(plain, grad_sample_mode=m), 60), 300) for m in MODES]
 
 
 def ways() -> list[Case]:
@@ -78,29 +78,29 @@ def ways() -> list[Case]:
         "BatchMemoryManager, ghost": replace(ghost, physical=4),
         "WeightedRandomSampler": replace(plain, drawn=30),
     }
-    return [Case("ways", name, Game(how, 60), 250) for name, how in trainings.items()]
+    return [Case("ways", name, Game(how, 60), 100) for name, how in trainings.items()]
 
 
 def accountants() -> list[Case]:
     """An approximation of which its makers warn."""
     rare = Training(noise_multiplier=0.6, batch_size=4, epochs=1, accountant="gdp")
-    return [Case("accountant", "gdp", Game(rare, 58), 500)]
+    return [Case("accountant", "gdp", Game(rare, 58), 300)]
 
 
 def records() -> list[Case]:
     """Noise that is divided by a number made of the number of records."""
     full = Training(noise_multiplier=10.0, batch_size=1024, epochs=10)
     found = [
-        Case("records", f"{n} to {n + 1}, {2 * w:,} parameters", Game(full, n, features=w), 100)
+        Case("records", f"{n} to {n + 1}, {2 * w:,} parameters", Game(full, n, features=w), 60)
         for w in WIDTHS
         for n in SMALL
     ]
     added = Game(replace(full, loss_reduction="sum"), 1, features=WIDTHS[-1])
-    found.append(Case("records", "1 to 2, 2,048 parameters, summed loss", added, 100))
+    found.append(Case("records", "1 to 2, 2,048 parameters, summed loss", added, 60))
     rare = Training(noise_multiplier=1.0, batch_size=4, epochs=1)
-    found.append(Case("records", "399 to 400, batches of 4", Game(rare, 399), 100))
+    found.append(Case("records", "399 to 400, batches of 4", Game(rare, 399), 60))
     more = Training(noise_multiplier=10.0, batch_size=4, epochs=5)
-    found.append(Case("records", "4 to 5, one batch more", Game(more, 4), 100, "steps"))
+    found.append(Case("records", "4 to 5, one batch more", Game(more, 4), 60, "steps"))
     return found
 
 
@@ -112,20 +112,20 @@ def shuffled() -> list[Case]:
         order = replace(how, poisson_sampling=False)
         dropped = Game(replace(order, drop_last=True), 58, "opposed")
         found += [
-            Case("shuffled", f"noise {noise:g}, Poisson", Game(how, 58), 150),
-            Case("shuffled", f"noise {noise:g}, others blank", Game(order, 58), 150, "shuffled"),
-            Case("shuffled", f"noise {noise:g}, last batch dropped", dropped, 150, "shuffled"),
+            Case("shuffled", f"noise {noise:g}, Poisson", Game(how, 58), 100),
+            Case("shuffled", f"noise {noise:g}, others blank", Game(order, 58), 100, "shuffled"),
+            Case("shuffled", f"noise {noise:g}, last batch dropped", dropped, 100, "shuffled"),
             Case(
                 "shuffled",
                 f"noise {noise:g}, last batch kept",
                 Game(order, 58, "opposed"),
-                150,
+                100,
                 "shuffled",
             ),
         ]
     longer = Training(noise_multiplier=1.5, batch_size=4, epochs=3, poisson_sampling=False)
     kept = Game(longer, 58, "opposed")
-    found.append(Case("shuffled", "noise 1.5, last batch kept, 3 epochs", kept, 500, "shuffled"))
+    found.append(Case("shuffled", "noise 1.5, last batch kept, 3 epochs", kept, 300, "shuffled"))
     return found
 
 
@@ -133,7 +133,7 @@ def losses() -> list[Case]:
     """A weighted mean divides each record's gradient by the weights of all others."""
     rare = Training(noise_multiplier=2.0, batch_size=11, epochs=2, class_weights=(1.0, 100.0))
     games = {m: Game(replace(rare, grad_sample_mode=m), 20, "aside") for m in MODES}
-    return [Case("loss", mode, game, 200, "others") for mode, game in games.items()]
+    return [Case("loss", mode, game, 100, "others") for mode, game in games.items()]
 
 
 def memory() -> list[Case]:
@@ -145,10 +145,10 @@ def memory() -> list[Case]:
         "ghost": replace(last, grad_sample_mode="ghost"),
         "ghost, channels first": replace(plain, grad_sample_mode="ghost"),
     }
-    return [Case("memory", name, Game(how, 20, features=0), 100) for name, how in trainings.items()]
+    return [Case("memory", name, Game(how, 20, features=0), 60) for name, how in trainings.items()]
 
 
 def empty() -> list[Case]:
     """Expanded weights refuse a batch without records, and the training ends there."""
     how = Training(20.0, batch_size=2, epochs=10, grad_sample_mode="ew", loss_reduction="sum")
-    return [Case("empty", "ew, 3 to 4 records", Game(how, 3), 500, "steps")]
+    return [Case("empty", "ew, 3 to 4 records", Game(how, 3), 300, "steps")]

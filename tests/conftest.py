@@ -1,5 +1,7 @@
-"""What the tests of several parts share: a plug-in that trains nothing, and data for it."""
+"""What the tests of several parts share: a plug-in that trains nothing, data, benchmarks."""
 
+import sys
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -8,6 +10,7 @@ import pytest
 from dpaudit import registry
 
 TESTS = Path(__file__).parent
+BENCHMARKS = TESTS.parent / "benchmarks"
 
 
 @pytest.fixture(scope="session")
@@ -40,3 +43,14 @@ def npz(tmp_path_factory) -> Path:
     draw = np.random.default_rng(0)
     np.savez(path, x=draw.uniform(size=(90, 4)).astype(np.float32), y=np.arange(90) % 2)
     return path
+
+
+@pytest.fixture
+def benchmark(monkeypatch):
+    """Imports a benchmark by its name, as a script finds its neighbours."""
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    before = set(sys.modules)
+    yield import_module
+    for name in set(sys.modules) - before:
+        if BENCHMARKS in Path(getattr(sys.modules[name], "__file__", None) or "/").parents:
+            del sys.modules[name]

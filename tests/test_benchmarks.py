@@ -1,30 +1,14 @@
 """That benchmarks run and leave nothing out; how fast and how tight it is, is for them to say."""
 
 import json
-import sys
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from importlib import import_module
-from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
 from dpaudit import registry
 from dpaudit.audit import Run
-
-FOLDER = Path(__file__).parent.parent / "benchmarks"
-
-
-@pytest.fixture
-def benchmark(monkeypatch):
-    """Imports a benchmark by its name, as a script finds its neighbours."""
-    monkeypatch.syspath_prepend(str(FOLDER))
-    before = set(sys.modules)
-    yield import_module
-    for name in set(sys.modules) - before:
-        if FOLDER in Path(getattr(sys.modules[name], "__file__", None) or "/").parents:
-            del sys.modules[name]
 
 
 @pytest.fixture

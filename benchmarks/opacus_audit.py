@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections import deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor, Future
 from dataclasses import dataclass
@@ -38,7 +39,6 @@ class Audited:
     curve_ceiling: float | None
     outright: float
     outright_ceiling: float
-    seconds: float
 
     @property
     def verdict(self) -> str:
@@ -50,13 +50,19 @@ class Audited:
         return "not refuted"
 
     def summary(self) -> dict[str, Any]:
-        """What is written as JSON."""
-        of = {"case": self.case.called, "per_world": self.case.per_world, "verdict": self.verdict}
-        return {**of, **{name: told for name, told in vars(self).items() if name != "case"}}
+        """What is written as JSON: the numbers as the table has them."""
+        bounds = {"claim": self.claim, "by_curve": self.by_curve, "outright": self.outright}
+        told = {name: bound and round(bound, 2) for name, bound in bounds.items()}
+        return {
+            "case": self.case.called,
+            "per_world": self.case.per_world,
+            **told,
+            "verdict": self.verdict,
+        }
 
 
-def played(case: Case, folder: Path, pool: Executor) -> tuple[Case, Claim, Scores, float]:
-    """Play a case; its claim, the scores of all trainings and the seconds that these took."""
+def played(case: Case, folder: Path, pool: Executor) -> tuple[Case, Claim, Scores]:
+    """Play a case; its claim, and the scores of all trainings."""
     import numpy as np
     from opacus_game import Opacus
     from opacus_scores import SCORES
@@ -73,7 +79,7 @@ def played(case: Case, folder: Path, pool: Executor) -> tuple[Case, Claim, Score
     out = folder / f"{case.called} {case.per_world}".replace(" ", "_")
     run = audit.play(mechanism, pair, 2 * case.per_world, out, seed, pool)
     with Journal.read(run.journal) as journal:
-        whole, spent = read(journal), journal.seconds()
+        whole = read(journal)
     claim, size = whole.claim, float(np.linalg.norm(pair.given["aim"]))
     noise = getattr(claim.curve, "noise_multiplier", case.game.training.noise_multiplier)
     score = Statistic(
@@ -83,10 +89,10 @@ def played(case: Case, folder: Path, pool: Executor) -> tuple[Case, Claim, Score
     )
     values = score.compute(whole.seen, whole.known)
     scores = Scores(out=values[whole.worlds == OUT], inn=values[whole.worlds == IN])
-    return case, claim, scores, spent
+    return case, claim, scores
 
 
-def judged(case: Case, claim: Claim, scores: Scores, spent: float) -> Audited:
+def judged(case: Case, claim: Claim, scores: Scores) -> Audited:
     """The bounds that the scores of all trainings show; nothing of a score was chosen by them."""
     from dpaudit.estimators import ExactScan, RankTest
 
@@ -99,23 +105,20 @@ def judged(case: Case, claim: Claim, scores: Scores, spent: float) -> Audited:
         curve_ceiling=curve and curve.ceiling,
         outright=free.epsilon,
         outright_ceiling=free.ceiling,
-        seconds=spent,
     )
 
 
 def audited(wanted: Sequence[Case], folder: Path) -> Iterator[Audited]:
-    """Case after case; one is judged while the next is played."""
+    """Case after case, in their order; some are judged while others are played."""
     from dpaudit.executors import cores, local_pool
 
     with local_pool(cores()) as pool:
-        last: Future[Audited] | None = None
+        waiting: deque[Future[Audited]] = deque()
         for case in wanted:
-            scored = played(case, folder, pool)
-            if last is not None:
-                yield last.result()
-            last = pool.submit(judged, *scored)
-        if last is not None:
-            yield last.result()
+            waiting.append(pool.submit(judged, *played(case, folder, pool)))
+            while waiting and waiting[0].done():
+                yield waiting.popleft().result()
+        yield from (each.result() for each in waiting)
 
 
 HEAD = f"{'':<42}{'worlds':>13}{'claim':>8}{'by curve':>10}{'outright':>10}  "

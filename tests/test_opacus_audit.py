@@ -35,9 +35,8 @@ def audited(benchmark, cases, tmp_path):
     return audit
 
 
-@pytest.mark.parametrize("mode", ["hooks", "ghost"])
-def test_what_is_sampled_as_it_is_accounted_for_is_not_refuted(audited, mode):
-    found = audited(f"modes {mode}", 40)
+def test_what_is_sampled_as_it_is_accounted_for_is_not_refuted(audited):
+    found = audited("modes hooks", 40)
     assert found.verdict == "not refuted"
     assert found.claim == pytest.approx(6.457, abs=0.02)
     assert found.curve_ceiling > 2 * found.claim  # so that a violation would have been seen
@@ -62,6 +61,7 @@ def test_ghost_clipping_does_not_clip_where_channels_come_last(audited):
     assert audited("memory hooks", 40).verdict == "not refuted"
 
 
+@pytest.mark.filterwarnings("ignore:Secure RNG")
 def test_the_adversary_knows_what_opacus_makes_of_the_number_of_records(benchmark, cases):
     training, game = benchmark("opacus_training"), benchmark("opacus_game")
     for case in cases.values():

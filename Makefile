@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 JOBS ?= 2
 
-.PHONY: demo test verify lint bench tightness mutants clean
+.PHONY: demo test verify lint bench tightness mutants opacus clean
 
 demo: .venv/installed  ## a first audit on embedded data, in minutes
 	$(BIN)/dpaudit run --canary adv-maxloss --samples 1000
@@ -34,6 +34,10 @@ tightness: .venv/installed-dev  ## how near bounds come to claims; some hours, g
 
 mutants: .venv/installed-dev  ## broken DP-SGD trainers that must be caught; some ten minutes
 	$(BIN)/python benchmarks/catching.py
+
+opacus: .venv/installed-dev  ## Opacus as its users have it; some five minutes on two cores
+	mkdir -p build
+	$(BIN)/python benchmarks/opacus_audit.py --json build/opacus.json --figure build/opacus.png
 
 clean:  ## everything that make has made
 	rm -rf .venv build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -6,12 +6,13 @@ import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dpaudit.compare import Comparison, Defended, Utility
+from dpaudit.compare import Comparison, Defended
 from dpaudit.report import formats, table, words
 from dpaudit.report.comparison_json import check
 from dpaudit.report.legend import COUNTED, certified_legend, counted_alone
 from dpaudit.report.wrapping import NARROWEST, WIDEST, labelled, wrap
 from dpaudit.types import Bound
+from dpaudit.utility import Utility
 
 ABOUT = (
     "A defence changes what a model releases before anybody sees it. No model was trained for "
@@ -25,6 +26,33 @@ STANDING = (
     "a rule that happened to be chosen better."
 )
 UTILITY = [("", "accuracy"), ("without", "a label")]
+OUTPUTS = [
+    ("calibration", "error"),
+    ("negative log-", "likelihood"),
+    ("correlation", "of the std"),
+    ("mean change", "of the std"),
+]
+OUTPUTS_LEGEND = [
+    (
+        "Calibration error",
+        "how far confidence is from accuracy (expected calibration error, 15 bins); 0 is best.",
+    ),
+    (
+        "Negative log-likelihood",
+        "of the right labels, in nats, each at least a millionth; outputs that do not add up to 1 "
+        "are scaled, and such as hold nothing count as uniform. Less is better.",
+    ),
+    (
+        "Std",
+        "the MC-dropout uncertainty behind the defence against that without it, over records and "
+        "classes: a correlation of 1 and no change are best.",
+    ),
+    (
+        words.NOTHING,
+        "not released, or not defined: labels alone have no confidence, and a std that is the same "
+        "everywhere has no correlation.",
+    ),
+]
 
 
 @dataclass(frozen=True)
@@ -47,6 +75,7 @@ def render(comparison: Comparison, width: int = 80) -> str:
         _setting(comparison, width),
         _table("defence", [*certified, *UTILITY], _summary(comparison), width),
         _legend(_summary_legend(comparison), width),
+        *_outputs(comparison, width),
         _table("attack", [*table.PUBLISHED, *certified], _attacks(comparison), width),
         _legend(_attacks_legend(comparison), width),
         wrap(_standing_out(comparison), width),
@@ -95,6 +124,31 @@ def _useful(utility: Utility | None) -> list[str]:
     if utility is None:
         return [words.NOTHING, words.NOTHING]
     return [f"{100 * share:.1f} %" for share in (utility.accuracy, utility.undecidable)]
+
+
+def _outputs(comparison: Comparison, width: int) -> list[list[str]]:
+    """What the outputs are still good for beyond a label; nothing where that was not measured."""
+    if not any(d.utility for d in comparison.defended):
+        return []
+    rows = [Row(d.defence, _measured(d.utility)) for d in comparison.defended]
+    return [_table("defence", OUTPUTS, rows, width), _legend(OUTPUTS_LEGEND, width)]
+
+
+def _measured(utility: Utility | None) -> list[str]:
+    if utility is None:
+        return [words.NOTHING] * len(OUTPUTS)
+    error = utility.calibration_error
+    return [
+        words.NOTHING if error is None else f"{100 * error:.1f} %",
+        *(
+            words.NOTHING if number is None else formats.nearest(number, digits)
+            for number, digits in (
+                (utility.negative_log_likelihood, 3),
+                (utility.std_correlation, 3),
+                (utility.std_change, 4),
+            )
+        ),
+    ]
 
 
 def _attacks(comparison: Comparison) -> list[Row]:

@@ -7,7 +7,7 @@ import pytest
 from playground import KNOWN, LABEL, facts, finished, observe, worlds_and_indices
 
 from dpaudit.choice import Choice
-from dpaudit.compare import NO_LABEL, compare, labels_of
+from dpaudit.compare import compare
 from dpaudit.config import Config
 from dpaudit.defences import Nothing, Quantize
 from dpaudit.errors import BadInput, JournalError
@@ -15,6 +15,7 @@ from dpaudit.estimators import ClopperPearson, ExactScan
 from dpaudit.journal import Journal
 from dpaudit.judge import judge
 from dpaudit.seeds import trials
+from dpaudit.summaries import NO_LABEL, labels_of
 from dpaudit.types import Claim, StepsCurve
 
 FAST = ("loss", "mean", "mean+std")

@@ -70,7 +70,7 @@ def command(
 
     chosen = [*defence, *(one for text in sweep for one in defences.sweep(text))]
     choice = {"attacks": attack, "estimator": estimator, "confidence": confidence}
-    progress = Progress("defences")
+    progress = Progress("defences", quiet=True)
     try:
         found = Run(run).compared(chosen, progress, **choice)
     finally:

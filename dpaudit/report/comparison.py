@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dpaudit.compare import Comparison, Defended
+from dpaudit.report import comparison_outputs as outputs
 from dpaudit.report import formats, table, words
 from dpaudit.report.comparison_json import check
 from dpaudit.report.legend import COUNTED, certified_legend, counted_alone
@@ -26,33 +27,6 @@ STANDING = (
     "a rule that happened to be chosen better."
 )
 UTILITY = [("", "accuracy"), ("without", "a label")]
-OUTPUTS = [
-    ("calibration", "error"),
-    ("negative log-", "likelihood"),
-    ("correlation", "of the std"),
-    ("mean change", "of the std"),
-]
-OUTPUTS_LEGEND = [
-    (
-        "Calibration error",
-        "how far confidence is from accuracy (expected calibration error, 15 bins); 0 is best.",
-    ),
-    (
-        "Negative log-likelihood",
-        "of the right labels, in nats, each at least a millionth; outputs that do not add up to 1 "
-        "are scaled, and such as hold nothing count as uniform. Less is better.",
-    ),
-    (
-        "Std",
-        "the MC-dropout uncertainty behind the defence against that without it, over records and "
-        "classes: a correlation of 1 and no change are best.",
-    ),
-    (
-        words.NOTHING,
-        "not released, or not defined: labels alone have no confidence, and a std that is the same "
-        "everywhere has no correlation.",
-    ),
-]
 
 
 @dataclass(frozen=True)
@@ -128,27 +102,12 @@ def _useful(utility: Utility | None) -> list[str]:
 
 def _outputs(comparison: Comparison, width: int) -> list[list[str]]:
     """What the outputs are still good for beyond a label; nothing where that was not measured."""
-    if not any(d.utility for d in comparison.defended):
+    rows = [Row(d.defence, outputs.cells(d.utility)) for d in comparison.defended]
+    shown = {cell for row in rows for cell in row.cells}
+    if shown == {words.NOTHING}:
         return []
-    rows = [Row(d.defence, _measured(d.utility)) for d in comparison.defended]
-    return [_table("defence", OUTPUTS, rows, width), _legend(OUTPUTS_LEGEND, width)]
-
-
-def _measured(utility: Utility | None) -> list[str]:
-    if utility is None:
-        return [words.NOTHING] * len(OUTPUTS)
-    error = utility.calibration_error
-    return [
-        words.NOTHING if error is None else f"{100 * error:.1f} %",
-        *(
-            words.NOTHING if number is None else formats.nearest(number, digits)
-            for number, digits in (
-                (utility.negative_log_likelihood, 3),
-                (utility.std_correlation, 3),
-                (utility.std_change, 4),
-            )
-        ),
-    ]
+    entries = [*outputs.LEGEND, *([outputs.UNDEFINED] if words.NOTHING in shown else [])]
+    return [_table("defence", outputs.TITLES, rows, width), _legend(entries, width)]
 
 
 def _attacks(comparison: Comparison) -> list[Row]:

@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from dpaudit.compare import Comparison, Defended
 from dpaudit.errors import BadInput
 from dpaudit.report.drawing import CLAIM, FAINT, IN, INK, MUTED, OUT, blank, short, style
@@ -23,6 +25,9 @@ MARKERS = "os^Dv<>pX"
 
 LONGEST = 34
 """Of a name in the key, of which two are side by side."""
+
+ROOM = 0.025
+"""Of the width, for each defence: as wide as a marker."""
 
 NUMBER = re.compile(r":[^\s+]+")
 
@@ -41,7 +46,7 @@ def draw(comparison: Comparison) -> Figure:
         for i, family in enumerate(families):
             _family(axes, family, COLOURS[i % len(COLOURS)], MARKERS[i % len(MARKERS)])
         _key(axes)
-        axes.set_xlabel("accuracy behind the defence, %")
+        axes.set_xlabel("accuracy behind the defence, % (equal ones stand side by side)")
         axes.set_ylabel("epsilon of the strongest attack")
         axes.set_ylim(bottom=min(-0.05 * axes.get_ylim()[1], -0.03))
         axes.grid(axis="y")
@@ -52,19 +57,37 @@ def draw(comparison: Comparison) -> Figure:
 @dataclass(frozen=True)
 class _Point:
     defence: str
-    accuracy: float
+    x: float
     certified: float | None
     published: Published | None
 
 
 def _families(defended: Sequence[Defended]) -> list[list[_Point]]:
     """The defences that have an accuracy; those that differ in numbers alone are together."""
+    useful = [d for d in defended if d.utility is not None]
+    places = _apart([100 * d.utility.accuracy for d in useful if d.utility is not None])
     found: dict[str, list[_Point]] = {}
-    for d in defended:
-        if d.utility is not None:
-            point = _Point(d.defence, 100 * d.utility.accuracy, _certified(d), _published(d))
-            found.setdefault(NUMBER.sub(":", d.defence), []).append(point)
+    for d, x in zip(useful, places, strict=True):
+        point = _Point(d.defence, x, _certified(d), _published(d))
+        found.setdefault(NUMBER.sub(":", d.defence), []).append(point)
     return list(found.values())
+
+
+def _apart(accuracies: Sequence[float]) -> list[float]:
+    """Places as near to the accuracies as may be, and so far from each other that all are seen.
+
+    With the least squared displacement: isotonic regression of what is left of each once its
+    share of the room is taken off.
+    """
+    if not accuracies:
+        return []
+    from sklearn.isotonic import isotonic_regression
+
+    order = np.argsort(accuracies, kind="stable")
+    room = ROOM * (np.ptp(accuracies) or 1.0) * np.arange(len(order))
+    places = np.empty(len(order))
+    places[order] = isotonic_regression(np.array(accuracies)[order] - room) + room
+    return [float(place) for place in places]
 
 
 def _certified(d: Defended) -> float | None:
@@ -83,7 +106,7 @@ def _published(d: Defended) -> Published | None:
 
 def _family(axes: Axes, family: Sequence[_Point], color: str, marker: str) -> None:
     look: dict[str, Any] = {"color": color, "marker": marker, "markersize": 6, "linewidth": 1.0}
-    estimated = [(d.accuracy, d.published) for d in family if d.published is not None]
+    estimated = [(d.x, d.published) for d in family if d.published is not None]
     for x, p in estimated:
         axes.plot([x, x], [p.null_mean, p.null_q95], color=FAINT, linewidth=5, zorder=0)
     axes.plot(
@@ -93,7 +116,7 @@ def _family(axes: Axes, family: Sequence[_Point], color: str, marker: str) -> No
         markerfacecolor="none",
         **look,
     )
-    certified = [(d.accuracy, d.certified) for d in family if d.certified is not None]
+    certified = [(d.x, d.certified) for d in family if d.certified is not None]
     axes.plot([x for x, _ in certified], [e for _, e in certified], label=_name(family), **look)
 
 

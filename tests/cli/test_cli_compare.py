@@ -79,7 +79,7 @@ def test_a_file_that_cannot_be_written_costs_only_the_file(cli):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ("", "Missing option '--defence'"),
+        ("", "name at least one defence, such as quantize:0.01"),
         ("--defence none", "'none' is compared with anyway; name a defence"),
         ("--defence quantise:0.01", "no 'quantise' among the defences; did you mean 'quantize'?"),
         ("--defence quantize", "the defence 'quantize' needs its unit, as quantize:UNIT"),

@@ -14,9 +14,10 @@ from dpaudit.config import Config
 from dpaudit.errors import BadInput
 from dpaudit.jury import Jury
 from dpaudit.played import refuse_lacking
-from dpaudit.protocols import Attack
+from dpaudit.protocols import Attack, lacking
+from dpaudit.seeds import own
 from dpaudit.summaries import summarised
-from dpaudit.types import Claim, Observation, Observations
+from dpaudit.types import OWN, Claim, Observation, Observations
 
 ALL = "all"
 """As a primary: every attack decides, at its share of the error probability."""
@@ -73,7 +74,7 @@ class Choice:
             for name, attack in attacks.items():
                 refuse_lacking(name, attack, seen)
             return attacks
-        fitting = {n: a for n, a in attacks.items() if a.needs <= seen.keys()}
+        fitting = {n: a for n, a in attacks.items() if not lacking(a, seen)}
         if not fitting:
             there = ", ".join(sorted(seen)) or "nothing"
             raise BadInput(f"no attack fits what is released ({there}); name one with --attack")
@@ -83,7 +84,7 @@ class Choice:
         """Refuse, by one trial or its example, what no attack will be able to judge."""
         seen = summarised({name: np.asarray(a)[None] for name, a in observation.items()})
         self.fitting(seen)
-        left = defences.make(self.defence).protect(seen)
+        left = defences.make(self.defence).protect({**seen, OWN: own(0, [()])})
         try:
             self.fitting(left)
         except BadInput as error:

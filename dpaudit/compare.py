@@ -7,11 +7,9 @@ other half. Each bound holds at its own confidence; none of them decides, so no 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
-
-import numpy as np
 
 from dpaudit.adversaries import ADVERSARIES, OBSERVER, PER_STEP
 from dpaudit.choice import Choice
@@ -22,27 +20,9 @@ from dpaudit.estimators.published import published
 from dpaudit.journal import Journal
 from dpaudit.jury import pick
 from dpaudit.played import Played, fitting_names, read
-from dpaudit.protocols import Attack, Defence
-from dpaudit.summaries import summarised
-from dpaudit.types import Array, Bound, Claim, Known, Observations, Published
-
-LABELLED_BY = {"mc": "mean", "probabilities": "probabilities"}
-"""Outputs on test records (`test_mc`, `test_probabilities`), and what of them gives the label."""
-
-NO_LABEL = -1
-
-
-@dataclass(frozen=True)
-class Utility:
-    """How good the outputs still are: means over models of shares of test records.
-
-    A record is undecidable where no single class is the largest; that counts as an error.
-    """
-
-    accuracy: float
-    undecidable: float
-    models: int
-    records: int
+from dpaudit.protocols import Attack, Defence, lacking
+from dpaudit.types import Bound, Claim, Published
+from dpaudit.utility import Utility, utility
 
 
 @dataclass(frozen=True)
@@ -75,26 +55,36 @@ class Comparison:
     seed: int
 
 
-def compare(journal: Journal, defences: Sequence[str | Defence], choice: Choice) -> Comparison:
+def compare(
+    journal: Journal,
+    defences: Sequence[str | Defence],
+    choice: Choice,
+    watch: Callable[[int, int], None] = lambda done, total: None,
+) -> Comparison:
     """Leak and utility of a complete journal, without a defence and with each of those given.
 
     A defence is a text such as 'quantize:0.01', or made already. Of the choice, what decides
-    (`primary`, `defence`) has no say here.
+    (`primary`, `defence`) has no say here. `watch` is told how many defences are done, and of
+    how many.
     """
     chosen = [named("none"), *_distinct(defences)]
     attacks = choice.make_attacks()
     played = read(journal)
     choice.juries(attacks, played.claim, played.seed)  # refused, if at all, before all else
-    views = [played.after(defence) for defence in chosen]
-    _refuse_insider(played, views)
-    shown = _fitting_somewhere(attacks, views, choice)
+    released = [set(played.after(defence).seen) for defence in chosen]
+    _refuse_insider(played, released)
+    shown = _fitting_somewhere(attacks, played, released, choice)
+    defended = []
+    for done, defence in enumerate(chosen):
+        watch(done, len(chosen))
+        # One at a time: all passes of all models behind every defence would be too much to hold.
+        view, measured = played.after(defence), utility(journal, played.known, defence)
+        defended.append(_defended(defence.name, view, shown, choice, measured))
+    watch(len(chosen), len(chosen))
     return Comparison(
         claim=played.claim,
         attacks=list(shown),
-        defended=[
-            _defended(defence.name, view, shown, choice, utility(journal, played.known, defence))
-            for defence, view in zip(chosen, views, strict=True)
-        ],
+        defended=defended,
         models=played.models,
         data=played.facts["data"],
         canary=played.facts["canary"],
@@ -103,11 +93,11 @@ def compare(journal: Journal, defences: Sequence[str | Defence], choice: Choice)
     )
 
 
-def _refuse_insider(played: Played, views: Sequence[Played]) -> None:
+def _refuse_insider(played: Played, released: Sequence[Collection[str]]) -> None:
     """Refuse defences that let nothing out of what an adversary sees who asks no model."""
     steps = played.claim.by_step
     adversary = PER_STEP if steps else ADVERSARIES.get(played.facts.get("attacker", ""), OBSERVER)
-    if adversary.asks or not (steps or any(not fitting_names(view.seen) for view in views)):
+    if adversary.asks or not (steps or any(not fitting_names(names) for names in released)):
         return
     asking = " or ".join(a.name for a in ADVERSARIES.values() if a.asks)
     raise BadInput(
@@ -132,24 +122,20 @@ def _distinct(defences: Sequence[str | Defence]) -> list[Named]:
     return found
 
 
-# ---------------------------------------------------------------- leak
-
-
 def _fitting_somewhere(
-    attacks: Mapping[str, Attack], views: Sequence[Played], choice: Choice
+    attacks: Mapping[str, Attack],
+    played: Played,
+    released: Sequence[Collection[str]],
+    choice: Choice,
 ) -> dict[str, Attack]:
     """The attacks that see enough behind one defence at least; a named one must."""
     if not attacks:
         raise BadInput("name at least one attack")
-    fitting = {n: a for n, a in attacks.items() if any(_fits(a, view) for view in views)}
+    fitting = {n: a for n, a in attacks.items() if not all(lacking(a, names) for names in released)}
     if tuple(choice.attacks) != Config.attacks:
         for name in (name for name in attacks if name not in fitting):
-            views[0].trials(name, attacks[name])  # says what it lacks
-    return fitting or choice.fitting(views[0].seen)
-
-
-def _fits(attack: Attack, view: Played) -> bool:
-    return attack.needs <= view.seen.keys()
+            played.trials(name, attacks[name])  # says what it lacks
+    return fitting or choice.fitting(played.seen)
 
 
 def _defended(
@@ -160,7 +146,7 @@ def _defended(
     measured: Utility | None,
 ) -> Defended:
     """Every attack that fits, from scratch on what a defence lets out."""
-    fitting = {name: attack for name, attack in attacks.items() if _fits(attack, view)}
+    fitting = {n: attack for n, attack in attacks.items() if not lacking(attack, view.seen)}
     trials = {name: view.trials(name, attack) for name, attack in fitting.items()}
     choosing = {name: t.halves()[0] for name, t in trials.items()}
     juries = choice.juries(fitting, view.claim, view.seed)
@@ -179,50 +165,3 @@ def _defended(
         strongest=strongest,
         utility=measured,
     )
-
-
-# ---------------------------------------------------------------- utility
-
-
-def utility(journal: Journal, known: Known, defence: Defence) -> Utility | None:
-    """What a defence leaves of the models' use; None where they were not asked for it."""
-    labels = known.get("test_y")
-    if labels is None:
-        return None
-    accuracies, undecidable, records = [], [], 0
-    for name, outputs in _test_outputs(journal, len(labels)):
-        kept = defence.protect(outputs)
-        if LABELLED_BY[name] not in kept:
-            return None
-        given = labels_of(kept[LABELLED_BY[name]])
-        accuracies.append(np.mean(given == labels[: len(given)]))
-        undecidable.append(np.mean(given == NO_LABEL))
-        records = max(records, len(given))
-    if not accuracies:
-        return None
-    return Utility(
-        float(np.mean(accuracies)), float(np.mean(undecidable)), len(accuracies), records
-    )
-
-
-def labels_of(outputs: Array) -> Array:
-    """The largest class of each row; NO_LABEL where there is none, or more than one."""
-    top = outputs.max(axis=-1, keepdims=True)
-    alone = (outputs == top).sum(axis=-1) == 1  # a NaN is equal to nothing
-    return np.where(alone, outputs.argmax(axis=-1), NO_LABEL)
-
-
-def _test_outputs(journal: Journal, most: int) -> Iterator[tuple[str, Observations]]:
-    """What each model that was asked says of the test records, one row a record, and its kind."""
-    for name, axes in (("mc", 3), ("probabilities", 2)):
-        found = False
-        for array in journal.arrays(f"test_{name}"):
-            if array.ndim != axes or not 0 < array.shape[-2] <= most:
-                raise BadInput(
-                    f"test_{name} must be about at most {most} test records on {axes} axes, "
-                    f"not of shape {array.shape}"
-                )
-            found = True
-            yield name, summarised({name: np.moveaxis(array, -2, 0)})
-        if found:
-            return

@@ -15,11 +15,11 @@ from dpaudit import registry
 from dpaudit.errors import BadInput, JournalError, blamed
 from dpaudit.journal import Journal
 from dpaudit.journal_errors import damaged
-from dpaudit.protocols import Attack, Defence
-from dpaudit.seeds import generator, only_trial, trials
+from dpaudit.protocols import Attack, Defence, lacking
+from dpaudit.seeds import generator, only_trial, own, trials
 from dpaudit.summaries import summarised
 from dpaudit.trials import Trials
-from dpaudit.types import IN, INSERTED, OUT, Array, Claim, Known, Observations, Trial
+from dpaudit.types import IN, INSERTED, OUT, OWN, Array, Claim, Known, Observations, Trial
 
 FEW = 8
 
@@ -36,6 +36,8 @@ class Played:
     known: Known
     chooses: Array
     """Which trials choose the rules; the others judge them."""
+    own: Array
+    """Each trial's own number, from which a random defence draws."""
 
     @property
     def seed(self) -> int:
@@ -54,9 +56,10 @@ class Played:
 
     def after(self, defence: Defence) -> Played:
         """The same game, seen through a defence."""
-        seen = defence.protect(self.seen)
+        shown = {**self.seen, OWN: self.own}
+        seen = defence.protect(shown)
         few = self._few()
-        for name, array in defence.protect({n: a[few] for n, a in self.seen.items()}).items():
+        for name, array in defence.protect({n: a[few] for n, a in shown.items()}).items():
             _refuse_mixing(f"the defence {defence}", array, seen[name][few])
         return replace(self, seen=seen)
 
@@ -77,10 +80,10 @@ class Played:
 
 def refuse_lacking(name: str, attack: Attack, seen: Observations) -> None:
     """An attack cannot look at what is not released; those that can are named instead."""
-    if lacking := ", ".join(sorted(attack.needs - seen.keys())):
+    if missing := lacking(attack, seen):
         others = ", ".join(fitting_names(seen))
         fit = f"; those that fit what is: {others}" if others else ", and none fits what is"
-        raise BadInput(f"attack {name} needs {lacking}, which is not released here{fit}")
+        raise BadInput(f"attack {name} needs {missing}, which is not released here{fit}")
 
 
 def fitting_names(seen: Collection[str]) -> list[str]:
@@ -88,7 +91,7 @@ def fitting_names(seen: Collection[str]) -> list[str]:
     fitting = []
     for name in registry.names("attacks"):
         with suppress(BadInput):  # what cannot be made fits nothing
-            if registry.make("attacks", name).needs <= set(seen):
+            if not lacking(registry.make("attacks", name), seen):
                 fitting.append(name)
     return fitting
 
@@ -139,6 +142,7 @@ def canaries(journal: Journal) -> Played:
             worlds=np.where(inserted, IN, OUT),
             known=journal.known,
             chooses=np.zeros(len(inserted), dtype=bool),
+            own=own(journal.settings["seed"], (("canary", i) for i in range(len(inserted)))),
         )
 
 
@@ -181,6 +185,10 @@ def pairs(journal: Journal, first: int, before: int) -> Played:
         known=journal.known,
         # By the index's parity: settled before anything was seen, and both halves balanced.
         chooses=indices % 2 == 0,
+        own=own(
+            journal.settings["seed"],
+            zip(worlds.tolist(), indices.tolist(), strict=True),
+        ),
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Literal, Protocol, TypeAlias, cast
 
 from dpaudit.types import (
@@ -55,6 +55,10 @@ class Defence(Protocol):
     records that utility is measured on. A name that it leaves out is no longer released. Of a
     Bayesian network these are `mc` (rows, T, classes), its `mean` and `std`; of a plain one
     `logits` and `probabilities`; of anything else `values`.
+
+    Optional: `random`, True of one that draws. It is then given `own` (rows,) too, a number that
+    each row has for itself, and takes its draws from nothing else. They are then the same
+    whenever the same trials are judged, and independent from trial to trial whatever these hold.
     """
 
     def protect(self, seen: Observations) -> Observations: ...
@@ -85,7 +89,7 @@ class Attack(Protocol):
     rule, on the choosing half of the rows only. So a search that is repeated, on chunks or on
     shuffled worlds, reads the observations once. `needs` names the observations that must be
     there; `fitted` is False where there is nothing to choose, so that the rule may be judged
-    on all trials. Optional: `scoring`, see below.
+    on all trials. Optional: `any_of`, names of which one must be there; `scoring`, see below.
     """
 
     needs: frozenset[str]
@@ -120,3 +124,15 @@ class Estimator(Protocol):
     """
 
     def bound(self, outcome: Outcome, delta: float) -> Bound: ...
+
+
+def lacking(attack: Attack, there: Iterable[str]) -> str:
+    """What an attack needs and is not there, in words; nothing where it fits."""
+    names = frozenset(there)
+    if missing := sorted(attack.needs - names):
+        return ", ".join(missing)
+    enough: frozenset[str] = getattr(attack, "any_of", frozenset())
+    if not enough or enough & names:
+        return ""
+    *others, last = sorted(enough)
+    return f"{', '.join(others)} or {last}" if others else last

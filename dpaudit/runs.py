@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -51,10 +51,15 @@ class Run:
         """Leak and utility without a defence and with each of some, as text for a terminal."""
         return comparison.render(self.compared(defences, **choice))
 
-    def compared(self, defences: Sequence[str | Defence], **choice: Any) -> Comparison:
-        """The same as numbers."""
+    def compared(
+        self,
+        defences: Sequence[str | Defence],
+        watch: Callable[[int, int], None] = lambda done, total: None,
+        **choice: Any,
+    ) -> Comparison:
+        """The same as numbers; `watch` is told how many defences are done, and of how many."""
         with Journal.read(self.journal) as journal:
-            return compare.compare(journal, defences, _choice(journal, choice))
+            return compare.compare(journal, defences, _choice(journal, choice), watch)
 
 
 def _choice(journal: Journal, choice: Mapping[str, Any]) -> Choice:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import threading
+from collections.abc import Iterable
 
 import numpy as np
 
@@ -48,6 +49,14 @@ def stream(seed: int, purpose: str) -> int:
 def coins(seed: int, number: int) -> Array:
     """A trial's fair coins, one for each of its canaries: True, and it is put in."""
     return np.asarray(generator(seed, "coins").random(number) < 0.5)
+
+
+def own(root: int, rows: Iterable[tuple[str | int, ...]]) -> Array:
+    """A number for each row, by what tells it from the others: what its defence may draw from.
+
+    Hashed, so that it has nothing to do with what the row holds, nor with other rows' numbers.
+    """
+    return np.array([derive(root, "own", *row) for row in rows], dtype=np.uint64)
 
 
 def only_trial(root: int) -> Trial:

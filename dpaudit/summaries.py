@@ -9,6 +9,8 @@ from dpaudit.types import Array, Observations
 CHUNK = 1 << 22
 """Numbers that are in double precision at once."""
 
+NO_LABEL = -1
+
 
 def summarised(seen: Observations) -> Observations:
     """The observations with `mean` and `std` of the T probabilities beside `mc`, if that is there.
@@ -44,3 +46,10 @@ def softmax(z: Array) -> Array:
         e = np.exp(z - z.max(axis=-1, keepdims=True))
         probabilities: Array = e / e.sum(axis=-1, keepdims=True)
     return probabilities
+
+
+def labels_of(outputs: Array) -> Array:
+    """The largest class of each row; NO_LABEL where there is none, or more than one."""
+    top = outputs.max(axis=-1, keepdims=True)
+    alone = (outputs == top).sum(axis=-1) == 1  # a NaN is equal to nothing
+    return np.where(alone, outputs.argmax(axis=-1), NO_LABEL)

@@ -216,6 +216,12 @@ TEST = "test_"
 INSERTED = "inserted"
 """Of a trial with many canaries: which of them were in. The truth, which no attack is shown."""
 
+OWN = "own"
+"""A number that each row has for itself: what a random defence draws from.
+
+It says nothing of the row, and no attack is shown it.
+"""
+
 Observations: TypeAlias = Mapping[str, Array]
 """The same names, each with a leading axis over trials."""
 

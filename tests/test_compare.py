@@ -7,14 +7,15 @@ import pytest
 from playground import KNOWN, LABEL, facts, finished, observe, worlds_and_indices
 
 from dpaudit.choice import Choice
-from dpaudit.compare import NO_LABEL, compare, labels_of
+from dpaudit.compare import compare
 from dpaudit.config import Config
-from dpaudit.defences import Nothing, Quantize
+from dpaudit.defences import MeanStd, Nothing, Quantize
 from dpaudit.errors import BadInput, JournalError
 from dpaudit.estimators import ClopperPearson, ExactScan
 from dpaudit.journal import Journal
 from dpaudit.judge import judge
 from dpaudit.seeds import trials
+from dpaudit.summaries import NO_LABEL, labels_of
 from dpaudit.types import Claim, StepsCurve
 
 FAST = ("loss", "mean", "mean+std")
@@ -221,6 +222,81 @@ def test_no_look_is_numbered(path):
     assert path.read_bytes() == before
 
 
+EVERY = (
+    "mean-std",
+    "mean-only",
+    "label-only",
+    "top-k:2",
+    "temperature:2",
+    "noise:0.05",
+    "clip-confidence:0.6",
+    "fewer-samples:1",
+    "mean-std + quantize:0.01",
+)
+
+
+def test_an_adaptive_attack_is_led_against_every_defence(path):
+    """What is learned is learned from what is left, and finds a leak that is still there."""
+    finished(path, released(80, shift=6.0))
+    comparison = compared(path, *EVERY, attacks=("learned",))
+    assert [d.defence for d in comparison.defended] == ["none", *EVERY]
+    for defended in comparison.defended:
+        assert defended.strongest == "learned"
+        assert bounds(defended)["learned"].epsilon > 0.5, defended.defence
+        (estimate,) = defended.published
+        assert estimate.permutations == 5
+
+
+def test_a_temperature_stops_no_attacker_who_adapts(path):
+    finished(path, {"logits": released(80, shift=5.0)["logits"]})
+    none, flat = compared(path, "temperature:4", attacks=("learned",)).defended
+    assert bounds(none)["learned"].epsilon > 1
+    assert bounds(flat)["learned"].epsilon > 0.8 * bounds(none)["learned"].epsilon
+
+
+def test_enough_noise_leaves_nothing_to_certify(path):
+    finished(path, released(80, shift=6.0))
+    none, drowned = compared(path, "mean-std + noise:50", attacks=("mean", "learned")).defended
+    assert min(b.epsilon for b in none.bounds) > 0.5
+    assert [b.epsilon for b in drowned.bounds] == [0, 0]
+
+
+def test_noise_is_the_same_whenever_a_run_is_compared(path):
+    finished(path, released(40, shift=2.0))
+    a, b = (compared(path, "noise:0.1", attacks=("mean", "loss")) for _ in range(2))
+    assert a == b
+
+
+def test_no_leak_certifies_zero_behind_noise_on_equal_outputs(tmp_path):
+    """Trials that release the same have noise of their own, from which nothing can be learned.
+
+    Seeds are fixed; with others a bound would be above 0 with probability 0.11 % at most
+    (`worst_alarm_rate` of test_judge), so that all 10 are 0 with at least 98.9 %.
+    """
+    found = []
+    for seed in range(5):
+        same = {"mean": np.full((80, 3), 1 / 3), "std": np.full((80, 3), 0.1)}
+        path = finished(tmp_path / str(seed) / "j", same, seed=seed)
+        counted = {"attacks": ("mean", "mean+std"), "estimator": "clopper-pearson"}
+        behind = compared(path, "noise:0.05", **counted).defended[1]
+        found += [bound.epsilon for bound in behind.bounds]
+    assert found == [0.0] * 10
+
+
+def test_progress_is_told_defence_by_defence(path):
+    finished(path, released(8))
+    told = []
+    with Journal.read(path) as journal:
+        compare(journal, ["mean-std"], Choice(("mean",)), lambda *done: told.append(done))
+    assert told == [(0, 2), (1, 2), (2, 2)]
+
+
+def test_a_defence_that_has_nothing_to_defend_is_refused(path):
+    finished(path, {"logits": released(8)["logits"]})
+    with pytest.raises(BadInput, match="the defence mean-std needs mean and std, and what there"):
+        compared(path, "mean-std", attacks=("loss",))
+
+
 # ---------------------------------------------------------------- which attacks
 
 
@@ -288,6 +364,8 @@ def test_a_defence_made_already_is_the_same_as_its_text(path):
         (["quantize"], "needs its unit"),
         ([None], "None is no defence"),
         ("quantise:0.1", "did you mean 'quantize'?"),
+        (["mean-std + quantize:0.1", MeanStd() + Quantize(0.1)], "is named twice"),
+        (["mean-std + none"], "adds nothing; leave it out"),
     ],
 )
 def test_defences_that_cannot_be_compared_are_refused(path, defences, said):

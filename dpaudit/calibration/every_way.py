@@ -18,7 +18,7 @@ from dpaudit.config import Config
 from dpaudit.curves import DPSGD, Family, family, symmetrised
 from dpaudit.estimators import FREE
 from dpaudit.jury import takes
-from dpaudit.protocols import Attack, scoring
+from dpaudit.protocols import Attack, lacking, scoring
 from dpaudit.selections import chooses
 from dpaudit.types import Assumption, Claim, Counts, Curve, Guesses, Scores
 
@@ -113,7 +113,7 @@ def _judgements(mechanism: KnownMechanism, delta: float, full: bool) -> Iterator
 def _attacks() -> list[str]:
     """Those that fit what a play shows."""
     names = registry.names("attacks")
-    return [name for name in names if registry.make("attacks", name).needs <= SHOWN]
+    return [name for name in names if not lacking(registry.make("attacks", name), SHOWN)]
 
 
 def _one_training(estimator: str, mechanism: KnownMechanism, delta: float) -> Iterator[Way]:

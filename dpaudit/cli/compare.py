@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from dpaudit.cli import names
+from dpaudit.cli.destination import FIGURES, Destination
+from dpaudit.cli.progress import Progress
 from dpaudit.config import Config
+
+if TYPE_CHECKING:
+    from dpaudit.compare import Comparison
 
 
 @click.command("compare")
@@ -15,9 +21,17 @@ from dpaudit.config import Config
 @click.option(
     "--defence",
     multiple=True,
-    required=True,
     shell_complete=names.defences,
-    help="A name from dpaudit list and its number, such as quantize:0.01; may be repeated.",
+    help="A name from dpaudit list and its number, such as quantize:0.01, or several in a row, "
+    "such as 'mean-std + quantize:0.01'; may be repeated.",
+)
+@click.option(
+    "--sweep",
+    multiple=True,
+    metavar="NAME:LOW..HIGH",
+    shell_complete=names.defences,
+    help="A defence with five numbers from LOW to HIGH, in equal ratios, or with those of "
+    "NAME:A,B,C; may be repeated.",
 )
 @click.option(
     "--attack",
@@ -33,26 +47,44 @@ from dpaudit.config import Config
 )
 @click.option("--confidence", type=float, help=f"[default: {Config.confidence}]")
 @click.option("--json", "json", type=click.Path(path_type=Path), help="Also write it as JSON.")
+@click.option("--figure", type=Destination(*FIGURES), help="Also draw it here, as .png or .svg.")
 def command(
     run: Path,
     defence: tuple[str, ...],
+    sweep: tuple[str, ...],
     attack: tuple[str, ...],
     estimator: str | None,
     confidence: float | None,
     json: Path | None,
+    figure: Path | None,
 ) -> None:
     """Show what defences stop and what they cost.
 
     RUN is the folder of a finished run; nothing is trained. What its models released is seen
     through each defence, and attacked anew: with and without it the published estimate, the
-    certified leak, the accuracy, and the share of records that no label can be given to.
+    certified leak, and what the outputs are still good for.
     """
+    from dpaudit import defences
     from dpaudit.audit import Run
     from dpaudit.report import comparison, comparison_json
 
-    found = Run(run).compared(defence, attacks=attack, estimator=estimator, confidence=confidence)
+    chosen = [*defence, *(one for text in sweep for one in defences.sweep(text))]
+    choice = {"attacks": attack, "estimator": estimator, "confidence": confidence}
+    progress = Progress("defences", quiet=True)
+    try:
+        found = Run(run).compared(chosen, progress, **choice)
+    finally:
+        progress.clear()
     try:
         if json is not None:
             comparison_json.dump(found, json)
+        if figure is not None:
+            _draw(found, figure)
     finally:
         click.echo(comparison.render(found))
+
+
+def _draw(found: Comparison, path: Path) -> None:
+    from dpaudit.report import drawing, figure_defences
+
+    drawing.dump(figure_defences.draw(found), path)

@@ -11,10 +11,14 @@ SHORTEST, LONGEST = 6, 24
 
 
 class Progress:
-    """Written to standard error, so that standard output is the report alone."""
+    """Written to standard error, so that standard output is the report alone.
 
-    def __init__(self, unit: str = "models") -> None:
+    `quiet`: what is soon done is counted on a terminal only.
+    """
+
+    def __init__(self, unit: str = "models", quiet: bool = False) -> None:
         self.unit = unit
+        self.quiet = quiet
         self.done = self.total = 0
         self._live = sys.stderr.isatty()
         self._started: float | None = None
@@ -39,7 +43,7 @@ class Progress:
         text = f"{done}/{total} {self.unit}{self._evidence}{self._pace()}"
         if self._live:
             self._line(_fitting(done, total, text), last=done == total)
-        elif done == total or done / total >= self._told + 0.1:
+        elif not self.quiet and (done == total or done / total >= self._told + 0.1):
             self._told = done / total
             self._line(text, last=True)
 

@@ -7,17 +7,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpaudit import checks
-from dpaudit.summaries import softmax
+from dpaudit.defences.chain import Composable
+from dpaudit.defences.outputs import numbers, with_logits
 from dpaudit.types import Array, Observations
-
-ROUNDED = ("mean", "std", "probabilities", "values")
 
 FINEST = 2.0**52
 """A double of so many units has no digits below the unit that could be rounded away."""
 
 
 @dataclass(frozen=True)
-class Quantize:
+class Quantize(Composable):
     """quantize:U releases probabilities, and mean and std of MC dropout, as multiples of U.
 
     The single passes of MC dropout are no longer released, because a thousand rounded ones
@@ -37,18 +36,10 @@ class Quantize:
         checks.refuse([checks.in_range("the unit of quantize", self.unit, 0, 1, ends="(]")])
 
     def protect(self, seen: Observations) -> Observations:
-        given = dict(seen)
-        if "logits" in seen and "probabilities" not in seen:
-            given["probabilities"] = softmax(np.asarray(seen["logits"], dtype=np.float64))
-        kept = {name: self._rounded(given[name]) for name in ROUNDED if name in given}
-        if "logits" in seen:
-            with np.errstate(divide="ignore"):
-                kept["logits"] = np.log(kept["probabilities"])
-        return kept
+        return with_logits({name: self._rounded(x) for name, x in numbers(seen).items()}, seen)
 
-    def _rounded(self, array: Array) -> Array:
+    def _rounded(self, x: Array) -> Array:
         """Multiples of the unit in double precision: equal multiples are equal numbers."""
-        x = np.asarray(array, dtype=np.float64)
         with np.errstate(over="ignore"):
             units = x / self.unit
         return np.where(np.abs(units) < FINEST, np.rint(units) * self.unit, x)

@@ -6,12 +6,14 @@ import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dpaudit.compare import Comparison, Defended, Utility
+from dpaudit.compare import Comparison, Defended
+from dpaudit.report import comparison_outputs as outputs
 from dpaudit.report import formats, table, words
 from dpaudit.report.comparison_json import check
 from dpaudit.report.legend import COUNTED, certified_legend, counted_alone
 from dpaudit.report.wrapping import NARROWEST, WIDEST, labelled, wrap
 from dpaudit.types import Bound
+from dpaudit.utility import Utility
 
 ABOUT = (
     "A defence changes what a model releases before anybody sees it. No model was trained for "
@@ -47,6 +49,7 @@ def render(comparison: Comparison, width: int = 80) -> str:
         _setting(comparison, width),
         _table("defence", [*certified, *UTILITY], _summary(comparison), width),
         _legend(_summary_legend(comparison), width),
+        *_outputs(comparison, width),
         _table("attack", [*table.PUBLISHED, *certified], _attacks(comparison), width),
         _legend(_attacks_legend(comparison), width),
         wrap(_standing_out(comparison), width),
@@ -95,6 +98,16 @@ def _useful(utility: Utility | None) -> list[str]:
     if utility is None:
         return [words.NOTHING, words.NOTHING]
     return [f"{100 * share:.1f} %" for share in (utility.accuracy, utility.undecidable)]
+
+
+def _outputs(comparison: Comparison, width: int) -> list[list[str]]:
+    """What the outputs are still good for beyond a label; nothing where that was not measured."""
+    rows = [Row(d.defence, outputs.cells(d.utility)) for d in comparison.defended]
+    shown = {cell for row in rows for cell in row.cells}
+    if shown == {words.NOTHING}:
+        return []
+    entries = [*outputs.LEGEND, *([outputs.UNDEFINED] if words.NOTHING in shown else [])]
+    return [_table("defence", outputs.TITLES, rows, width), _legend(entries, width)]
 
 
 def _attacks(comparison: Comparison) -> list[Row]:

@@ -5,7 +5,7 @@ from dpaudit.attacks import Learned, Loss, Max, Mean, Min, inv_std, max_, mean, 
 from dpaudit.attacks.discriminant import Discriminant, LearnedRule, spanned
 from dpaudit.errors import BadInput
 from dpaudit.rates import BoundCriterion, PointCriterion
-from dpaudit.summaries import summarised
+from dpaudit.summaries import softmax, summarised
 
 BOUND = BoundCriterion(1e-5)
 
@@ -133,13 +133,41 @@ def test_discriminant_is_the_textbook_one_where_trials_abound():
     assert score[worlds == 1].mean() == pytest.approx(-score[worlds == 0].mean(), abs=1e-9)
 
 
-def test_logits_are_needed_and_statistics_are_taken_where_they_are_released(play):
+def test_whatever_is_released_is_learned_from(play):
     seen, _, known = play(4, seed=7, classes=4)
-    with pytest.raises(BadInput, match="learned needs logits"):
+    with pytest.raises(BadInput, match="learned needs logits, mean, probabilities or std in"):
         Learned().features({"mc": seen["mc"]}, known)
-    for names, columns in ((["logits"], 5), (["logits", "mean", "std"], 7)):
-        x = Learned().features({name: seen[name] for name in names}, known)
+    given = {**seen, "probabilities": softmax(seen["logits"].astype(float))}
+    for names, columns in (
+        (["logits"], 5),
+        (["logits", "mean", "std"], 7),
+        (["probabilities"], 5),
+        (["mean"], 6),
+        (["mean", "std"], 7),
+        (["std"], 1),
+    ):
+        x = Learned().features({name: given[name] for name in names}, known)
         assert x.shape == (8, columns)
+
+
+def test_probabilities_say_what_their_logits_say(play):
+    seen, _, known = play(40, seed=7, classes=4)
+    p = softmax(seen["logits"].astype(float))
+    (a, b) = (
+        Learned().features(released, known)
+        for released in ({"probabilities": p}, {"logits": np.log(p)})
+    )
+    np.testing.assert_array_equal(a, b)
+
+
+def test_a_probability_of_zero_is_no_outlier(play):
+    _, _, known = play(4, seed=7, classes=4)
+    for name in ("probabilities", "mean", "logits"):
+        rows = np.array([[0.7, 0.3, 0.0, 0.0], [0.0, 0.0, 0.0, 0.0]])
+        with np.errstate(divide="ignore"):
+            said = np.log(rows) if name == "logits" else rows
+        x = Learned().features({name: said}, known)
+        assert np.abs(x).max() == pytest.approx(-np.log(1e-6), abs=0.1)
 
 
 def test_more_features_than_trials_take_another_way_to_the_same_direction():

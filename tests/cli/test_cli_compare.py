@@ -14,6 +14,7 @@ from playground import KNOWN, facts, finished, observe, worlds_and_indices
 from dpaudit import registry
 from dpaudit.journal import Journal
 from dpaudit.report.machine import load_schema
+from dpaudit.seeds import trials
 
 DPAUDIT = Path(sys.executable).with_name("dpaudit")
 FAST = ("--attack", "loss", "--attack", "min+max")
@@ -73,13 +74,53 @@ def test_a_file_that_cannot_be_written_costs_only_the_file(cli):
     assert done.stderr == "Error: cannot write nowhere/c.json: No such file or directory\n"
 
 
+def test_chains_sweeps_and_a_figure(cli):
+    run_with_tests()
+    words = ("--defence", "mean-std + quantize:0.1", "--sweep", "top-k:1,2", "--sweep")
+    words += ("quantize:0.01..0.16", "--attack", "learned", "--figure", "c.png", "--json", "c.json")
+    done = cli("compare", "run", *words)
+    assert done.exit_code == 0, done.output
+    written = json.loads(Path("c.json").read_text())
+    assert list(Draft202012Validator(load_schema("comparison")).iter_errors(written)) == []
+    assert [d["defence"] for d in written["defences"]] == [
+        *("none", "mean-std + quantize:0.1", "top-k:1", "top-k:2"),
+        *(f"quantize:{unit}" for unit in ("0.01", "0.02", "0.04", "0.08", "0.16")),
+    ]
+    assert all(d["utility"]["negative_log_likelihood"] > 0 for d in written["defences"])
+    assert max(map(len, done.stdout.splitlines())) <= 80
+    assert Path("c.png").read_bytes().startswith(b"\x89PNG")
+    assert done.stderr == ""
+
+
+def run_with_tests(models=16):
+    """A run whose first models were asked about test records."""
+    worlds, _ = worlds_and_indices(models)
+    draw = np.random.default_rng(0)
+    seen = observe(worlds, draw, 4.0)
+    asked = [draw.dirichlet(np.ones(3), size=(4, 30)) for _ in range(2)]
+    with Journal.play(Path("run/journal.sqlite"), {"seed": 0, "models": models}) as journal:
+        journal.settle(facts(), {**KNOWN, "test_y": draw.integers(3, size=30)})
+        for row, trial in enumerate(trials(0, models)):
+            shown = {name: array[row] for name, array in seen.items()}
+            journal.add(trial, {**shown, **({"test_mc": asked[row]} if row < 2 else {})}, 0.1)
+
+
+def test_a_figure_without_an_accuracy_costs_only_the_figure(cli):
+    run(models=8)
+    done = cli("compare", "run", "--defence", "quantize:0.1", *FAST, "--figure", "c.png")
+    assert done.exit_code == 2
+    assert "quantize:0.1" in done.stdout
+    assert "there is no accuracy to draw the leak against" in done.stderr
+    assert not Path("c.png").exists()
+
+
 # ---------------------------------------------------------------- what is refused
 
 
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ("", "Missing option '--defence'"),
+        ("", "name at least one defence, such as quantize:0.01"),
         ("--defence none", "'none' is compared with anyway; name a defence"),
         ("--defence quantise:0.01", "no 'quantise' among the defences; did you mean 'quantize'?"),
         ("--defence quantize", "the defence 'quantize' needs its unit, as quantize:UNIT"),
@@ -95,6 +136,12 @@ def test_a_file_that_cannot_be_written_costs_only_the_file(cli):
         ("--defence quantize:0.1 --attack released", "attack released needs values"),
         ("--defence quantize:0.1 --estimator clopper", "did you mean 'clopper-pearson'?"),
         ("--defence quantize:0.1 --confidence 95", "confidence must be above 0.5 and below 1"),
+        ("--defence quantize:0.1 --sweep quantize:0.1,0.2", "quantize:0.1 is named twice"),
+        ("--sweep quantize:0.1", "must have several numbers in one place"),
+        ("--sweep quantize:0..1", "must rise from a number above 0"),
+        ("--defence mean-std+none", "'none' in 'mean-std+none' adds nothing"),
+        ("--defence top-k:1.5", "the K of top-k must be a whole number of at least 1, not 1.5"),
+        ("--defence label-only --figure c.pdf", "it must end in .png or .svg"),
         ("--defence theirs", "the defence theirs failed: OSError: no luck today"),
         ("--defence shorter", "the defence shorter failed: ValueError: its 'mean' must be 8 rows"),
     ],

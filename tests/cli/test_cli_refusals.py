@@ -140,7 +140,7 @@ def test_report_refuses_an_incomplete_run_with_the_way_to_go_on(refused):
         ("--primary nobody", "primary must be one of auto"),
         ("--confidence 0", "confidence must be above 0.5 and below 1, not 0.0"),
         ("--confidence 2", "confidence must be above 0.5 and below 1, not 2.0"),
-        ("--attack learned", "attack learned needs logits, which is not released here"),
+        ("--attack loss", "attack loss needs logits, which is not released here"),
     ],
 )
 def test_report_refuses_a_bad_choice_and_counts_no_look(refused, words, said):

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from networks import best_by_hand, one_pass_knows_its_mean_alone
 
 from dpaudit.attacks import InvStd, Loss, Mean, MeanStd, ThresholdAttack, inv_std, mean
 from dpaudit.defences import Quantize, make
@@ -175,29 +176,8 @@ def test_deviations_of_zero_are_searched_like_any_other(attack, criterion):
     assert got == pytest.approx(best_by_hand(attack, x, worlds, criterion))
 
 
-def best_by_hand(attack, x, worlds, criterion):
-    """Every pair of thresholds, one after the other, strictly above, joined as the attack does."""
-    cuts = [[-np.inf, *np.unique(column), np.inf] for column in x.T]
-    best = -np.inf
-    for kind in attack.kinds:
-        joined = np.logical_and if kind == "&" else np.logical_or
-        for rule in np.stack(np.meshgrid(*cuts), axis=-1).reshape(-1, x.shape[1]):
-            says_in = joined.reduce(x > rule, axis=1)
-            fp, fn = says_in[worlds == OUT].sum(), (~says_in)[worlds == IN].sum()
-            value = criterion(fp, (worlds == OUT).sum(), fn, (worlds == IN).sum())
-            best = max(best, float(value))
-    return best
-
-
 def test_one_pass_has_no_deviation_to_tell_anything_from():
-    seen, worlds = released(0.01, samples=1)
-    assert not seen["std"].any()
-    single = Trials(InvStd().features(seen, KNOWN), worlds)
-    assert np.isinf(single.features).all()
-    assert in_sample(InvStd(), single, DELTA) == 0
-    both = Trials(MeanStd().features(seen, KNOWN), worlds)
-    of_mean = Trials(Mean().features(seen, KNOWN), worlds)
-    assert in_sample(MeanStd(), both, DELTA) == in_sample(Mean(), of_mean, DELTA) > 0
+    one_pass_knows_its_mean_alone(*released(0.01, samples=1))
 
 
 def test_a_unit_of_one_on_ten_classes_tells_only_who_has_more_than_half():

@@ -10,13 +10,16 @@ from jsonschema import Draft202012Validator
 from report_examples import bound, objects, published
 
 from dpaudit import report
-from dpaudit.compare import Comparison, Defended, Utility
+from dpaudit.compare import Comparison, Defended
 from dpaudit.errors import BadInput
+from dpaudit.report import drawing, figure_defences
 from dpaudit.report.comparison import render
 from dpaudit.report.comparison_json import dump, to_dict
 from dpaudit.report.machine import load_schema
 from dpaudit.types import Claim, DPSGDCurve
+from dpaudit.utility import Utility
 
+LATER = {"calibration_error", "negative_log_likelihood", "std_correlation", "std_change"}
 CURVE = DPSGDCurve(sample_rate=0.064, steps=938, noise_multiplier=0.93)
 
 
@@ -189,6 +192,90 @@ def test_a_bound_that_is_none_is_refused(epsilon: float, shown: Any) -> None:
         shown(comparison(defended=[none, wrong]))
 
 
+def useful(**changes: Any) -> Comparison:
+    made = comparison()
+    measures = {
+        "calibration_error": 0.0512,
+        "negative_log_likelihood": 0.71828,
+        "std_correlation": 0.9876,
+        "std_change": 0.00123,
+    }
+    return replace(
+        made,
+        defended=[
+            replace(d, utility=replace(d.utility, **{**measures, **changes}))
+            for d in made.defended
+            if d.utility
+        ],
+    )
+
+
+def test_what_outputs_are_good_for_has_a_table_of_its_own() -> None:
+    text = render(useful())
+    rows = text.split("\n---")[2].splitlines()[1:3]
+    assert rows[1].split() == ["quantize:0.01", "5.1", "%", "0.718", "0.988", "0.0012"]
+    assert "expected calibration error, 15 bins" in flat(text)
+    assert "not defined" not in text
+    assert max(map(len, text.splitlines())) <= 80
+
+
+def test_measures_that_are_not_defined_are_a_dash_and_null() -> None:
+    made = useful(calibration_error=None, std_correlation=None)
+    text = render(made)
+    rows = text.split("\n---")[2].splitlines()[1:3]
+    assert rows[0].split() == ["none", "—", "0.718", "—", "0.0012"]
+    assert "—: not released, or not defined" in flat(text)
+    written = to_dict(made)["defences"][0]["utility"]
+    assert written["calibration_error"] is None
+    assert written["std_change"] == 0.00123
+
+
+# ---------------------------------------------------------------- drawn
+
+
+def labels(figure: Any) -> list[str]:
+    return [text.get_text() for text in figure.legends[0].get_texts()]
+
+
+def test_every_defence_is_drawn_and_one_with_several_numbers_once() -> None:
+    none, quantized = comparison().defended
+    coarse = replace(quantized, defence="quantize:0.1")
+    figure = figure_defences.draw(comparison(defended=[none, quantized, coarse]))
+    assert labels(figure)[:2] == ["none", "quantize:0.01 … 0.1"]
+    assert drawing.png(figure) == drawing.png(
+        figure_defences.draw(comparison(defended=[none, quantized, coarse]))
+    )
+
+
+def test_what_is_drawn_is_what_is_certified_and_where() -> None:
+    (axes,) = figure_defences.draw(comparison()).axes
+    found = {line.get_label(): line.get_xydata().tolist() for line in axes.get_lines()}
+    ((x, epsilon),) = found["none"]
+    assert x == pytest.approx(81.25, abs=0.1)
+    assert epsilon == pytest.approx(bound(fp=2).epsilon)
+
+
+def test_equal_accuracies_stand_side_by_side() -> None:
+    none, quantized = comparison().defended
+    others = [replace(none, defence=name) for name in ("mean-std", "label-only")]
+    (axes,) = figure_defences.draw(comparison(defended=[none, quantized, *others])).axes
+    shown = {
+        line.get_label(): line.get_xydata()[0][0]
+        for line in axes.get_lines()[:]
+        if line.get_label() in ("none", "mean-std", "label-only")
+    }
+    places = sorted(shown.values())
+    assert len(set(places)) == 3
+    assert sum(places) / 3 == pytest.approx(81.25, abs=0.05)
+
+
+def test_infinite_estimates_and_silent_defences_are_left_out() -> None:
+    assert labels(figure_defences.draw(nothing_left()))[0] == "none"
+    assert drawing.png(figure_defences.draw(extreme()))
+    with pytest.raises(BadInput, match="no accuracy to draw the leak against"):
+        figure_defences.draw(unmeasured())
+
+
 # ---------------------------------------------------------------- for a machine
 
 
@@ -200,7 +287,8 @@ def test_schema_describes_and_closes_every_field() -> None:
     assert len(found) >= 9
     for part in found:
         assert part["additionalProperties"] is False
-        assert sorted(part["required"]) == sorted(part["properties"])
+        optional = set(part["properties"]) - set(part["required"])
+        assert optional <= LATER, "files that were written before hold the rest"
         for name, field in part["properties"].items():
             assert field.get("description"), name
 

@@ -177,7 +177,12 @@ def main(
             click.echo(line(one))
     click.echo(f"\n{refuted(found)}; {time.monotonic() - started:.0f} s")
     if json_file:
-        about = {"date": time.strftime("%Y-%m-%d", time.gmtime()), "scale": scale, **told}
+        about = {
+            "command": "make opacus",
+            "date": time.strftime("%Y-%m-%d", time.gmtime()),
+            "scale": scale,
+            **told,
+        }
         rows = ",\n".join(json.dumps(one.summary()) for one in found)
         json_file.write_text(f'{{"about": {json.dumps(about)},\n"rows": [\n{rows}\n]}}\n')
     if figure:

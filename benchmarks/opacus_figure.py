@@ -9,6 +9,11 @@ from typing import Any
 LEAST = 0.05
 """Bounds below it, most of them 0, are drawn here: the axis is a logarithm."""
 
+MOST = 3e4
+"""Room for the legends above the largest bound."""
+
+LINE = {"linewidth": 1.4, "markersize": 4.0}
+
 SHADES = ("#8cc1e4", "#2f8ccb", "#004a78")
 """Fewest to most parameters: one colour, because it is one thing that grows."""
 
@@ -20,17 +25,18 @@ def draw(found: Sequence[Any], path: Path) -> None:
     from dpaudit.report import drawing
 
     with drawing.style():
-        figure = Figure(figsize=(7.6, 3.9), layout="constrained")
+        figure = Figure(figsize=(8.0, 4.2), layout="constrained")
         left, right = figure.subplots(1, 2, sharey=True)
         by_records(left, [one for one in found if one.case.name.endswith(" parameters")])
         by_noise(right, [one for one in found if one.case.name.startswith("noise ")])
         for axes in (left, right):
             axes.set_yscale("log")
-            axes.set_ylim(LEAST * 0.8, None)
+            axes.set_ylim(LEAST * 0.8, MOST)
+            axes.yaxis.set_major_formatter("{x:g}")
             axes.grid(True)
-            axes.legend(loc="upper right", handlelength=1.6, borderaxespad=0.2)
-        left.set_ylabel("epsilon that is shown, by the accountant's curve")
-        figure.savefig(path, dpi=150)
+            axes.legend(loc="upper right", handlelength=1.6, borderaxespad=0.2, fontsize=8)
+        left.set_ylabel("epsilon that is shown by curve")
+        figure.savefig(path, dpi=110)
 
 
 def by_records(axes: Any, found: Sequence[Any]) -> None:
@@ -42,7 +48,7 @@ def by_records(axes: Any, found: Sequence[Any]) -> None:
         here = [one for one in found if one.case.game.features == width]
         n = [one.case.game.records for one in here]
         bounds = [max(LEAST, one.by_curve) for one in here]
-        axes.plot(n, bounds, "o-", color=shade, markersize=4, label=f"{2 * width:,} parameters")
+        axes.plot(n, bounds, "o-", color=shade, label=f"{2 * width:,} parameters", **LINE)
     if found:
         axes.axhline(found[0].claim, color=drawing.CLAIM, linestyle=(0, (4, 3)), label="claimed")
         axes.set_xscale("log", base=2)
@@ -66,9 +72,9 @@ def by_noise(axes: Any, found: Sequence[Any]) -> None:
         here = [one for one in found if one.case.name.endswith(f", {kind}")]
         noises = [one.case.game.training.noise_multiplier for one in here]
         bounds = [max(LEAST, one.by_curve) for one in here]
-        axes.plot(noises, bounds, marker=marker, color=color, markersize=4, label=label)
+        axes.plot(noises, bounds, marker=marker, color=color, label=label, **LINE)
         if kind == "Poisson":
             claims = [one.claim for one in here]
             axes.plot(noises, claims, color=drawing.CLAIM, linestyle=(0, (4, 3)), label="claimed")
-    axes.set_title("shuffled batches, accounted as sampled")
+    axes.set_title("shuffled, accounted as sampled")
     axes.set_xlabel("noise multiplier")

@@ -133,7 +133,12 @@ def test_the_audit_of_opacus_prints_writes_and_draws(benchmark, monkeypatch, tmp
     assert done.exit_code == 0, done.output
     assert "4 to 5, one batch more" in done.output
     told = json.loads((tmp_path / "a.json").read_text())
-    assert told["about"].keys() == {"date", "scale", "opacus", "torch", "dpaudit"}
+    assert told["about"].keys() == {
+        "command",
+        "date",
+        "scale",
+        *benchmark("opacus_audit").versions(),
+    }
     assert [row["by_curve"] for row in told["rows"]] == [None]
     assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
 

@@ -13,6 +13,7 @@ from dpaudit.attacks.learned import Learned
 from dpaudit.attacks.loss import Loss, minus_loss
 from dpaudit.attacks.mc_dropout import InvStd, Max, Mean, Min, inv_std, max_, mean, min_
 from dpaudit.attacks.released import Released
+from dpaudit.attacks.report import Report
 from dpaudit.attacks.rules import ThresholdAttack, ThresholdRule
 from dpaudit.attacks.sets import AllFour, MeanStd, MinMax
 from dpaudit.attacks.statistics import Statistic
@@ -31,6 +32,7 @@ __all__ = [
     "Min",
     "MinMax",
     "Released",
+    "Report",
     "Statistic",
     "Steps",
     "ThresholdAttack",

@@ -12,6 +12,7 @@ from dpaudit.canaries.mislabelled import Mislabelled
 from dpaudit.canaries.none import Null
 from dpaudit.canaries.random import Random
 from dpaudit.canaries.random_direction import RandomDirection
+from dpaudit.canaries.replaced import Replaced
 from dpaudit.canaries.static import Static
 
 __all__ = [
@@ -24,5 +25,6 @@ __all__ = [
     "Null",
     "Random",
     "RandomDirection",
+    "Replaced",
     "Static",
 ]

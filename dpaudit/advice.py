@@ -27,15 +27,17 @@ def next_steps(
     attacks: Collection[str] | None,
     attacker: str = "",
     others: Sequence[str] = (),
+    breaks: str = "",
 ) -> list[str]:
     """What a reader can do now; `attacks` are those that had a part in the judgement.
 
     None where no other may judge the same models; `others` are those that could. The adversary
-    is named as the `attacker`, where it is one of those that are known by a name.
+    is named as the `attacker`, where it is one of those that are known by a name. What `breaks` a
+    claim is the mechanism's own to say, or else that of DP-SGD.
     """
     steps = []
     if bound.epsilon > claim.epsilon:
-        steps.append(STEP_BREAKS if claim.by_step else BREAKS)
+        steps.append(breaks or (STEP_BREAKS if claim.by_step else BREAKS))
     else:
         steps.append(_short(claim, bound, reach) if reach < claim.epsilon else _more(claim))
         stronger = ADVERSARIES[attacker].stronger if attacker in ADVERSARIES else ()

@@ -12,7 +12,7 @@ from typing import Any
 
 import tomli_w
 
-from dpaudit import checks
+from dpaudit import checks, registry
 from dpaudit.accounting import NUMERICAL
 from dpaudit.adversaries import ADVERSARIES, OBSERVER, WHITE_BOX
 from dpaudit.errors import BadInput
@@ -32,7 +32,13 @@ TRAINING = frozenset(
     {"network", "epsilon", "noise_multiplier", "delta", "accountant", "epochs", "batch", "lr"}
     | {"steps", "clip", "dropout", "init", "backend", "adversary", "canaries", "guesses"}
 )
-"""Settings of dpaudit's own training, which a user's function does without."""
+"""Settings of dpaudit's own training, which other mechanisms may do without."""
+
+ASKED = TRAINING | {"outputs", "samples"}
+"""Settings that have an effect only on a mechanism that asks for them."""
+
+OWN = "own-function"
+"""The name by which `dpaudit explain` tells of a user's own function."""
 
 BACKENDS = ("auto", "native", "torch", "opacus")
 """What `--backend` takes: the fastest that can train the network, or one by name."""
@@ -52,6 +58,7 @@ class Config:
     canary: str = "adv-maxloss"
     clip_canary: bool = False
     mechanism: str = "dpsgd"
+    set: tuple[str, ...] = ()
     adversary: str = OBSERVER.name
     code: str | None = None
     outputs: str = "logits"
@@ -159,15 +166,18 @@ class Config:
         """As plain values; what is None, not asked for or idle at the mechanism is left out."""
         values = {f.name: getattr(self, f.name) for f in fields(self)}
         plain = {k: list(v) if isinstance(v, tuple) else v for k, v in values.items()}
-        idle = TRAINING if ":" in self.mechanism else frozenset()
+        # What a model gives back is told of every mechanism: by this the folders of runs are named.
+        left_out = unasked(self.mechanism) - {"outputs"}
+        if not self.set:
+            left_out |= {"set"}
         if not self.until_decided:
-            idle |= {"until_decided"}
+            left_out |= {"until_decided"}
         if self.adversary == OBSERVER.name:
-            idle |= {"adversary"}
+            left_out |= {"adversary"}
         if self.steps is not None:
-            idle |= {"epochs"}
-        idle |= {"models"} if self.one_run else {"canaries"}
-        return {k: value for k, value in plain.items() if value is not None and k not in idle}
+            left_out |= {"epochs"}
+        left_out |= {"models"} if self.one_run else {"canaries"}
+        return {k: v for k, v in plain.items() if v is not None and k not in left_out}
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Config:
@@ -205,12 +215,29 @@ class Config:
 
 
 def brought(given: Mapping[str, Any]) -> Mapping[str, Any]:
-    """What the adversary that is given brings along, in so far as nothing else is said of it."""
+    """What the mechanism and the adversary that are given bring along, unless it is given too.
+
+    A mechanism says so by its `sets`.
+    """
+    sets: dict[str, Any] = {}
+    if given.get("mechanism") in registry.names("mechanisms"):
+        sets |= getattr(registry.load("mechanisms", given["mechanism"]), "sets", {})
     named = given.get("adversary", OBSERVER.name)
-    sets = dict(ADVERSARIES[named].sets) if named in ADVERSARIES else {}
+    sets |= ADVERSARIES[named].sets if named in ADVERSARIES else {}
     if "epochs" in given:
         sets.pop("steps", None)
     return sets
+
+
+def unasked(mechanism: str) -> frozenset[str]:
+    """The settings that have no effect on a mechanism, because it does not ask for them."""
+    name = OWN if ":" in mechanism else mechanism
+    if name not in registry.names("mechanisms"):
+        return frozenset({"outputs"})  # refused where it is made
+    asked = {*registry.asked(registry.load("mechanisms", name))}
+    if "canaries" in asked:
+        asked.add("guesses")  # which is asked for where they are judged
+    return ASKED - asked
 
 
 def digest(settings: Mapping[str, Any]) -> str:

@@ -69,7 +69,7 @@ def play(
                 _refuse_unlike(shapes, trial, observation)
                 if first:
                     check(observation)
-                journal.add(trial, observation, seconds / len(batch))
+            journal.add_all(batch, seen, seconds / len(batch))
             done += len(batch)
             progress(done, len(trials))
         if batches and (late() or enough()):

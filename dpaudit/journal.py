@@ -1,6 +1,7 @@
-"""The journal: every trial of one run, in one SQLite file, one transaction a trial.
+"""The journal: every trial of one run, in one SQLite file, one transaction a batch of trials.
 
-A kill at any instant loses the trials in flight and nothing else. While a run plays it holds
+A kill at any instant loses the trials in flight and nothing else: those that were played together
+are written together. While a run plays it holds
 the file exclusively, so that a second process on the same folder is refused, not mixed in.
 """
 
@@ -10,7 +11,7 @@ import io
 import json
 import os
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from types import TracebackType
@@ -137,14 +138,22 @@ class Journal:
 
     def add(self, trial: Trial, seen: Observation, seconds: float) -> None:
         """One finished trial, in one transaction."""
+        self.add_all([trial], [seen], seconds)
+
+    def add_all(self, trials: Sequence[Trial], seen: Sequence[Observation], seconds: float) -> None:
+        """Finished trials that took so long each, all of them in one transaction."""
         with self._transaction():
-            self._db.execute(
+            self._db.executemany(
                 "INSERT INTO trials VALUES (?, ?, ?, ?)",
-                (trial.world, trial.index, trial.seed, seconds),
+                [(trial.world, trial.index, trial.seed, seconds) for trial in trials],
             )
             self._db.executemany(
                 "INSERT INTO seen VALUES (?, ?, ?, ?)",
-                [(trial.world, trial.index, name, _npy(a)) for name, a in seen.items()],
+                (
+                    (trial.world, trial.index, name, _npy(array))
+                    for trial, observation in zip(trials, seen, strict=True)
+                    for name, array in observation.items()
+                ),
             )
 
     def missing(self, wanted: Iterable[Trial]) -> list[Trial]:

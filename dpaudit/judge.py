@@ -80,10 +80,12 @@ def judge(journal: Journal, choice: Choice) -> Report:
         verdict=verdict(claim, bounds[decisive], reach),
         primary=decisive,
         bounds=bounds,
-        # The formula would describe the leak of single steps.
+        # The formula would describe the leak of single steps; and what tunes nothing has no such
+        # estimate.
         published=[
             published(name, a, trials[name], claim.delta, played.seed)
             for name, a in ({} if claim.by_step else attacks).items()
+            if a.fitted
         ],
         why=juries[bounds[decisive].attack].why(choice.estimator),
         looks=looks,
@@ -97,6 +99,7 @@ def judge(journal: Journal, choice: Choice) -> Report:
             *(claim, bounds[decisive], reach, facts["canary"]["name"], attacks),
             attacker=facts.get("attacker", ""),
             others=fitting_names(played.seen),
+            breaks=facts.get("breaks", ""),
         ),
         warnings=[*facts["warnings"], *suspicions(undefended.seen), *without_curve(claim)],
         defence=choice.defence,

@@ -24,6 +24,8 @@ def builder(
         clip=config.clip_canary or isinstance(mechanism, Function),
         executor=pool,
         canaries=config.canaries,
+        adjacency=mechanism.claim.adjacency,
+        told_apart=getattr(mechanism, "told_apart", None),
         **given,
     )
     return made

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from dpaudit import data, defences, one_run, plan, planting, registry, sequential
+from dpaudit import data, defences, one_run, own_settings, plan, planting, registry, sequential
 from dpaudit.adversaries import ADVERSARIES, PER_STEP
 from dpaudit.choice import Choice
-from dpaudit.config import Config
+from dpaudit.config import OWN, Config
 from dpaudit.errors import BadInput
 from dpaudit.journal import Journal
 from dpaudit.jury import AUTO
@@ -20,9 +21,6 @@ from dpaudit.mechanisms.function import Function
 from dpaudit.protocols import Mechanism
 from dpaudit.runs import Run
 from dpaudit.types import Claim, Data, Known, Pair
-
-OWN = "own-function"
-"""The name by which `dpaudit explain` tells of a user's own function."""
 
 Say = Callable[[str], None]
 """Told, in a few words, what a long silence is about to be spent on."""
@@ -65,6 +63,8 @@ def prepare(
     defences.make(config.defence)
     if not _is_own(config):
         registry.load("mechanisms", config.mechanism)
+    own = own_settings.read(config.mechanism, config.set)
+    config = replace(config, set=own_settings.written(own))
     registry.load("canaries", config.canary)
     try:
         config.data.encode()
@@ -76,7 +76,7 @@ def prepare(
         raise BadInput(f"{config.data} does not hold the data that this configuration was made for")
     config = replace(config, fingerprint=found)
     say(f"preparing {config.mechanism}")
-    mechanism = _mechanism(config, loaded)
+    mechanism = _mechanism(config, own, loaded)
     if isinstance(mechanism, Function):
         if config.code not in (None, mechanism.code):
             raise BadInput(
@@ -89,10 +89,10 @@ def prepare(
     if recipe := getattr(mechanism, "recipe", None):
         # Chosen by now, and part of the run: config.toml plays it again by the same one.
         config = replace(config, backend=recipe.backend)
-    _refuse_gradient(config, mechanism)
     if hasattr(mechanism, "example"):
         choice.refuse_blind(mechanism.example)
     claim = _claim(config, mechanism)
+    _refuse_gradient(config, mechanism)
     if config.one_run:
         one_run.refuse_choosing(attacks)
         r = config.guesses or plan.most_telling(claim, config.canaries, config.confidence)
@@ -162,10 +162,10 @@ def _is_own(config: Config) -> bool:
     return ":" in config.mechanism or config.mechanism == OWN
 
 
-def _mechanism(config: Config, loaded: Data) -> Mechanism:
+def _mechanism(config: Config, own: Mapping[str, Any], loaded: Data) -> Mechanism:
     if not _is_own(config):
         made: Mechanism = registry.make(
-            "mechanisms", config.mechanism, **{**vars(config), "data": loaded}
+            "mechanisms", config.mechanism, **{**vars(config), **own, "data": loaded}
         )
         return made
     if config.mechanism == OWN:
@@ -191,5 +191,10 @@ def _claim(config: Config, mechanism: Mechanism) -> Claim:
         )
     epsilon, delta = config.claim
     return Claim(
-        epsilon, delta, unit=own.unit, adjacency=own.adjacency, beside={own.source: own.epsilon}
+        epsilon,
+        delta,
+        unit=own.unit,
+        adjacency=own.adjacency,
+        beside={own.source: own.epsilon},
+        trials=own.trials,
     )

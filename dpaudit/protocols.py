@@ -36,10 +36,14 @@ class Mechanism(Protocol):
 
     Its repr says everything that changes a number: a run is resumed only by a mechanism of
     the same repr. Optional attributes, told in the report where they are there: `adversary`,
-    `deployment`, `backend`, `backend_reason` (words) and `cautions` (a list of warnings); what
-    depends on the pair is given by a method `about(pair)`, by the names of `Report`. An optional
-    `example`, an observation of which only names and shapes matter, lets an attack or a defence
-    that does not fit be refused before anything is played.
+    `backend`, `backend_reason`, `deployment` (what follows for releases as usual), `breaks`
+    (where to look if the claim is refuted; all of these are words) and `cautions` (a list of
+    warnings); what depends on the pair is given by a method `about(pair)`, by the names of
+    `Report`. An optional `example`, an observation of which only names and shapes matter, lets an
+    attack or a defence that does not fit be refused before anything is played. Others make a run
+    work: `sets`, settings that it brings along where its user does not give them; `at_once`, how
+    many trials a call of `play` is given; `known`, arrays that the adversary has beforehand;
+    `told_apart`, the two labels between which the canary `replaced` shows most.
     """
 
     @property

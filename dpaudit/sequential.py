@@ -104,6 +104,7 @@ def judge(journal: Journal, choice: Choice) -> Report:
             *next_steps(
                 *(claim, bounds[0], bounds[0].ceiling, facts["canary"]["name"], None),
                 attacker=facts.get("attacker", ""),
+                breaks=facts.get("breaks", ""),
             ),
         ],
         warnings=[*facts["warnings"], *suspicions(undefended.seen), *without_curve(claim)],

@@ -15,6 +15,9 @@ from dpaudit.versions import differing, versions
 GIVEN = "given "
 """Before the names of what an adversary has chosen, among all that it knows."""
 
+PAIRING = ("removed", "inserted", "record", "replaces")
+"""What of a canary says how the two worlds are made of it."""
+
 
 def settle(journal: Journal, mechanism: Mechanism, claim: Claim, pair: Pair) -> None:
     """Write down the claim, the canary, the sizes and what else a report tells."""
@@ -25,9 +28,10 @@ def settle(journal: Journal, mechanism: Mechanism, claim: Claim, pair: Pair) -> 
         "claim": claim.to_dict(),
         "data": {**pair.about, "out": len(pair.out), "in": len(pair.inn)},
         "canary": {"name": c.name, "made": c.made, **({"label": c.y} if c.record else {})},
-        "pairing": {"removed": c.removed, "inserted": c.inserted, "record": c.record},
+        "pairing": {name: getattr(c, name) for name in PAIRING},
         "adversary": getattr(mechanism, "adversary", "sees what the mechanism releases"),
         "deployment": getattr(mechanism, "deployment", ""),
+        "breaks": getattr(mechanism, "breaks", ""),
         "backend": {
             "name": getattr(mechanism, "backend", "none"),
             "reason": getattr(mechanism, "backend_reason", "the mechanism's own"),

@@ -81,6 +81,8 @@ class Claim:
     source: str = "stated by the user"
     beside: Mapping[str, float] = field(default_factory=dict)
     """Other accountants' epsilon for the same mechanism: shown, never judged."""
+    trials: str = "models"
+    """What a report calls the trials: models, or what else the mechanism gives."""
 
     @property
     def by_step(self) -> bool:
@@ -90,7 +92,10 @@ class Claim:
     def to_dict(self) -> dict[str, Any]:
         """As plain values, for a journal."""
         curve = self.curve and {"kind": self.curve.kind, **asdict(self.curve)}
-        return {**asdict(self), "curve": curve}
+        values = {**asdict(self), "curve": curve}
+        if self.trials == Claim.trials:
+            del values["trials"]
+        return values
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Claim:
@@ -147,7 +152,8 @@ class Data:
 class Canary:
     """A record (x', y'), the name of its kind and how it was made.
 
-    `removed` is the pool's record that D does without (None: D is the whole pool);
+    `removed` is the pool's record that D does without (None: D is the whole pool), unless the
+    canary `replaces` it: then D is the whole pool, and D' has the canary in its place.
     `inserted` is False for the null, where D' is D, and for a gradient that takes a record's
     place, where there is no `record`.
     """
@@ -160,11 +166,12 @@ class Canary:
     original: Array | None = None
     inserted: bool = True
     record: bool = True
+    replaces: bool = False
 
 
 @dataclass(frozen=True)
 class Pair:
-    """The neighbouring datasets: `out` is D, `inn` is D' = D + canary."""
+    """The neighbouring datasets: `out` is D, `inn` is D' = D + canary, or D with one replaced."""
 
     out: Records
     inn: Records
@@ -182,9 +189,13 @@ class Pair:
 
 
 def neighbours(data: Data, canary: Canary) -> Pair:
-    """The pair that a canary makes: D is the pool without `canary.removed`, D' has the canary."""
-    out = data.pool if canary.removed is None else data.pool.without(canary.removed)
-    inn = out.plus(canary.x, canary.y) if canary.inserted else out
+    """The pair that a canary makes: D is the pool without `canary.removed`, D' has the canary.
+
+    A canary that replaces a record takes its place in D', and D keeps it.
+    """
+    rest = data.pool if canary.removed is None else data.pool.without(canary.removed)
+    out = data.pool if canary.replaces else rest
+    inn = rest.plus(canary.x, canary.y) if canary.inserted else out
     about = {
         "name": data.name,
         "pool": len(data.pool),
@@ -192,7 +203,8 @@ def neighbours(data: Data, canary: Canary) -> Pair:
         "test": len(data.test),
         "classes": data.classes,
     }
-    return Pair(out=out, inn=inn, canary=canary, test=data.test, about=about)
+    adjacency: Adjacency = "replace" if canary.replaces else "add-remove"
+    return Pair(out, inn, canary, data.test, about, adjacency=adjacency)
 
 
 # ---------------------------------------------------------------- what is seen

@@ -17,6 +17,7 @@ OTHER = {
     "canary": "random",
     "clip_canary": True,
     "mechanism": "someone-elses",
+    "set": ("matrix=grr:2", "reports=4"),
     "code": "5f3a",
     "outputs": "probabilities",
     "network": "mlp",

@@ -70,6 +70,23 @@ def test_a_game_may_end_after_every_few_trials_in_their_order(journal, threads):
     assert journal.missing(wanted) == wanted[8:]
 
 
+def test_trials_that_are_played_together_are_written_together_or_not_at_all(journal, threads):
+    """So that a kill loses what is in flight and nothing else."""
+    wanted = trials(0, MODELS)
+
+    class Together(Shifted):
+        at_once = 4
+
+        def play(self, pair, trials):
+            seen = super().play(pair, trials)
+            return seen if trials[0].index < 2 else [*seen[:-1], {"logits": np.zeros(7)}]
+
+    with pytest.raises(TrialFailed, match="release the same names and shapes always"):
+        game.play(Together(), tiny_pair(), wanted, journal, threads)
+    assert len(journal.missing(wanted)) % 4 == 0
+    assert journal.missing(wanted)[-4:] == wanted[-4:]
+
+
 def test_a_finished_game_plays_nothing(journal):
     for trial in trials(0, MODELS):
         journal.add(trial, Shifted()._play(trial), 0.0)

@@ -6,7 +6,7 @@ import inspect
 
 import click
 
-from dpaudit import registry
+from dpaudit import own_settings, registry
 from dpaudit.adversaries import ADVERSARIES, Adversary
 from dpaudit.cli import names
 from dpaudit.errors import BadInput
@@ -42,6 +42,9 @@ def command(name: str) -> None:
     for kind in kinds:
         click.secho(f"{name} ({kind})", bold=True)
         click.echo(registry.description(kind, name) + "\n")
+        if kind == "mechanisms" and (own := own_settings.told(name)):
+            click.echo("Settings of its own, as they are by default:\n")
+            click.echo("".join(f"    {line}\n" for line in own))
 
 
 def _explained(adversary: Adversary) -> str:

@@ -9,7 +9,7 @@ import click
 
 from dpaudit import registry
 from dpaudit.adversaries import ADVERSARIES, PER_STEP, Adversary
-from dpaudit.config import TRAINING, Config
+from dpaudit.config import Config, unasked
 
 OWN_TRAINING = "dpsgd"
 """The mechanism that takes all settings of training."""
@@ -36,15 +36,8 @@ def _refuse_unknown(mechanism: str, said: Mapping[str, Any]) -> None:
 
 
 def _unknown(mechanism: str) -> Collection[str]:
-    if ":" in mechanism:
-        # Its pixels are kept in [0, 1] anyway.
-        return TRAINING | {"clip_canary"}
-    if mechanism == OWN_TRAINING or mechanism not in registry.names("mechanisms"):
-        return {"outputs"}
-    asked = {*registry.asked(registry.load("mechanisms", mechanism))}
-    if "canaries" in asked:
-        asked.add("guesses")  # which is asked for where they are judged
-    return (TRAINING | {"outputs"}) - asked
+    # The pixels of a user's function are kept in [0, 1] anyway.
+    return unasked(mechanism) | ({"clip_canary"} if ":" in mechanism else set())
 
 
 def _without_effect(config: Config, said: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

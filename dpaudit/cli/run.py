@@ -108,6 +108,7 @@ def command(
     try:
         prepared = audit.prepare(config, progress.say, download, out)
         _name_backend(prepared.mechanism, progress)
+        progress.unit = prepared.claim.trials
         folder = out or prepared.folder
         run = audit.run(
             *(prepared, folder, workers, progress, progress.say, cluster),
@@ -119,7 +120,7 @@ def command(
     except KeyboardInterrupt:
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # an impatient second one
         progress.clear()
-        kept = f"{progress.done} of {progress.total} models are kept in {folder}"
+        kept = f"{progress.done} of {progress.total} {progress.unit} are kept in {folder}"
         click.echo(
             f"Stopped: {kept}; the same command goes on from there."
             if progress.total

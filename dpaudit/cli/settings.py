@@ -88,6 +88,13 @@ TRAINED: Sequence[Callable[[Any], Any]] = (
         shell_complete=names.plugins("mechanisms", files=True),
     ),
     setting(
+        "--set",
+        str,
+        "A setting of the mechanism's own (dpaudit explain MECHANISM); may be repeated.",
+        metavar="NAME=VALUE",
+        multiple=True,
+    ),
+    setting(
         "--adversary",
         click.Choice(list(ADVERSARIES)),
         "Who attacks: from outside, or as strong as privacy promises to withstand (dpaudit explain "
@@ -152,7 +159,7 @@ def options(*groups: Sequence[Callable[[Any], Any]]) -> Callable[[F], F]:
 
 def configured(file: Path | None, given: dict[str, Any]) -> Config:
     """The saved configuration, or the default one, with what the command line says instead."""
-    from dpaudit import data
+    from dpaudit import data, own_settings
 
     config = Config() if file is None else Config.from_toml(file)
     said = {name: value for name, value in given.items() if value not in (None, ())}
@@ -164,6 +171,12 @@ def configured(file: Path | None, given: dict[str, Any]) -> Config:
         said["data_root"] = str(Path(said["data_root"]).expanduser().resolve())
     if "data" in said:
         said |= {"fingerprint": None, "data": data.absolute(said["data"])}
+    mechanism = said.get("mechanism", config.mechanism)
+    if "set" in said:
+        kept = config.set if mechanism == config.mechanism else ()
+        said["set"] = own_settings.merged(kept, said["set"])
+    elif mechanism != config.mechanism:
+        said["set"] = ()
     if "mechanism" in said:
         said["code"] = None
         where, _, function = said["mechanism"].rpartition(":")

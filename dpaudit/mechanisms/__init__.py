@@ -2,5 +2,6 @@
 
 from dpaudit.mechanisms.dpsgd import DPSGD
 from dpaudit.mechanisms.function import Function
+from dpaudit.mechanisms.randomized_response import RandomizedResponse
 
-__all__ = ["DPSGD", "Function"]
+__all__ = ["DPSGD", "Function", "RandomizedResponse"]

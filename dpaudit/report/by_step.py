@@ -28,4 +28,4 @@ ALLOWED = (
 
 def unit(claim: Claim) -> str:
     """What a trial is."""
-    return "steps" if claim.by_step else "models"
+    return "steps" if claim.by_step else claim.trials

@@ -17,6 +17,7 @@ from dpaudit.report import (
     figure_guesses,
     figure_roc,
     figure_scores,
+    local,
     one_run,
     words,
 )
@@ -191,6 +192,8 @@ def _canary(canary: Array, original: Array | None, report: Report) -> Picture:
     told = "" if label is None else f", label {printable(value(label))}"
     shape = " x ".join(map(str, canary.shape))
     caption = "The planted record, as the models were trained on it"
+    if local.reported(report.claim):
+        caption = local.CANARY
     alt = f"The canary{told}: a record of {shape} values"
     if original is not None:
         noise = figure_canary.numbers(canary) - figure_canary.numbers(original)

@@ -38,7 +38,7 @@ def one(x, y):
 
 def test_every_canary_that_is_registered_is_tested_here():
     named = {name for name in registry.names("canaries") if _is_built_in(name)}
-    assert named == {*ALL, *GRADIENTS}
+    assert named == {*ALL, *GRADIENTS, "replaced"}
     assert len(canaries.__all__) == len(named)
 
 
@@ -184,3 +184,29 @@ def test_the_test_set_has_no_say(build, data):
     for name in ALL:
         here, there = build(name), build(name, data=elsewhere)
         assert np.array_equal(here.canary.x, there.canary.x)
+
+
+# ---------------------------------------------------------------- neighbours by replacing
+
+
+@pytest.mark.parametrize("told_apart", [None, (2, 0), (0, 1)])
+def test_a_replaced_record_keeps_its_place_and_has_another_label(told_apart, data):
+    pair = canaries.Replaced(told_apart).build(data, seed=3)
+    assert pair.adjacency == "replace"
+    assert len(pair.out) == len(pair.inn) == len(data.pool)
+    before, after = multiset(pair.out), multiset(pair.inn)
+    ((x, label), _), ((same, other), _) = (*(before - after).items(), *(after - before).items())
+    assert x == same
+    assert label != other == pair.canary.y
+    assert told_apart in (None, (label, other))
+
+
+def test_a_label_that_no_record_has_cannot_be_replaced(data):
+    with pytest.raises(BadInput, match="no record of the pool has the label 7"):
+        canaries.Replaced((7, 0)).build(data, seed=0)
+
+
+def test_the_null_is_one_of_either_adjacency(data):
+    pair = canaries.Null("replace").build(data, seed=0)
+    assert pair.adjacency == "replace"
+    assert multiset(pair.out) == multiset(pair.inn) == multiset(data.pool)

@@ -1,0 +1,64 @@
+"""Randomized response from the command line."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from dpaudit.config import Config
+
+RUN = ["run", "--mechanism", "randomized-response", "--workers", "1", "--out", "out"]
+
+
+def test_its_defaults_refute_the_paper_and_the_same_line_goes_on(cli, npz):
+    done = cli(*RUN, "--data", npz)
+    assert done.exit_code == 0, done.stderr
+    report = json.loads(Path("out/report.json").read_text())
+    assert report["verdict"] == "VIOLATION"
+    assert report["claim"]["epsilon"] == pytest.approx(1.0986, abs=1e-4)
+    assert report["claim"]["unit"] == "one report"
+    assert report["claim"]["adjacency"] == "replace"
+    assert report["canary"]["name"] == "replaced"
+    assert {bound["attack"] for bound in report["bounds"]} == {"report"}
+    assert "4,000 given" in done.stdout
+    assert "trained" not in done.stdout
+
+    kept = Path("out/journal.sqlite").read_bytes()
+    config = Config.from_toml(Path("out/config.toml"))
+    assert "matrix=blended" in config.set
+    assert "reports=1" in config.set
+    again = cli("run", "--config", "out/config.toml", "--out", "out")
+    assert again.exit_code == 0, again.stderr
+    assert Path("out/journal.sqlite").read_bytes() == kept
+    other = cli("run", "--config", "out/config.toml", "--out", "out", "--set", "theta=1")
+    assert other.exit_code == 2
+    assert "holds a run of another configuration (set: " in other.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("--set matrx=grr:1", "no 'matrx' among the settings of randomized-response; did you mean"),
+        ("--set matrix=blend", "no 'blend' among the matrices; did you mean 'blended'?"),
+        ("--epsilon 2", "--epsilon has no effect on randomized-response"),
+        ("--samples 2 --batch full", "have no effect on randomized-response"),
+        ("--canary random", "the claim holds for replace neighbours"),
+    ],
+)
+def test_what_it_cannot_take_is_refused_before_anything_is_written(cli, npz, words, said):
+    done = cli(*RUN, "--data", npz, *words.split())
+    assert done.exit_code == 2
+    assert said in done.stderr.splitlines()[-1]
+    assert list(Path().iterdir()) == []
+
+
+def test_settings_of_its_own_are_not_those_of_others(cli, npz):
+    done = cli("run", "--data", npz, "--set", "matrix=blended")
+    assert done.exit_code == 2
+    assert "dpsgd has no settings of its own; leave --set matrix out" in done.stderr
+
+
+def test_it_is_explained_with_its_claim_its_paper_its_flaw_and_its_settings(cli):
+    told = cli("explain", "randomized-response").stdout
+    for part in ("The claim", "The flaw", "Takagi, Cao and Yoshikawa", "--set matrix=blended"):
+        assert part in told

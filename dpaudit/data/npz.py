@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.lib.npyio import NpzFile
 
 from dpaudit.checks import listed, refuse
-from dpaudit.data.arrays import as_records, problems
+from dpaudit.data.arrays import as_records, problems, problems_of_few
 from dpaudit.data.opened import opened
 from dpaudit.data.split import split
 from dpaudit.errors import BadInput
-from dpaudit.types import Array, Data
+from dpaudit.types import Array, Data, Records
 
 TRAIN_TEST = ("x_train", "y_train", "x_test", "y_test")
 WHOLE = ("x", "y")
@@ -55,6 +56,25 @@ class Npz:
             raise BadInput(f"{path}: it does not fit into memory; save fewer records") from error
 
 
+def layout(path: str | os.PathLike[str]) -> tuple[tuple[int, ...], np.dtype[Any]]:
+    """The shape of one of a file's records, and the type of its values, as they are there."""
+    arrays, _ = _read(Path(os.path.expanduser(path)))
+    x = arrays["x" if "x" in arrays else "x_train"]
+    return x.shape[1:], x.dtype
+
+
+def few(path: str | os.PathLike[str]) -> Records:
+    """All records of a file with x, y, of which there may be any number of each class."""
+    file = Path(os.path.expanduser(path))
+    try:
+        arrays, unreadable = _read(file, wanted=WHOLE)
+        refuse(unreadable, about=str(file))
+        refuse(problems_of_few(arrays["x"], arrays["y"]), about=str(file))
+        return as_records(arrays["x"], arrays["y"])
+    except MemoryError as error:
+        raise BadInput(f"{file}: it does not fit into memory; save fewer records") from error
+
+
 def _data(name: str, arrays: Mapping[str, Array], seed: int) -> Data:
     if "x" in arrays:
         records, test = as_records(arrays["x"], arrays["y"]), None
@@ -64,11 +84,11 @@ def _data(name: str, arrays: Mapping[str, Array], seed: int) -> Data:
     return split(name, records, classes=int(records.y.max()) + 1, seed=seed, test=test)
 
 
-def _read(path: Path) -> tuple[dict[str, Array], list[str]]:
+def _read(path: Path, wanted: Sequence[str] | None = None) -> tuple[dict[str, Array], list[str]]:
     """The arrays that can be read, and why the others cannot."""
     try:
         with opened(path, "a .npz file") as file:
-            return _wanted(np.load(file, allow_pickle=False))
+            return _wanted(np.load(file, allow_pickle=False), wanted)
     except (BadInput, MemoryError):
         raise
     except (ValueError, EOFError) as error:
@@ -79,11 +99,13 @@ def _read(path: Path) -> tuple[dict[str, Array], list[str]]:
         raise BadInput(f"{path}: it is cut short or damaged; save it again") from error
 
 
-def _wanted(archive: NpzFile | Array) -> tuple[dict[str, Array], list[str]]:
+def _wanted(
+    archive: NpzFile | Array, wanted: Sequence[str] | None
+) -> tuple[dict[str, Array], list[str]]:
     if not isinstance(archive, NpzFile):
         return {}, [f"it is a single array without a name; {WAY_OUT}"]
     names = archive.files
-    wanted = TRAIN_TEST if set(TRAIN_TEST) & set(names) else WHOLE
+    wanted = wanted or (TRAIN_TEST if set(TRAIN_TEST) & set(names) else WHOLE)
     arrays: dict[str, Array] = {}
     unreadable: list[str] = []
     if missing := [name for name in wanted if name not in names]:

@@ -12,8 +12,8 @@ from numpy.lib.npyio import NpzFile
 from dpaudit.checks import listed
 from dpaudit.data import csv_text
 from dpaudit.data.csv_text import Cells
-from dpaudit.data.opened import opened
 from dpaudit.errors import BadInput
+from dpaudit.opened import opened
 from dpaudit.types import IN, OUT, Array, Scores
 
 LONG, WIDE = ("world", "score"), ("out", "in")

@@ -25,7 +25,7 @@ def setting(flag: str, kind: Any, text: str, **more: Any) -> Callable[[F], F]:
     return click.option(flag, type=kind, default=None, help=text + shown, **more)
 
 
-def _pair(ctx: click.Context, param: click.Parameter, text: str | None) -> Any:
+def pair(ctx: click.Context, param: click.Parameter, text: str | None) -> Any:
     """EPS,DELTA as two numbers."""
     if text is None:
         return None
@@ -132,7 +132,7 @@ CLAIMED: Sequence[Callable[[Any], Any]] = (
         str,
         "Judge this claim instead of the mechanism's own; needed with your own function.",
         metavar="EPS,DELTA",
-        callback=_pair,
+        callback=pair,
     ),
     setting("--seed", int, "Root of every random number of the run."),
     setting(

@@ -13,9 +13,9 @@ from numpy.lib.npyio import NpzFile
 
 from dpaudit.checks import listed, refuse
 from dpaudit.data.arrays import as_records, problems, problems_of_few
-from dpaudit.data.opened import opened
 from dpaudit.data.split import split
 from dpaudit.errors import BadInput
+from dpaudit.opened import opened
 from dpaudit.types import Array, Data, Records
 
 TRAIN_TEST = ("x_train", "y_train", "x_test", "y_test")

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from dpaudit.data import npz
-from dpaudit.data.opened import opened
 from dpaudit.errors import BadInput
 from dpaudit.fingerprints import fingerprint
 from dpaudit.kits import sealed
+from dpaudit.opened import opened
 from dpaudit.types import Array, Records
 
 VERSION = 1

@@ -7,7 +7,7 @@ import pytest
 
 @pytest.fixture
 def made(cli, npz, tmp_path):
-    result = cli("canaries", "make", "--data", npz, "--count", 40, "--out", tmp_path / "kit")
+    result = cli("canaries", "make", "--data", npz, "--count", 12, "--out", tmp_path / "kit")
     assert result.exit_code == 0, result.output
     return tmp_path / "kit", result.stdout
 
@@ -18,7 +18,7 @@ def test_make_writes_a_kit_and_says_what_to_do(made):
     assert {file.name for file in kit.iterdir()} == files
     public = json.loads((kit / "kit.json").read_text())
     assert said.rstrip().endswith(public["commitment"])
-    assert "40 canaries for own.npz" in said
+    assert "12 canaries for own.npz" in said
 
 
 def test_show_draws_them_and_tells_that_the_seal_is_whole(made, cli, tmp_path):

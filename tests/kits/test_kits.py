@@ -11,7 +11,7 @@ from PIL import Image
 from dpaudit import kits
 from dpaudit.data.npz import few
 from dpaudit.errors import BadInput
-from dpaudit.kits import sealed
+from dpaudit.kits import kinds, sealed
 from dpaudit.kits.readme import reach
 from dpaudit.types import Records
 
@@ -59,6 +59,8 @@ def test_mislabelled_canaries_are_records_under_another_label(grey, kit):
 
 def test_adversarial_noise_stays_within_pixels_and_keeps_the_label(grey, tmp_path, monkeypatch):
     monkeypatch.setattr("dpaudit.kits.kinds.SHADOW_STEPS", 30)
+    monkeypatch.setattr("dpaudit.canaries.shadows.SHADOWS", 2)
+    monkeypatch.setitem(kinds.SHADOW, "backend", "torch")
     kit = kits.make(grey, tmp_path / "kit", "adv", count=20)
     x, y = arrays(grey)
     assert 0 <= kit.canaries.x.min() <= kit.canaries.x.max() <= 1

@@ -7,15 +7,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-from numpy.lib.npyio import NpzFile
 
 from dpaudit.checkpoint.outputs import Outputs, of_logits, of_losses, of_probabilities
 from dpaudit.checkpoint.subject import Subject
 from dpaudit.checks import listed
-from dpaudit.data import csv_text
+from dpaudit.data import csv_text, npz
 from dpaudit.data.columns import number
 from dpaudit.errors import BadInput
-from dpaudit.opened import opened
 from dpaudit.types import Array
 
 NUMBER, LOSS = "canary", "loss"
@@ -141,27 +139,13 @@ def _whole(file: Path, numbers: Array) -> Array:
 
 
 def _archive(file: Path) -> tuple[str, Array, Array | None]:
-    try:
-        with opened(file, "a .npz file") as content:
-            archive = np.load(content, allow_pickle=False)
-            if not isinstance(archive, NpzFile):
-                raise BadInput(f"{file}: it is a single array without a name; {ARRAYS}")
-            wanted = ("losses", *LETTERS.values())
-            kinds = [name for name in wanted if name in archive.files]
-            if len(kinds) != 1:
-                there = listed([repr(name) for name in archive.files], most=8) or "nothing"
-                raise BadInput(f"{file}: it has {there}; {ARRAYS}")
-            values = np.asarray(archive[kinds[0]])
-            numbers = np.asarray(archive[NUMBER]) if NUMBER in archive.files else None
-    except BadInput:
-        raise
-    except MemoryError as error:
-        raise BadInput(f"{file}: it does not fit into memory") from error
-    except Exception as error:
-        # Damaged archives make zipfile, zlib and numpy raise many things; a pickle is refused.
-        raise BadInput(
-            f"{file}: it is not a .npz file of numbers, or it is damaged; {ARRAYS}"
-        ) from error
+    wanted = ("losses", *LETTERS.values())
+    found, there = npz.named(file, (*wanted, NUMBER), ARRAYS)
+    kinds = [name for name in wanted if name in found]
+    if len(kinds) != 1:
+        has = listed([repr(name) for name in there], most=8) or "nothing"
+        raise BadInput(f"{file}: it has {has}; {ARRAYS}")
+    values, numbers = found[kinds[0]], found.get(NUMBER)
     kind, axes = kinds[0], 1 if kinds[0] == "losses" else 2
     if values.ndim != axes or values.dtype.kind not in "biuf" or values.size == 0:
         raise BadInput(

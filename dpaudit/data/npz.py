@@ -75,6 +75,28 @@ def few(path: str | os.PathLike[str]) -> Records:
         raise BadInput(f"{file}: it does not fit into memory; save fewer records") from error
 
 
+def named(
+    path: Path, names: Sequence[str], way_out: str, wanted: str = "a .npz file"
+) -> tuple[dict[str, Array], list[str]]:
+    """Those of the named arrays that a file of numbers has, and the names of all that it has."""
+    try:
+        with opened(path, wanted) as content:
+            archive = np.load(content, allow_pickle=False)
+            if not isinstance(archive, NpzFile):
+                raise BadInput(f"{path}: it is a single array without a name; {way_out}")
+            found = {name: np.asarray(archive[name]) for name in names if name in archive.files}
+            return found, archive.files
+    except BadInput:
+        raise
+    except MemoryError as error:
+        raise BadInput(f"{path}: it does not fit into memory; save fewer numbers") from error
+    except Exception as error:
+        # Damaged archives make zipfile, zlib and numpy raise many things; a pickle is refused.
+        raise BadInput(
+            f"{path}: it is not a .npz file of numbers, or it is damaged; {way_out}"
+        ) from error
+
+
 def _data(name: str, arrays: Mapping[str, Array], seed: int) -> Data:
     if "x" in arrays:
         records, test = as_records(arrays["x"], arrays["y"]), None

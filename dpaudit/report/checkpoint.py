@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from dpaudit.checkpoint.audited import Audited
 from dpaudit.checkpoint.risk import needed
 from dpaudit.curves import DPSGD
-from dpaudit.report import words
+from dpaudit.report import one_run, words
 from dpaudit.report.consistent import check_bound
 from dpaudit.report.formats import at_least, at_most, nearest, percent, power
 from dpaudit.report.terminal import BOLD, COLORS, RESET, bullets
-from dpaudit.report.wrapping import labelled, wrap
-from dpaudit.types import Bound, Guesses
+from dpaudit.report.wrapping import labelled, row, wrap
+from dpaudit.types import Bound
 
 WIDTH = 79
 
@@ -40,7 +40,7 @@ NO_COIN = (
 )
 TITLES = (
     ["", "epsilon", "", "right", ""],
-    ["  estimator", "at least", "ceiling", "guesses", "assumes"],
+    ["estimator", "at least", "ceiling", "guesses", "assumes"],
 )
 
 
@@ -144,32 +144,26 @@ def _bounds(found: Audited, digits: int, color: bool) -> list[str]:
         lines += [f"{BOLD}{line}{RESET}" if color else line for line in warned] + [""]
     rows = [
         [
-            f"{'>' if i == 0 else ' '} {bound.estimator}",
+            bound.estimator,
             at_least(bound.epsilon, digits),
             nearest(bound.ceiling, digits),
             f"{guess.correct:,} of {guess.guesses:,}",
             assumes(bound, found),
         ]
-        for i, (bound, guess) in enumerate(zip(found.bounds, found.guesses, strict=True))
+        for bound, guess in zip(found.bounds, found.guesses, strict=True)
     ]
     widths = [max(map(len, column)) for column in zip(*TITLES, *rows, strict=True)]
-    lines += [_row(titles, widths) for titles in TITLES]
-    lines.append("-" * (sum(widths) + 2 * (len(widths) - 1)))
-    for i, row in enumerate(rows):
-        line = _row(row, widths)
-        lines.append(f"{BOLD}{line}{RESET}" if color and i == 0 else line)
+    lines += [row(titles, widths) for titles in TITLES]
+    lines.append("-" * (sum(widths) + 2 * len(widths)))
+    first, *beside = (row(cells, widths) for cells in rows)
+    first = f">{first[1:]}"
+    lines += [f"{BOLD}{first}{RESET}" if color else first, *beside]
     lines.append("")
     for bound in found.bounds:
         lines += wrap(f"{bound.estimator}: {bound.sentence}", WIDTH, indent="  ")
     for text in reading(found):
         lines += wrap(text, WIDTH, indent="  ")
     return lines
-
-
-def _row(cells: Sequence[str], widths: Sequence[int]) -> str:
-    first, *numbers, last = cells
-    padded = (cell.rjust(width) for cell, width in zip(numbers, widths[1:-1], strict=True))
-    return "  ".join([first.ljust(widths[0]), *padded, last]).rstrip()
 
 
 def assumes(bound: Bound, found: Audited) -> str:
@@ -231,7 +225,7 @@ def verdict_sentence(found: Audited, digits: int) -> str:
     if found.verdict == "VIOLATION":
         return (
             f"{shown}, above the claim of {claimed}. The claim does not hold for the training of "
-            f"this model. ({right(guesses)}; {many} could certify at most {ceiling}.)"
+            f"this model. ({one_run.right(guesses)}; so many could certify at most {ceiling}.)"
         )
     if bound.ceiling < claim.epsilon:
         return (
@@ -244,8 +238,3 @@ def verdict_sentence(found: Audited, digits: int) -> str:
         f"{ceiling}. This is not a proof of privacy: other canaries or a stronger score may show "
         "more."
     )
-
-
-def right(guesses: Guesses) -> str:
-    """How many guesses there were, and how many were right."""
-    return f"{guesses.correct:,} of {guesses.guesses:,} guesses were right"

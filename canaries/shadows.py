@@ -49,20 +49,27 @@ def hardest(models: Sequence[nn.Sequential], records: Records) -> int:
 
 
 def perturb(models: Sequence[nn.Sequential], x: Array, y: int, clip: bool) -> Array:
-    """x_{i+1} = x_i + a sign(mean_j grad_x loss(shadow_j; x_i, y)); the label stays.
+    """One record, made harder; the label stays."""
+    perturbed: Array = perturb_many(models, x[None], np.array([y]), clip)[0]
+    return perturbed
+
+
+def perturb_many(models: Sequence[nn.Sequential], x: Array, y: Array, clip: bool) -> Array:
+    """x_{i+1} = x_i + a sign(mean_j grad_x loss(shadow_j; x_i, y)), each record for itself.
 
     `clip` keeps the pixels in [0, 1], which the paper does not do.
     """
     import torch
     from torch.nn.functional import cross_entropy
 
-    label = torch.tensor([y])
-    current = torch.as_tensor(x, dtype=torch.float32)[None].clone()
+    labels = torch.as_tensor(y)
+    current = torch.as_tensor(x, dtype=torch.float32).clone()
     for _ in range(STEPS):
         current.requires_grad_(True)
-        loss = torch.stack([cross_entropy(m.eval()(current), label) for m in models]).mean()
-        (gradient,) = torch.autograd.grad(loss, current)
+        # A sum over records: the gradient at one does not depend on the others.
+        losses = [cross_entropy(m.eval()(current), labels, reduction="sum") for m in models]
+        (gradient,) = torch.autograd.grad(torch.stack(losses).mean(), current)
         current = (current + STEP * gradient.sign()).detach()
         if clip:
             current = current.clamp(0, 1)
-    return np.asarray(current[0].numpy(), dtype=np.float32)
+    return np.asarray(current.numpy(), dtype=np.float32)

@@ -117,6 +117,29 @@ def after_one_run(claim: Claim, bound: Bound) -> list[str]:
     ]
 
 
+def after_checkpoint(claim: Claim | None, bounds: Sequence[Bound], canaries: int) -> list[str]:
+    """The same of a user's own model, whose canaries were put in by its own trainer."""
+    if claim is None:
+        return ["State what the training claims (--claim EPS,DELTA) to have it judged."]
+    if not bounds:
+        return ["Train with a kit (dpaudit canaries make): its coins are fair."]
+    decisive = bounds[0]
+    if decisive.epsilon > claim.epsilon:
+        return [BREAKS]
+    if decisive.ceiling < claim.epsilon:
+        return [
+            f"{canaries:,} canaries could not have decided above {decisive.ceiling:.2f}, the claim "
+            f"is {claim.epsilon:.2f}: train with a larger kit (dpaudit canaries make --count), and "
+            "see dpaudit plan --canaries for how large.",
+            "Or train many models with one canary (dpaudit run --mechanism MODULE:FUNCTION), which "
+            "shows more.",
+        ]
+    return [
+        "Before you rely on it, train with a kit of another kind or of more canaries (dpaudit "
+        "canaries make), and score with reference models (--reference)."
+    ]
+
+
 def about(number: int) -> int:
     """A number to two digits, rounded up."""
     tens: int = 10 ** max(0, len(str(number)) - 2)

@@ -18,16 +18,16 @@ from dpaudit.advice import after_one_run
 from dpaudit.choice import Choice
 from dpaudit.errors import BadInput
 from dpaudit.estimators import OneRun, OneRunFDP
+from dpaudit.guessing import guessed
 from dpaudit.journal import Journal
 from dpaudit.judge import as_settled, verdict, without_curve
 from dpaudit.protocols import Attack, Estimator, scoring
 from dpaudit.rates import BoundCriterion
 from dpaudit.selections import known_curve
+from dpaudit.selections.guess_numbers import FIXED_BEFOREHAND, rule
 from dpaudit.suspicions import suspicions
 from dpaudit.trials import Trials
-from dpaudit.types import IN, OUT, Array, Claim, Evidence, Guesses, Report, Scores
-
-SELECTION = "score and number of guesses fixed beforehand"
+from dpaudit.types import IN, OUT, Array, Claim, Evidence, Report, Scores
 
 
 def judge(journal: Journal, choice: Choice) -> Report:
@@ -48,13 +48,12 @@ def judge(journal: Journal, choice: Choice) -> Report:
     # Records are the same, whichever canaries are in.
     records = {k: v for k, v in seen.facts["data"].items() if k not in ("in", "out")}
     facts = {**seen.facts, "data": records}
-    called_in, called_out = halves(guesses.guesses)
     bounds = [
         replace(
             estimator.bound(guesses, claim.delta),
             attack=name,
-            rule=f"the {called_in:,} highest scores in, the {called_out:,} lowest out",
-            selection=SELECTION,
+            rule=rule(guesses),
+            selection=FIXED_BEFOREHAND,
             trials=(int((~put_in).sum()), int(put_in.sum())),
         )
         for estimator in estimators(claim, choice.confidence)
@@ -119,16 +118,3 @@ def scored(attack: Attack, canaries: Trials) -> Array:
     scores = np.empty(len(canaries))
     scores[others == IN], scores[others == OUT] = found.inn, found.out
     return np.where(np.isnan(scores), -np.inf, scores)
-
-
-def guessed(scores: Array, put_in: Array, guesses: int) -> Guesses:
-    """How many guesses are right; of equal scores the order says nothing of the coins."""
-    called_in, called_out = halves(guesses)
-    order = np.argsort(scores, kind="stable")
-    right = put_in[order[len(order) - called_in :]].sum() + (~put_in[order[:called_out]]).sum()
-    return Guesses(canaries=len(scores), guesses=guesses, correct=int(right))
-
-
-def halves(guesses: int) -> tuple[int, int]:
-    """How many canaries are called in and out."""
-    return guesses - guesses // 2, guesses // 2

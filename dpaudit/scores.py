@@ -7,12 +7,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-from numpy.lib.npyio import NpzFile
 
 from dpaudit.checks import listed
-from dpaudit.data import csv_text
+from dpaudit.data import csv_text, npz
 from dpaudit.data.csv_text import Cells
-from dpaudit.data.opened import opened
 from dpaudit.errors import BadInput
 from dpaudit.types import IN, OUT, Array, Scores
 
@@ -93,29 +91,13 @@ def _number(file: Path, line: int, cell: str, column: str = "score") -> float:
 
 
 def _arrays(file: Path) -> Scores:
-    try:
-        with opened(file, "a .npz or .csv file") as content:
-            archive = np.load(content, allow_pickle=False)
-            if not isinstance(archive, NpzFile):
-                raise BadInput(f"{file}: it is a single array without a name; {ARRAYS}")
-            inn = "inn" if "inn" in archive.files or "in" not in archive.files else "in"
-            missing = [name for name in ("out", inn) if name not in archive.files]
-            if missing:
-                there = listed([repr(name) for name in archive.files], most=8) or "nothing"
-                raise BadInput(
-                    f"{file}: it has no {', no '.join(missing)} (it has {there}); {ARRAYS}"
-                )
-            out, inside = (_scores(file, name, archive[name]) for name in ("out", inn))
-            return Scores(out=out, inn=inside)
-    except BadInput:
-        raise
-    except MemoryError as error:
-        raise BadInput(f"{file}: it does not fit into memory; save fewer scores") from error
-    except Exception as error:
-        # Damaged archives make zipfile, zlib and numpy raise many things; a pickle is refused.
-        raise BadInput(
-            f"{file}: it is not a .npz file of numbers, or it is damaged; {ARRAYS}"
-        ) from error
+    found, there = npz.named(file, ("out", "inn", "in"), ARRAYS, "a .npz or .csv file")
+    inn = "inn" if "inn" in found or "in" not in found else "in"
+    if missing := [name for name in ("out", inn) if name not in found]:
+        has = listed([repr(name) for name in there], most=8) or "nothing"
+        raise BadInput(f"{file}: it has no {', no '.join(missing)} (it has {has}); {ARRAYS}")
+    out, inside = (_scores(file, name, found[name]) for name in ("out", inn))
+    return Scores(out=out, inn=inside)
 
 
 def _scores(file: Path, name: str, array: Array) -> Array:

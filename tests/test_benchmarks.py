@@ -169,3 +169,17 @@ def test_what_is_not_measured_is_refused(tightness, monkeypatch, tmp_path):
         done = CliRunner().invoke(tightness.main, words)
         assert done.exit_code == 1
         assert told in done.output
+
+
+def test_a_checkpoint_is_held_against_the_bar_of_its_training(benchmark, tmp_path, monkeypatch):
+    checkpoint = benchmark("checkpoint")
+    by_heart, private = checkpoint.CASES
+    assert (by_heart.verdict(2.1), by_heart.verdict(2.0)) == ("> 2 met", "> 2 MISSED")
+    assert (private.verdict(0.9), private.verdict(1.0)) == ("< 1 met", "< 1 MISSED")
+    monkeypatch.setattr(checkpoint, "EPOCHS", 40)
+    words = ["--canaries", "60", "--repetitions", "1", "--kind", "random"]
+    done = CliRunner().invoke(checkpoint.main, [*words, "--json", str(tmp_path / "a.json")])
+    assert done.exit_code == 0, done.output
+    first, second = json.loads((tmp_path / "a.json").read_text())
+    assert first["bound"] > second["bound"]
+    assert done.output.count(" random ") == 2

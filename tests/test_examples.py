@@ -62,7 +62,20 @@ def test_the_privacy_test_passes_on_opacus_and_fails_on_its_mutant():
     assert "2 passed" in done.stdout or done.stdout.startswith("..")
 
 
-@pytest.mark.parametrize("name", ["opacus_cnn", "plain_torch"])
+def test_predictions_of_scikit_learn_are_audited(tmp_path):
+    text = (ROOT / "examples" / "sklearn_kit.py").read_text(encoding="utf-8")
+    lines = re.findall(r"^    ((?:dpaudit|python) .*)$", text, re.MULTILINE)
+    programs = {"dpaudit": [DPAUDIT], "python": [sys.executable]}
+    assert [line.split()[0] for line in lines] == ["dpaudit", "python", "dpaudit"]
+    for line in lines:
+        program, *words = line.replace("examples/", f"{ROOT}/examples/").split()
+        command = [*programs[program], *words]
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+    assert "VIOLATION: with 95 % confidence" in done.stdout
+
+
+@pytest.mark.parametrize("name", ["opacus_cnn", "plain_torch", "sklearn_kit"])
 def test_examples_know_nothing_of_dpaudit(name):
     code = (ROOT / "examples" / f"{name}.py").read_text(encoding="utf-8").split('"""', 2)[2]
     assert "dpaudit" not in code

@@ -10,6 +10,7 @@ from nbclient import NotebookClient
 
 NOTEBOOKS = sorted((Path(__file__).parent.parent / "notebooks").glob("*.ipynb"))
 PROMISES = {
+    "audit_your_checkpoint": "VIOLATION - the leak is at least epsilon",
     "calibration": "The evidence kept its word",
     "first_audit": "VIOLATION - the leak is at least epsilon",
 }

@@ -11,8 +11,8 @@ from functools import lru_cache
 import numpy as np
 from scipy.special import ndtri
 
-from dpaudit.calibration.guessing import guessed
 from dpaudit.estimators import GDP, OneRun
+from dpaudit.guessing import guessed
 from dpaudit.rates import log_ratio, upper_rates
 from dpaudit.selections.dkw import errors
 from dpaudit.types import Array, Guesses, Scores

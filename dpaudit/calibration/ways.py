@@ -13,11 +13,11 @@ from scipy.special import log_expit
 
 from dpaudit import registry
 from dpaudit.attacks import ThresholdRule
-from dpaudit.calibration.guessing import guessed
 from dpaudit.calibration.plays import Play
 from dpaudit.calibration.way import Asked, Standing, attack_of
 from dpaudit.curves import Family
 from dpaudit.estimators.checked import Checked
+from dpaudit.guessing import guessed
 from dpaudit.protocols import Estimator
 from dpaudit.selections import DKW, Bonferroni, HoldOut, MultiSplit, ReversedKFold, Selection
 from dpaudit.types import Bound, Counts, Guesses, Outcome

@@ -13,7 +13,7 @@ import click
 from dpaudit.errors import DpauditError
 
 COMMANDS = (
-    *("run", "report", "compare", "plan", "calibrate", "estimate"),
+    *("run", "report", "compare", "checkpoint", "canaries", "plan", "calibrate", "estimate"),
     *("list", "explain", "completion"),
 )
 

@@ -25,7 +25,7 @@ def setting(flag: str, kind: Any, text: str, **more: Any) -> Callable[[F], F]:
     return click.option(flag, type=kind, default=None, help=text + shown, **more)
 
 
-def _pair(ctx: click.Context, param: click.Parameter, text: str | None) -> Any:
+def pair(ctx: click.Context, param: click.Parameter, text: str | None) -> Any:
     """EPS,DELTA as two numbers."""
     if text is None:
         return None
@@ -46,7 +46,7 @@ def _batch(ctx: click.Context, param: click.Parameter, text: str | None) -> Any:
         raise click.BadParameter(f"'{text}' is neither a number of records nor full") from None
 
 
-TRAINED: Sequence[Callable[[Any], Any]] = (
+DATA: Sequence[Callable[[Any], Any]] = (
     setting(
         "--data",
         str,
@@ -55,7 +55,6 @@ TRAINED: Sequence[Callable[[Any], Any]] = (
     ),
     setting("--data-root", str, "Where cifar10, mnist and fashion-mnist lie.", metavar="FOLDER"),
     click.option("--download", is_flag=True, help="Download them if they are not there."),
-    setting("--size", int, "Only so many records for D, drawn by the seed."),
     setting("--label", str, "The column of a .csv that holds the class.", metavar="COLUMN"),
     setting(
         "--bounds",
@@ -71,6 +70,12 @@ TRAINED: Sequence[Callable[[Any], Any]] = (
         metavar="COLUMN",
         multiple=True,
     ),
+)
+"""What names the records."""
+
+TRAINED: Sequence[Callable[[Any], Any]] = (
+    *DATA,
+    setting("--size", int, "Only so many records for D, drawn by the seed."),
     setting(
         "--canary",
         str,
@@ -134,7 +139,7 @@ CLAIMED: Sequence[Callable[[Any], Any]] = (
         str,
         "Judge this claim instead of the mechanism's own; needed with your own function.",
         metavar="EPS,DELTA",
-        callback=_pair,
+        callback=pair,
     ),
     setting("--seed", int, "Root of every random number of the run."),
     setting(

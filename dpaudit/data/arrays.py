@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 import numpy as np
 
@@ -41,6 +42,28 @@ def problems(arrays: Mapping[str, Array]) -> Iterator[str]:
 def as_records(x: Array, y: Array) -> Records:
     """Arrays without problems as records of the values, layout and types that dpaudit uses."""
     return Records(_channels_first(_as_float(x)), _as_int(y))
+
+
+def as_given(x: Array, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
+    """Records' values in the layout and type that a user's own have: what `as_records` undoes.
+
+    `shape` is that of one of the user's records. Bytes and booleans are rounded to.
+    """
+    last = _channel_axis((1, *shape)) == 3
+    values = (np.moveaxis(x, 1, 3) if last else x).reshape(len(x), *shape)
+    if dtype == np.uint8:
+        values = np.rint(np.clip(values, 0, 1) * 255)
+    elif dtype.kind == "b":
+        values = values > 0.5
+    return np.ascontiguousarray(values.astype(dtype))
+
+
+def problems_of_few(x: Array, y: Array) -> Iterator[str]:
+    """Every problem of records that nothing is trained on, so that any classes will do."""
+    wrong = [*_value_problems("x", x), *_label_problems("y", y), *_length_problems("x", x, "y", y)]
+    yield from wrong
+    if not wrong and (least := _labels(y)[0]) < 0:
+        yield f"y has the label {least}; number the classes 0, 1, 2 and so on"
 
 
 # ---------------------------------------------------------------- x

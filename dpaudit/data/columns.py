@@ -22,6 +22,12 @@ class Interval:
         """Numbers clipped to the interval, as their place in it: 0 to 1."""
         return (np.clip(numbers, self.low, self.high) - self.low) / (self.high - self.low)
 
+    def drawn(self, count: int, draw: np.random.Generator) -> tuple[list[str], Array]:
+        """Cells of random numbers, and the feature that each makes."""
+        cells = [f"{x:.6g}" for x in draw.uniform(self.low, self.high, count)]
+        numbers = np.array([float(cell) for cell in cells])
+        return cells, self.scaled(numbers).astype(np.float32)[:, None]
+
 
 @dataclass(frozen=True)
 class Categories:
@@ -33,6 +39,11 @@ class Categories:
     def one_hot(self) -> Array:
         """One feature a name: 1 for the rows that have it, else 0."""
         return np.eye(len(self.names), dtype=np.float32)[self.codes]
+
+    def drawn(self, count: int, draw: np.random.Generator) -> tuple[list[str], Array]:
+        """Cells of random categories, and the features that each makes."""
+        codes = draw.integers(0, len(self.names), count)
+        return [self.names[code] for code in codes], Categories(self.names, codes).one_hot()
 
 
 def number(cell: str) -> float | None:

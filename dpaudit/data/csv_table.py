@@ -54,16 +54,26 @@ class Csv:
     def load(self, seed: int) -> Data:
         path = Path(os.path.expanduser(self.path))
         try:
-            records, classes = _records(path, self.label, self.bounds, self.ignore)
-            return split(path.name, records, classes, seed)
+            found = table(path, self.label, self.bounds, self.ignore)
+            return split(path.name, found.records, len(found.classes.names), seed)
         except MemoryError as error:
             raise BadInput(f"{path}: it does not fit into memory; use fewer records") from error
 
 
-def _records(
-    path: Path, label: str | None, bounds: Sequence[str], ignore: Sequence[str]
-) -> tuple[Records, int]:
-    """All records of a file, and the number of their classes."""
+@dataclass(frozen=True)
+class Table:
+    """A file's records in the order of its rows, and what they were made of."""
+
+    records: Records
+    classes: Categories
+    cells: Cells
+    label: str
+    blocks: Mapping[str, Interval | Categories]
+    """What each column that is learned from holds."""
+
+
+def table(path: Path, label: str | None, bounds: Sequence[str], ignore: Sequence[str]) -> Table:
+    """All records of a file."""
     cells = read(path)
     intervals, wrong = parse_bounds(bounds)
     wrong += _name_problems(cells.header, label, intervals, ignore)
@@ -91,7 +101,8 @@ def _records(
     wrong += _feature_problems(blocks)
     refuse(wrong, about=str(path))
     x = np.concatenate([_features(cells, name, block) for name, block in blocks.items()], axis=1)
-    return Records(x[:, None, None, :], classes.codes), len(classes.names)
+    records = Records(x[:, None, None, :], classes.codes)
+    return Table(records, classes, cells, label, blocks)
 
 
 def _features(cells: Cells, name: str, block: Interval | Categories) -> Array:

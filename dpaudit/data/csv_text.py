@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from dpaudit.data.opened import opened
 from dpaudit.errors import BadInput
+from dpaudit.opened import opened
 
 DELIMITERS = (",", ";", "\t")
 

@@ -61,6 +61,12 @@ class ImageFolder:
             raise BadInput(f"{path}: {said}") from error
 
 
+def class_names(path: Path) -> list[str]:
+    """The names of a folder's classes, in the order of their numbers."""
+    folders, _ = _listing(path)
+    return _listing(path / TRAIN)[0] if TRAIN in folders and TEST in folders else folders
+
+
 @dataclass
 class _Found:
     """What a folder of classes holds: its images in order, and all that is wrong there."""

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.lib.npyio import NpzFile
 
 from dpaudit.checks import listed, refuse
-from dpaudit.data.arrays import as_records, problems
-from dpaudit.data.opened import opened
+from dpaudit.data.arrays import as_records, problems, problems_of_few
 from dpaudit.data.split import split
 from dpaudit.errors import BadInput
-from dpaudit.types import Array, Data
+from dpaudit.opened import opened
+from dpaudit.types import Array, Data, Records
 
 TRAIN_TEST = ("x_train", "y_train", "x_test", "y_test")
 WHOLE = ("x", "y")
@@ -55,6 +56,47 @@ class Npz:
             raise BadInput(f"{path}: it does not fit into memory; save fewer records") from error
 
 
+def layout(path: str | os.PathLike[str]) -> tuple[tuple[int, ...], np.dtype[Any]]:
+    """The shape of one of a file's records, and the type of its values, as they are there."""
+    arrays, _ = _read(Path(os.path.expanduser(path)))
+    x = arrays["x" if "x" in arrays else "x_train"]
+    return x.shape[1:], x.dtype
+
+
+def few(path: str | os.PathLike[str]) -> Records:
+    """All records of a file with x, y, of which there may be any number of each class."""
+    file = Path(os.path.expanduser(path))
+    try:
+        arrays, unreadable = _read(file, wanted=WHOLE)
+        refuse(unreadable, about=str(file))
+        refuse(problems_of_few(arrays["x"], arrays["y"]), about=str(file))
+        return as_records(arrays["x"], arrays["y"])
+    except MemoryError as error:
+        raise BadInput(f"{file}: it does not fit into memory; save fewer records") from error
+
+
+def named(
+    path: Path, names: Sequence[str], way_out: str, wanted: str = "a .npz file"
+) -> tuple[dict[str, Array], list[str]]:
+    """Those of the named arrays that a file of numbers has, and the names of all that it has."""
+    try:
+        with opened(path, wanted) as content:
+            archive = np.load(content, allow_pickle=False)
+            if not isinstance(archive, NpzFile):
+                raise BadInput(f"{path}: it is a single array without a name; {way_out}")
+            found = {name: np.asarray(archive[name]) for name in names if name in archive.files}
+            return found, archive.files
+    except BadInput:
+        raise
+    except MemoryError as error:
+        raise BadInput(f"{path}: it does not fit into memory; save fewer numbers") from error
+    except Exception as error:
+        # Damaged archives make zipfile, zlib and numpy raise many things; a pickle is refused.
+        raise BadInput(
+            f"{path}: it is not a .npz file of numbers, or it is damaged; {way_out}"
+        ) from error
+
+
 def _data(name: str, arrays: Mapping[str, Array], seed: int) -> Data:
     if "x" in arrays:
         records, test = as_records(arrays["x"], arrays["y"]), None
@@ -64,11 +106,11 @@ def _data(name: str, arrays: Mapping[str, Array], seed: int) -> Data:
     return split(name, records, classes=int(records.y.max()) + 1, seed=seed, test=test)
 
 
-def _read(path: Path) -> tuple[dict[str, Array], list[str]]:
+def _read(path: Path, wanted: Sequence[str] | None = None) -> tuple[dict[str, Array], list[str]]:
     """The arrays that can be read, and why the others cannot."""
     try:
         with opened(path, "a .npz file") as file:
-            return _wanted(np.load(file, allow_pickle=False))
+            return _wanted(np.load(file, allow_pickle=False), wanted)
     except (BadInput, MemoryError):
         raise
     except (ValueError, EOFError) as error:
@@ -79,11 +121,13 @@ def _read(path: Path) -> tuple[dict[str, Array], list[str]]:
         raise BadInput(f"{path}: it is cut short or damaged; save it again") from error
 
 
-def _wanted(archive: NpzFile | Array) -> tuple[dict[str, Array], list[str]]:
+def _wanted(
+    archive: NpzFile | Array, wanted: Sequence[str] | None
+) -> tuple[dict[str, Array], list[str]]:
     if not isinstance(archive, NpzFile):
         return {}, [f"it is a single array without a name; {WAY_OUT}"]
     names = archive.files
-    wanted = TRAIN_TEST if set(TRAIN_TEST) & set(names) else WHOLE
+    wanted = wanted or (TRAIN_TEST if set(TRAIN_TEST) & set(names) else WHOLE)
     arrays: dict[str, Array] = {}
     unreadable: list[str] = []
     if missing := [name for name in wanted if name not in names]:

@@ -22,6 +22,11 @@ PAIRS = f"{APART}, and a score that was fixed beforehand"
 COINS = "canaries that a fair coin each put in, and a number of guesses that was fixed beforehand"
 """What every bound from one run stands on."""
 
+COINS_SEVERAL = (
+    "canaries that a fair coin each put in, and numbers of guesses that were fixed beforehand"
+)
+"""The same where the best of several numbers was taken, and paid for."""
+
 ASSUMED: dict[Assumption, str] = {
     "none": "nothing of the mechanism, only",
     "gaussian": "a mechanism whose trade-off curve is Gaussian,",

@@ -29,10 +29,8 @@ def released(
 
     from dpaudit.training import predict
 
-    forward = partial(_forward, given, name, classes, outputs == "probabilities")
-    has_dropout = isinstance(given, nn.Module) and any(
-        isinstance(module, nn.modules.dropout._DropoutNd) for module in given.modules()
-    )
+    forward = partial(forward_of, given, name, classes, outputs == "probabilities")
+    has_dropout = isinstance(given, nn.Module) and predict.has_dropout(given)
     ask = partial(predict.logits, given, forward=forward)
     ask_often = partial(predict.mc_dropout, given, forward=forward) if has_dropout else None
     return observed(ask, ask_often, pair, trial, samples)
@@ -53,7 +51,7 @@ def _numbers(given: Any, name: str) -> Any:
     return numbers
 
 
-def _forward(
+def forward_of(
     model: Callable[[Any], Any], name: str, classes: int, probabilities: bool, x: Tensor
 ) -> Tensor:
     """The model's logits of a batch, or what takes their place: the logarithm of probabilities."""

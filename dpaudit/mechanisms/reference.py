@@ -26,6 +26,10 @@ class Reference:
 
     text: str
     code: str | None = None
+    takes: tuple[str, ...] = ("dataset", "seed")
+    """What it is called with."""
+    option: str = "--mechanism"
+    """By which the user names it."""
 
     @classmethod
     def read(cls, text: str) -> Reference:
@@ -39,7 +43,7 @@ class Reference:
             known = [n for n, v in vars(module).items() if callable(v) and not n.startswith("_")]
             raise BadInput(unknown(f"functions of {module.__name__}", name, known))
         function = getattr(module, name)
-        refuse_uncallable(self.text, function)
+        refuse_uncallable(self.text, function, self.takes)
         if self.code not in (None, self._code()):
             raise BadInput(f"{self.text} has changed since the run began; start it again")
         found: Callable[..., Any] = function
@@ -88,7 +92,7 @@ class Reference:
             raise BadInput(f"'{self.text}' is not MODULE:FUNCTION, such as my_module:train")
         file = self._file()
         if file and not (self.code or file.is_file()):
-            raise BadInput(f"there is no file {where}; --mechanism names FILE.py:FUNCTION")
+            raise BadInput(f"there is no file {where}; {self.option} names FILE.py:FUNCTION")
         folder = str(self._folder())
         if folder not in sys.path:
             # Worker processes on this machine are started with the same path.
@@ -102,14 +106,17 @@ class Reference:
         return found
 
 
-def refuse_uncallable(name: str, function: Any) -> None:
-    """Refuse what cannot be called as a training function is."""
+def refuse_uncallable(
+    name: str, function: Any, takes: tuple[str, ...] = ("dataset", "seed")
+) -> None:
+    """Refuse what cannot be called with so many; by default as a training function is."""
+    taken = f"({', '.join(takes)})"
     if not callable(function):
-        raise BadInput(f"{name} is not a function; it takes (dataset, seed)")
+        raise BadInput(f"{name} is not a function; it takes {taken}")
     try:
-        inspect.signature(function).bind(None, 0)
+        inspect.signature(function).bind(*takes)
     except (TypeError, ValueError) as error:
-        raise BadInput(f"{name} cannot be called with (dataset, seed): {error}") from error
+        raise BadInput(f"{name} cannot be called with {taken}: {error}") from error
 
 
 def _imported(module: str, where: str, name: str) -> ModuleType:

@@ -11,7 +11,7 @@ from dpaudit.estimates import Estimates, Question
 from dpaudit.report.consistent import check_bound
 from dpaudit.report.formats import at_least, at_most, nearest, percent, power, printable
 from dpaudit.report.words import NOTHING
-from dpaudit.report.wrapping import labelled, wrap
+from dpaudit.report.wrapping import labelled, row, wrap
 from dpaudit.types import Bound, Counts, Guesses
 
 WIDTH, DIGITS = 79, 3
@@ -84,13 +84,13 @@ def _table(found: Estimates) -> list[str]:
     widths = [max(map(len, (*top, *below))) for top, *below in zip(titles, *rows, strict=True)]
     room = WIDTH - 2 - sum(w + 2 for w in widths[:-1])
     widths[-1] = min(widths[-1], room)
-    lines = [_line([first for first, _ in titles], widths)]
-    lines += [_line([second for _, second in titles], widths)]
+    lines = [row([first for first, _ in titles], widths)]
+    lines += [row([second for _, second in titles], widths)]
     lines.append("-" * (2 + sum(widths) + 2 * (len(widths) - 1)))
     for *numbers, words in rows:
         first, *more = textwrap.wrap(words, widths[-1])
-        lines.append(_line([*numbers, first], widths))
-        lines += [_line([""] * len(numbers) + [rest], widths) for rest in more]
+        lines.append(row([*numbers, first], widths))
+        lines += [row([""] * len(numbers) + [rest], widths) for rest in more]
     return lines
 
 
@@ -110,12 +110,6 @@ def _interval(interval: tuple[float, float] | None) -> str:
         return NOTHING
     low, high = interval
     return f"{at_least(low, DIGITS)} … {at_most(high, DIGITS)}"
-
-
-def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
-    first, *numbers, last = cells
-    padded = (cell.rjust(w) for cell, w in zip(numbers, widths[1:-1], strict=True))
-    return ("  " + "  ".join([first.ljust(widths[0]), *padded, last])).rstrip()
 
 
 def _beside(found: Estimates) -> list[str]:

@@ -82,7 +82,7 @@ def _banner(report: Report, digits: int) -> list[str]:
     sentence = words.verdict_sentence(report, digits)
     return [
         "<header>",
-        f"<h1>{text(words.question(report, digits))}</h1>",
+        f"<h1>{text(words.question(report.claim, digits))}</h1>",
         f'<div class="verdict {report.verdict}">',
         f"<p><strong>{words.VERDICTS[report.verdict]}</strong></p>",
         f'<p class="sentence">{text(sentence)}</p>',

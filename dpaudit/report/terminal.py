@@ -31,15 +31,15 @@ def render(report: Report, width: int = 80, color: bool = False) -> str:
         _setting(report, width, digits),
         _attacks(report, width, digits, color),
         _verdict(report, width, color),
-        _bullets("Warnings", report.warnings, "!", width),
-        _bullets("What to do next", report.next_steps, "-", width),
+        bullets("Warnings", report.warnings, "!", width),
+        bullets("What to do next", report.next_steps, "-", width),
         _run(report, width),
     ]
     return "\n\n".join("\n".join(block) for block in blocks if block) + "\n"
 
 
 def _headline(report: Report, width: int, digits: int) -> list[str]:
-    title = f"dpaudit: {words.question(report, digits)}"
+    title = f"dpaudit: {words.question(report.claim, digits)}"
     return [title, "=" * len(title), *wrap(game(report), width)]
 
 
@@ -76,7 +76,8 @@ def _verdict(report: Report, width: int, color: bool) -> list[str]:
     return lines
 
 
-def _bullets(title: str, texts: Iterable[str], mark: str, width: int) -> list[str]:
+def bullets(title: str, texts: Iterable[str], mark: str, width: int) -> list[str]:
+    """Texts below a title, each after a mark; nothing where there are none."""
     lines = [line for text in texts for line in wrap(f"{mark} {text}", width, indent="  ")]
     return [title, *lines] if lines else []
 

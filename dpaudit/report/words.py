@@ -38,20 +38,24 @@ def assumes(bound: Bound, claim: Claim) -> str:
 
 def digits_needed(report: Report) -> int:
     """Decimals, at least two, at which bound and ceiling print on their own side of the claim."""
-    claimed, bound = report.claim.epsilon, report.bounds[report.primary]
+    return digits_for(report.claim.epsilon, report.bounds[report.primary].epsilon, report.reach)
+
+
+def digits_for(claimed: float, epsilon: float, reach: float) -> int:
+    """The same of the numbers alone."""
     for digits in range(2, 9):
         claim = float(nearest(claimed, digits))
-        above = float(at_least(bound.epsilon, digits)) > claim
-        below = float(nearest(report.reach, digits)) < claim
+        above = float(at_least(epsilon, digits)) > claim
+        below = float(nearest(reach, digits)) < claim
         shown = claim > 0 or claimed == 0
-        if shown and (above, below) == (bound.epsilon > claimed, report.reach < claimed):
+        if shown and (above, below) == (epsilon > claimed, reach < claimed):
             return digits
     return 9
 
 
-def question(report: Report, digits: int) -> str:
+def question(claim: Claim, digits: int) -> str:
     """What the audit asks."""
-    return f"is the leak within the claimed epsilon of {nearest(report.claim.epsilon, digits)}?"
+    return f"is the leak within the claimed epsilon of {nearest(claim.epsilon, digits)}?"
 
 
 def claim_lines(claim: Claim, digits: int) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from dpaudit.report import formats
 
@@ -29,3 +29,10 @@ def wrap(text: str, width: int, indent: str = "") -> list[str]:
         break_on_hyphens=False,  # names have them
     )
     return [line.replace("\N{NO-BREAK SPACE}", " ") for line in lines]
+
+
+def row(cells: Sequence[str], widths: Sequence[int]) -> str:
+    """A line of a table: a name, numbers to the right, and words."""
+    first, *numbers, last = cells
+    padded = (cell.rjust(w) for cell, w in zip(numbers, widths[1:-1], strict=True))
+    return ("  " + "  ".join([first.ljust(widths[0]), *padded, last])).rstrip()

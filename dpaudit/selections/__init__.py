@@ -3,6 +3,7 @@
 from dpaudit.selections.bonferroni import Bonferroni
 from dpaudit.selections.dkw import DKW
 from dpaudit.selections.fixed import Fixed, Maker, Selection, criterion
+from dpaudit.selections.guess_numbers import GuessNumbers
 from dpaudit.selections.hold_out import HoldOut, chooses
 from dpaudit.selections.in_sample import Description, InSample
 from dpaudit.selections.multi_split import MultiSplit
@@ -14,6 +15,7 @@ __all__ = [
     "Bonferroni",
     "Description",
     "Fixed",
+    "GuessNumbers",
     "HoldOut",
     "InSample",
     "Maker",

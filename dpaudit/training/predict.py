@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
@@ -33,12 +33,20 @@ def mc_dropout(
     records = torch.as_tensor(x)
     repeated = records.repeat((samples, *[1] * (records.dim() - 1)))
     model.eval()
-    for module in model.modules():
-        if isinstance(module, nn.modules.dropout._DropoutNd):
-            module.train()
+    for layer in _dropouts(model):
+        layer.train()
     with torch.random.fork_rng(devices=[]), torch.no_grad():
         torch.manual_seed(seed)
         rows = [torch.softmax((forward or model)(part), dim=1) for part in repeated.split(CHUNK)]
         flat: Array = torch.cat(rows).numpy()
     model.eval()
     return flat.reshape(samples, len(x), -1)
+
+
+def has_dropout(model: nn.Module) -> bool:
+    """Whether passes with dropout on would differ."""
+    return any(True for _ in _dropouts(model))
+
+
+def _dropouts(model: nn.Module) -> Iterator[nn.Module]:
+    return (m for m in model.modules() if isinstance(m, nn.modules.dropout._DropoutNd))

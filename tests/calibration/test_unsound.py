@@ -8,11 +8,11 @@ from chance import A
 from scipy.stats import binom
 
 from dpaudit.calibration.every_way import ways
-from dpaudit.calibration.guessing import guessed
 from dpaudit.calibration.mechanisms import Laplace, NoLeak
 from dpaudit.calibration.plays import Play
 from dpaudit.calibration.unsound import best_clopper_pearson, best_gdp, best_katz, best_one_run
 from dpaudit.calibration.way import Asked
+from dpaudit.guessing import guessed
 from dpaudit.types import Scores
 
 DELTA = 1e-5

@@ -101,7 +101,7 @@ def refused(cli, tmp_path):
         assert result.stdout == ""
         assert contents(tmp_path) == before
         *before, said = result.stderr.splitlines()
-        assert all(line.startswith("preparing ") for line in before)
+        assert all(line.startswith(("preparing ", "asking the model")) for line in before)
         assert said.startswith("Error: ")
         return said
 

@@ -1,0 +1,1 @@
+"""Audit a trained model from one run: score canaries, guess which were in, judge the guesses."""

@@ -1,0 +1,158 @@
+"""A user's own model, asked about every record: what it says of each, and what to know of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from dpaudit.checkpoint import onnx
+from dpaudit.checkpoint.outputs import Outputs, of_logits, of_probabilities, with_passes
+from dpaudit.checkpoint.subject import Subject
+from dpaudit.errors import BadInput, blamed
+from dpaudit.mechanisms.given import forward_of
+from dpaudit.mechanisms.reference import Reference
+from dpaudit.seeds import derive
+from dpaudit.training import networks
+from dpaudit.types import Array
+
+AT_ONCE = 1 << 23
+"""Numbers that are given to a network with dropout at a time."""
+
+Released = Literal["logits", "probabilities"]
+
+
+@dataclass(frozen=True)
+class Asking:
+    """How models are made and asked; the same for the model itself and its references.
+
+    `network` is a name or MODULE:FUNCTION, a function that takes nothing and gives back an
+    untrained network; `preprocess` another that takes a batch and gives back what the network
+    wants of it.
+    """
+
+    network: str | None = None
+    outputs: Released = "logits"
+    preprocess: str | None = None
+    samples: int = 0
+    dropout: float = 0.5
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class Answers:
+    """What a model said, what it is, and what a reader should know of it."""
+
+    outputs: Outputs
+    about: str
+    warnings: list[str]
+
+
+def ask(path: Path, subject: Subject, how: Asking) -> Answers:
+    """A checkpoint's answers on all records."""
+    if path.suffix.lower() == ".onnx":
+        return _asked_onnx(path, subject, how)
+    if how.network is None:
+        raise BadInput(
+            f"name the network of {path}: --network cnn-small (or another of dpaudit list), or "
+            "your own as --network MODULE:FUNCTION"
+        )
+    # Here, because torch takes seconds to import and much can be refused before.
+    from dpaudit.training import loading, predict, state
+
+    tensors = state.read(path)
+    shape = tuple(subject.records.x.shape[1:])
+    own = ":" in how.network
+    made = _own(how.network) if own else _named(how, shape, subject.classes)
+    model = loading.load(made, how.network, tensors, path, shape, subject.classes)
+    warnings = loading.cautions(model)
+    x = subject.records.x
+    # A row of numbers is what it is to everybody else: without channels.
+    x = x.reshape(len(x), -1) if own and subject.flat else x
+    forward = partial(_forward, model, str(path), subject.classes, how, _preprocess(how))
+    found = of_logits(_finite(path, predict.logits(model, x, forward)), subject.records.y)
+    numbers = sum(p.numel() for p in model.parameters())
+    about = f"{path}, {how.network} of {numbers:,} parameters"
+    if how.samples and predict.has_dropout(model):
+        passes = partial(predict.mc_dropout, model, forward=forward)
+        found = with_passes(found, _finite(path, _passes(passes, x, subject.records.y, how)))
+        about += f", asked once without dropout and {how.samples:,} times with it"
+    elif how.samples:
+        warnings.append(
+            f"{how.network} has no dropout, so that --samples changes nothing: it is asked once"
+        )
+    return Answers(found, about, warnings)
+
+
+def _forward(
+    model: Any,
+    name: str,
+    classes: int,
+    how: Asking,
+    preprocess: Callable[[Any], Any] | None,
+    x: Any,
+) -> Any:
+    if preprocess is not None:
+        with blamed(f"{how.preprocess}", f"failed on a batch of {tuple(x.shape)}"):
+            x = preprocess(x)
+    return forward_of(model, name, classes, how.outputs == "probabilities", x)
+
+
+def _named(how: Asking, shape: tuple[int, ...], classes: int) -> Any:
+    assert how.network is not None
+    return networks.build(how.network, shape, classes, how.dropout)
+
+
+def _own(network: str) -> Any:
+    function = Reference(network, takes=(), option="--network").find()
+    with blamed(network):
+        return function()
+
+
+def _preprocess(how: Asking) -> Callable[[Any], Any] | None:
+    if how.preprocess is None:
+        return None
+    return Reference(how.preprocess, takes=("batch",), option="--preprocess").find()
+
+
+def _passes(
+    ask_often: Callable[[Array, int, int], Array], x: Array, y: Array, how: Asking
+) -> Array:
+    """The label's probability of each record in T passes: (records, T)."""
+    rows = max(1, AT_ONCE // (how.samples * max(1, x[0].size)))
+    found = []
+    for i in range(0, len(x), rows):
+        seed = derive(how.seed, "checkpoint", "passes", i)
+        part = ask_often(x[i : i + rows], how.samples, seed)
+        found.append(part[:, np.arange(part.shape[1]), y[i : i + rows]].T.astype(np.float64))
+    return np.concatenate(found)
+
+
+def _asked_onnx(path: Path, subject: Subject, how: Asking) -> Answers:
+    if how.network is not None or how.preprocess is not None:
+        raise BadInput(f"{path} is a whole model; leave --network and --preprocess out")
+    said = _finite(path, onnx.ask(path, subject.records.x))
+    if said.shape[1] != subject.classes:
+        raise BadInput(f"{path} says something of {said.shape[1]} classes, not {subject.classes}")
+    if how.outputs == "probabilities":
+        found = of_probabilities(said, subject.records.y, str(path))
+    else:
+        found = of_logits(said, subject.records.y)
+    warnings = []
+    if how.samples:
+        warnings.append(f"{path} is asked without dropout, so that --samples changes nothing")
+    return Answers(found, f"{path}, by onnxruntime", warnings)
+
+
+def _finite(path: Path, said: Array) -> Array:
+    strange = int((~np.isfinite(said).reshape(len(said), -1).all(axis=1)).sum())
+    if strange:
+        raise BadInput(
+            f"{path}: what it says of {strange:,} of {len(said):,} records is NaN or infinite, "
+            "which cannot be scored; see whether the records are what it was trained on"
+        )
+    return said

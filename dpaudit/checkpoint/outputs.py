@@ -1,0 +1,71 @@
+"""What a model says of each record's own label, whatever form it is told in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+from scipy.special import log_softmax, logsumexp
+
+from dpaudit.errors import BadInput
+from dpaudit.summaries import deviation
+from dpaudit.types import Array
+
+SUREST = 700.0
+"""Largest log-odds: what is beyond is a probability of 0 or 1 in double precision."""
+
+STATISTICS = ("mean", "inv_std", "min", "max")
+"""Of the probabilities in several passes with dropout."""
+
+
+@dataclass(frozen=True)
+class Outputs:
+    """Of each record the logarithm of its label's probability, and of its odds.
+
+    `statistics` are those of T passes with dropout, where there were any.
+    """
+
+    log_p: Array
+    log_odds: Array
+    statistics: Mapping[str, Array] = field(default_factory=dict)
+
+
+def of_logits(z: Array, y: Array) -> Outputs:
+    """Odds are taken from the logits themselves: a probability near 1 has lost its digits."""
+    z = np.asarray(z, dtype=np.float64)
+    rows = np.arange(len(y))
+    own = z[rows, y]
+    others = np.where(np.arange(z.shape[1]) == y[:, None], -np.inf, z)
+    odds = own - logsumexp(others, axis=1)
+    return Outputs(log_softmax(z, axis=1)[rows, y], np.clip(odds, -SUREST, SUREST))
+
+
+def of_probabilities(p: Array, y: Array, where: str) -> Outputs:
+    """Of rows that add up to 1."""
+    p = np.asarray(p, dtype=np.float64)
+    if p.min() < 0 or np.abs(p.sum(axis=1) - 1).max() > 1e-3:
+        raise BadInput(
+            f"{where}: its probabilities are none (they must be at least 0 and add up to 1 for "
+            "each record); give logits as such"
+        )
+    return of_logits(np.log(np.maximum(p, np.exp(-SUREST))), y)
+
+
+def of_losses(loss: Array, where: str) -> Outputs:
+    """Of cross-entropies, natural logarithm."""
+    loss = np.asarray(loss, dtype=np.float64)
+    if loss.min() < -1e-6:
+        raise BadInput(f"{where}: a loss of {loss.min():g} is below 0; give cross-entropies")
+    loss = np.clip(loss, np.exp(-SUREST), None)
+    # ln(p/(1-p)) of p = e^-loss
+    odds = -(loss + np.log(-np.expm1(-loss)))
+    return Outputs(-loss, np.clip(odds, -SUREST, SUREST))
+
+
+def with_passes(outputs: Outputs, p: Array) -> Outputs:
+    """With the statistics of the label's probability (records, T) in T passes with dropout."""
+    std = deviation(p, axis=1)
+    inverse = np.divide(1.0, std, out=np.full_like(std, np.inf), where=std != 0)
+    found = (p.mean(axis=1), inverse, p.min(axis=1), p.max(axis=1))
+    return Outputs(outputs.log_p, outputs.log_odds, dict(zip(STATISTICS, found, strict=True)))

@@ -1,0 +1,159 @@
+"""What a model said of each canary, from a file: no model is needed, and no framework."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from dpaudit.checkpoint.outputs import Outputs, of_logits, of_losses, of_probabilities
+from dpaudit.checkpoint.subject import Subject
+from dpaudit.checks import listed
+from dpaudit.data import csv_text, npz
+from dpaudit.data.columns import number
+from dpaudit.errors import BadInput
+from dpaudit.types import Array
+
+NUMBER, LOSS = "canary", "loss"
+LETTERS = {"p": "probabilities", "z": "logits"}
+COLUMNS = (
+    "name the columns canary and loss, or canary and p0, p1, ... (probabilities), or canary and "
+    "z0, z1, ... (logits), a canary a row"
+)
+ARRAYS = (
+    "save it with np.savez(path, losses=...), probabilities=... or logits=..., a canary a row, and "
+    "canary=... if they are in another order"
+)
+
+SUFFIXES = (".csv", ".csv.gz", ".npz")
+
+
+def is_file_of(path: Path) -> bool:
+    """Whether a path is that of predictions, by its name."""
+    return path.name.lower().endswith(SUFFIXES)
+
+
+def read(path: str | os.PathLike[str], subject: Subject) -> Outputs:
+    """The outputs for every record of a subject, in its order, or what is wrong with them."""
+    file = Path(os.path.expanduser(path))
+    if not is_file_of(file):
+        raise BadInput(f"{file}: predictions are a .csv or .npz file; {COLUMNS}")
+    kind, values, numbers = _archive(file) if file.suffix.lower() == ".npz" else _table(file)
+    n = len(subject.records)
+    values = _in_order(file, values, numbers, n)
+    if not np.isfinite(values).all():
+        bad = np.flatnonzero(~np.isfinite(values).reshape(n, -1).all(axis=1))
+        raise BadInput(
+            f"{file}: what it says of canary {listed(bad.tolist())} is NaN or infinite; see what "
+            "became of them, since leaving them out would choose among canaries"
+        )
+    if kind == "losses":
+        return of_losses(values, str(file))
+    if values.shape[1] != subject.classes:
+        raise BadInput(
+            f"{file}: it has {kind} of {values.shape[1]} classes, and the canaries are of "
+            f"{subject.classes}"
+        )
+    if kind == "logits":
+        return of_logits(values, subject.records.y)
+    return of_probabilities(values, subject.records.y, str(file))
+
+
+def _in_order(file: Path, values: Array, numbers: Array | None, n: int) -> Array:
+    """A row for each canary, none missing and none twice."""
+    if numbers is None:
+        if len(values) != n:
+            raise BadInput(
+                f"{file}: it has {len(values):,} rows, and there are {n:,} canaries; give one for "
+                "each, in their order or with their numbers under canary"
+            )
+        return values
+    strange = sorted({int(i) for i in numbers if not 0 <= i < n})
+    if strange:
+        raise BadInput(
+            f"{file}: there is no canary {listed(strange)}; they are numbered from 0 to {n - 1}"
+        )
+    counts = np.bincount(numbers, minlength=n)
+    if (missing := np.flatnonzero(counts == 0)).size:
+        raise BadInput(
+            f"{file}: {missing.size:,} of {n:,} canaries are missing ({listed(missing.tolist())}); "
+            "give a row for each, since leaving some out would choose among them"
+        )
+    if (twice := np.flatnonzero(counts > 1)).size:
+        raise BadInput(f"{file}: there are several rows for canary {listed(twice.tolist())}")
+    return values[np.argsort(numbers, kind="stable")]
+
+
+# ---------------------------------------------------------------- CSV
+
+
+def _table(file: Path) -> tuple[str, Array, Array | None]:
+    cells = csv_text.read(file)
+    if cells.ragged:
+        raise BadInput(
+            f"{file}: a line needs {len(cells.header)} cells, but {listed(cells.ragged, most=3)}"
+        )
+    header = [name.lower() for name in cells.header]
+    told = [name for name in header if name != NUMBER]
+    kind = _kind(told)
+    if kind is None or header.count(NUMBER) > 1 or not cells.rows:
+        there = listed([repr(name) for name in cells.header], most=8)
+        rows = "" if cells.rows else " and no rows"
+        raise BadInput(f"{file}: it has the columns {there}{rows}; {COLUMNS}")
+    wrong = [
+        f"line {line}: {cell[:40]!r}"
+        for line, row in zip(cells.lines, cells.rows, strict=True)
+        for cell in row
+        if number(cell) is None
+    ]
+    if wrong:
+        raise BadInput(f"{file}: it has cells that are no finite number ({listed(wrong, most=3)})")
+    columns = {
+        name: np.array([float(row[i]) for row in cells.rows]) for i, name in enumerate(header)
+    }
+    numbers = _whole(file, columns[NUMBER]) if NUMBER in columns else None
+    if kind == "losses":
+        return kind, columns[LOSS], numbers
+    ordered = [columns[f"{told[0][0]}{k}"] for k in range(len(told))]
+    return kind, np.stack(ordered, axis=1), numbers
+
+
+def _kind(told: Sequence[str]) -> str | None:
+    if list(told) == [LOSS]:
+        return "losses"
+    for letter, kind in LETTERS.items():
+        if told and sorted(told) == sorted(f"{letter}{k}" for k in range(len(told))):
+            return kind
+    return None
+
+
+def _whole(file: Path, numbers: Array) -> Array:
+    if not (np.isfinite(numbers).all() and (np.trunc(numbers) == numbers).all()):
+        raise BadInput(f"{file}: canaries are numbered by whole numbers from 0 on")
+    return np.clip(numbers, -1, 2**53).astype(np.int64)
+
+
+# ---------------------------------------------------------------- npz
+
+
+def _archive(file: Path) -> tuple[str, Array, Array | None]:
+    wanted = ("losses", *LETTERS.values())
+    found, there = npz.named(file, (*wanted, NUMBER), ARRAYS)
+    kinds = [name for name in wanted if name in found]
+    if len(kinds) != 1:
+        has = listed([repr(name) for name in there], most=8) or "nothing"
+        raise BadInput(f"{file}: it has {has}; {ARRAYS}")
+    values, numbers = found[kinds[0]], found.get(NUMBER)
+    kind, axes = kinds[0], 1 if kinds[0] == "losses" else 2
+    if values.ndim != axes or values.dtype.kind not in "biuf" or values.size == 0:
+        raise BadInput(
+            f"{file}: {kind} must have {axes} {'axis' if axes == 1 else 'axes'} of numbers, not "
+            f"{values.dtype} of shape {values.shape}; {ARRAYS}"
+        )
+    if numbers is None:
+        return kind, values.astype(np.float64), None
+    if numbers.shape != values.shape[:1] or numbers.dtype.kind not in "iuf":
+        raise BadInput(f"{file}: canary must have a number for each of the {len(values):,} rows")
+    return kind, values.astype(np.float64), _whole(file, numbers.astype(np.float64))

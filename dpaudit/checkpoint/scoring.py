@@ -1,0 +1,101 @@
+"""The score of a record, larger meaning in: fixed before any coin is looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+from scipy.special import logsumexp
+
+from dpaudit.checkpoint.outputs import STATISTICS, Outputs
+from dpaudit.errors import BadInput
+from dpaudit.rates import rounded
+from dpaudit.types import Array
+
+AUTO = "auto"
+LARGEST = float(np.finfo(float).max)
+
+Formula = Callable[[Outputs, Sequence[Outputs]], Array]
+
+
+@dataclass(frozen=True)
+class Score:
+    """A name, what it is in words, and how it is computed from a model and reference models."""
+
+    name: str
+    words: str
+    formula: Formula
+
+    def of(self, target: Outputs, references: Sequence[Outputs]) -> Array:
+        """One number a record, without the low bits that no mechanism is audited for."""
+        if self.name in REFERRING and not references:
+            raise BadInput(f"the score {self.name} needs reference models; name them (--reference)")
+        if self.name in STATISTICS and not target.statistics:
+            raise BadInput(
+                f"the score {self.name} needs passes with dropout (--samples T), of a network that "
+                "has dropout"
+            )
+        if references and self.name not in REFERRING:
+            raise BadInput(
+                f"the score {self.name} does not use reference models; leave --reference out, or "
+                "take --score lira or rmia"
+            )
+        return np.clip(rounded(self.formula(target, references)), -LARGEST, LARGEST)
+
+
+def _log_odds(target: Outputs, references: Sequence[Outputs]) -> Array:
+    return target.log_odds
+
+
+def _lira(target: Outputs, references: Sequence[Outputs]) -> Array:
+    # One deviation for all canaries would divide all scores alike.
+    return np.asarray(target.log_odds - np.mean([r.log_odds for r in references], axis=0))
+
+
+def _rmia(target: Outputs, references: Sequence[Outputs]) -> Array:
+    return np.asarray(target.log_p - logsumexp([r.log_p for r in references], axis=0))
+
+
+def _passes(name: str, target: Outputs, references: Sequence[Outputs]) -> Array:
+    return np.asarray(target.statistics[name])
+
+
+REFERRING = ("lira", "rmia")
+
+SCORES = {
+    score.name: score
+    for score in (
+        Score("loss", "the log-odds of its label, which rise as its loss falls", _log_odds),
+        Score(
+            "lira",
+            "the log-odds of its label less their mean in the reference models (LiRA, offline, "
+            "with one variance for all canaries; Carlini et al. 2022)",
+            _lira,
+        ),
+        Score(
+            "rmia",
+            "the probability of its label over its mean in the reference models, as a logarithm "
+            "(RMIA, whose order this is; Zarifzadeh, Liu and Shokri 2024)",
+            _rmia,
+        ),
+        Score("mean", "the mean probability of its label with dropout", partial(_passes, "mean")),
+        Score(
+            "inv_std",
+            "1 over the deviation of its label's probability with dropout",
+            partial(_passes, "inv_std"),
+        ),
+        Score("min", "the least probability of its label with dropout", partial(_passes, "min")),
+        Score("max", "the largest probability of its label with dropout", partial(_passes, "max")),
+    )
+}
+
+
+def fixed(name: str, references: int, samples: bool) -> Score:
+    """The score of a name; of 'auto' what suits what is there, whatever it says."""
+    if name != AUTO:
+        return SCORES[name]
+    if references:
+        return SCORES["lira"]
+    return SCORES["mean" if samples else "loss"]

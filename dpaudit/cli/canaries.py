@@ -1,0 +1,122 @@
+"""`dpaudit canaries`: make a kit of canaries to train with, and look at one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from dpaudit.cli.destination import FIGURES, Destination
+from dpaudit.cli.progress import Progress
+from dpaudit.cli.settings import DATA, options
+
+if TYPE_CHECKING:
+    from dpaudit.kits import Kit
+
+KINDS = ("mislabelled", "adv", "blank", "random")
+"""As `dpaudit.kits.kinds` has them; not from there, because help answers at once."""
+
+
+@click.group("canaries")
+def command() -> None:
+    """Make a canary kit to train with; show it.
+
+    A kit has records to add to a training set, each put in by a fair coin, and the coins in a
+    sealed file. dpaudit checkpoint tells afterwards how much the trained model leaks of them.
+    """
+
+
+@command.command("make")
+@options(DATA)
+@click.option(
+    "--count", type=int, default=1000, show_default=True, help="Canaries, of which half are put in."
+)
+@click.option(
+    "--kind",
+    type=click.Choice(KINDS),
+    default="mislabelled",
+    show_default=True,
+    help="Records of the data under another label, or with adversarial noise; empty ones with "
+    "marks; random ones.",
+)
+@click.option("--out", type=click.Path(path_type=Path), required=True, help="A new folder.")
+@click.option(
+    "--seed",
+    type=int,
+    help="For tests: makes the same kit again.  [default: the operating system's randomness]",
+)
+def make(
+    data: str | None,
+    data_root: str | None,
+    download: bool,
+    label: str | None,
+    bounds: tuple[str, ...],
+    ignore: tuple[str, ...],
+    count: int,
+    kind: str,
+    out: Path,
+    seed: int | None,
+) -> None:
+    """Draw canaries and flip a coin for each.
+
+    Writes the canaries, those to add to the training set, the sealed coins and a README that says
+    what to do, in the form in which the data came (.npz, and .csv or a folder of PNGs).
+
+    \b
+        dpaudit canaries make --data train.npz --count 1000 --out kit
+        dpaudit canaries make --data people.csv --label income --bounds age=0:120 --out kit
+    """
+    from dpaudit import kits
+
+    said: dict[str, Any] = {"root": data_root, "download": download, "label": label}
+    said |= {"bounds": bounds, "ignore": ignore}
+    progress = Progress()
+    try:
+        progress.say(f"making {kind} canaries")
+        kit = kits.make(data or "digits", out, kind, count, seed, said)
+    finally:
+        progress.clear()
+    click.echo(_told(kit))
+    click.echo(
+        f"\nAdd {out / 'add_to_training.npz'} to your training set and train; {out / 'README.md'} "
+        f"says how.\nKeep this commitment where it cannot be changed:\n{kit.about.commitment}"
+    )
+
+
+@command.command("show")
+@click.argument("kit", type=click.Path(path_type=Path))
+@click.option(
+    "--figure",
+    type=Destination(*FIGURES),
+    help="Where they are drawn, as .png or .svg.  [default: canaries.png in the kit]",
+)
+def show(kit: Path, figure: Path | None) -> None:
+    """Draw the canaries of a kit.
+
+    KIT is its folder. The coins stay sealed; whether they are those of the beginning is told.
+
+    \b
+        dpaudit canaries show kit
+    """
+    from dpaudit import kits
+    from dpaudit.report import drawing, figure_kit
+
+    found = kits.read(kit)
+    found.opened()
+    where = figure or kit / "canaries.png"
+    drawing.dump(figure_kit.draw(found.canaries, found.flat), where)
+    click.echo(_told(found))
+    click.echo(f"The sealed coins are intact: {found.about.commitment}\nDrawn in {where}")
+
+
+def _told(kit: Kit) -> str:
+    from dpaudit.report import figure_kit, wrapping
+
+    about = kit.about
+    size = " x ".join(map(str, about.shape))
+    lines = [
+        f"{about.count:,} canaries for {about.data}: {about.made}.",
+        f"{about.classes} classes, records of {size}; coins {about.coins}.",
+    ]
+    return "\n".join(line for text in lines for line in wrapping.wrap(text, figure_kit.COLUMNS))

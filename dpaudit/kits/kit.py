@@ -1,0 +1,125 @@
+"""A kit on disk, read again: every part is what it was when the kit was made, or it is refused."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from dpaudit.data import npz
+from dpaudit.errors import BadInput
+from dpaudit.fingerprints import fingerprint
+from dpaudit.kits import sealed
+from dpaudit.opened import opened
+from dpaudit.types import Array, Records
+
+VERSION = 1
+PUBLIC, CANARIES, SEALED = "kit.json", "canaries.npz", "sealed.json"
+LARGEST = 1 << 26
+"""Bytes of a file of text; those of a kit have a few for each canary."""
+
+
+@dataclass(frozen=True)
+class About:
+    """What everybody may know of a kit."""
+
+    kind: str
+    made: str
+    count: int
+    classes: int
+    shape: list[int]
+    """Of one canary: channels, height and width."""
+    data: str
+    coins: str
+    """Where they are from, in words."""
+    canaries: str
+    """The fingerprint of all canaries."""
+    commitment: str
+    dpaudit: str
+    version: int = VERSION
+
+    def content(self) -> bytes:
+        """kit.json."""
+        return (json.dumps(asdict(self), indent=1, ensure_ascii=False) + "\n").encode()
+
+
+@dataclass(frozen=True)
+class Kit:
+    """Canaries, what is known of them, and where their coins lie."""
+
+    path: Path
+    about: About
+    canaries: Records
+
+    def opened(self, commitment: str | None = None) -> Array:
+        """Which canaries were put in; refused unless the sealed file is that of the beginning.
+
+        A commitment that was kept elsewhere, if given, is what the file must have.
+        """
+        file = self.path / SEALED
+        content = _bytes(file)
+        found, wanted = sealed.commitment(content), self.about.commitment
+        if commitment is not None and commitment.lower() != wanted.lower():
+            raise BadInput(
+                f"{self.path / PUBLIC}: its commitment is {wanted}, and the one that was kept is "
+                f"{commitment}; this is not the kit that was made then"
+            )
+        if found != wanted:
+            raise BadInput(
+                f"{file}: it was altered after the kit was made (its SHA-256 is {found}, the "
+                f"kit's commitment {wanted}); its coins prove nothing"
+            )
+        coins = sealed.unsealed(content, str(file))
+        if coins.canaries != self.about.canaries or len(coins.coins) != self.about.count:
+            raise BadInput(f"{file}: its coins are about other canaries than {CANARIES}")
+        return coins.put_in
+
+    @property
+    def flat(self) -> bool:
+        """Whether a canary is a row of numbers."""
+        return self.about.shape[:2] == [1, 1]
+
+
+def read(path: str | os.PathLike[str]) -> Kit:
+    """The kit in a folder, its coins still sealed."""
+    folder = Path(os.path.expanduser(path))
+    if not folder.is_dir():
+        raise BadInput(f"{folder}: there is no such folder; make a kit with dpaudit canaries make")
+    about = _about(folder / PUBLIC)
+    file = folder / CANARIES
+    canaries = npz.few(file)
+    if marked(canaries) != about.canaries:
+        raise BadInput(f"{file}: its canaries are not those that the kit was made with")
+    return Kit(folder, about, canaries)
+
+
+def marked(canaries: Records) -> str:
+    """The fingerprint of canaries."""
+    return fingerprint("canaries", canaries)
+
+
+def _about(file: Path) -> About:
+    content = _bytes(file)
+    try:
+        told: Any = json.loads(content)
+        found = About(**told)
+        texts = (found.kind, found.made, found.data, found.coins, found.canaries, found.commitment)
+        numbers = (found.count, found.classes, *found.shape)
+        good = found.version == VERSION and len(found.shape) == 3
+        good = good and all(isinstance(text, str) for text in texts)
+        good = good and all(isinstance(n, int) and n > 0 for n in numbers)
+    except (ValueError, TypeError, RecursionError):
+        good = False
+    if not good:
+        raise BadInput(f"{file}: it does not describe a kit that this dpaudit can read")
+    return found
+
+
+def _bytes(file: Path) -> bytes:
+    with opened(file, "a file of the kit") as content:
+        read = content.read(LARGEST + 1)
+    if len(read) > LARGEST:
+        raise BadInput(f"{file}: it is too large for a file of a kit")
+    return read

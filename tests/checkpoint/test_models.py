@@ -1,0 +1,218 @@
+"""A model of one's own: every format and layout, its dropout, and what fails in it."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from scipy.special import log_softmax
+from torch import nn
+
+from dpaudit.checkpoint.models import Asking, ask
+from dpaudit.checkpoint.outputs import STATISTICS
+from dpaudit.checkpoint.subject import Subject
+from dpaudit.errors import BadInput
+from dpaudit.training import networks
+from dpaudit.types import Records
+
+SHAPE, CLASSES, N = (1, 8, 8), 3, 20
+
+MODULE = """
+import torch
+from torch import nn
+
+def plain():
+    return nn.Sequential(nn.Flatten(), nn.Linear(64, 3))
+
+def rows():
+    return nn.Linear(64, 3)
+
+def normed():
+    return nn.Sequential(nn.Flatten(), nn.Linear(64, 3), nn.BatchNorm1d(3))
+
+def sure():
+    return nn.Sequential(nn.Flatten(), nn.Linear(64, 3), nn.Softmax(dim=1))
+
+def broken():
+    raise ValueError("no GPU")
+
+def wants(argument):
+    return plain()
+
+def doubled(batch):
+    return 2 * batch
+
+def dropped(batch):
+    return batch[:, :, :4]
+"""
+
+
+def subject(shape=SHAPE):
+    draw = np.random.default_rng(0)
+    x = draw.uniform(size=(N, *shape)).astype(np.float32)
+    return Subject(Records(x, draw.integers(0, 3, N)), np.arange(N) % 2 == 0, CLASSES, "kit", "")
+
+
+@pytest.fixture
+def own(tmp_path, monkeypatch):
+    """MODULE:FUNCTION of a module that is written anew."""
+    (tmp_path / "own_networks.py").write_text(MODULE)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    yield lambda name: f"{tmp_path / 'own_networks.py'}:{name}"
+    import sys
+
+    sys.modules.pop("own_networks", None)
+
+
+def saved(network, path):
+    torch.manual_seed(0)
+    for p in network.parameters():
+        nn.init.normal_(p)
+    torch.save(network.state_dict(), path)
+    return network.eval()
+
+
+def expected(network, x, y):
+    with torch.no_grad():
+        z = network(torch.as_tensor(x)).numpy()
+    return log_softmax(z.astype(float), axis=1)[np.arange(len(y)), y]
+
+
+@pytest.mark.parametrize("name", ["cnn-small", "mlp", "logreg"])
+def test_a_named_network_says_what_it_says(tmp_path, name):
+    asked = subject()
+    network = saved(networks.build(name, SHAPE, CLASSES, 0.5), tmp_path / "a.pt")
+    found = ask(tmp_path / "a.pt", asked, Asking(name))
+    assert found.outputs.log_p == pytest.approx(expected(network, asked.records.x, asked.records.y))
+    assert name in found.about
+    assert found.outputs.statistics == {}
+
+
+def test_an_own_network_is_given_pictures_as_pictures_and_rows_as_rows(tmp_path, own):
+    for function, shape in (("plain", SHAPE), ("rows", (1, 1, 64))):
+        asked = subject(shape)
+        network = nn.Sequential(nn.Flatten(), nn.Linear(64, 3))
+        saved(network if function == "plain" else network[1], tmp_path / "a.pt")
+        x, y = asked.records.x, asked.records.y
+        found = ask(tmp_path / "a.pt", asked, Asking(own(function))).outputs
+        assert found.log_p == pytest.approx(expected(network, x, y), rel=1e-4)
+
+
+def test_records_are_preprocessed_and_probabilities_taken(tmp_path, own):
+    asked = subject()
+    network = saved(nn.Sequential(nn.Flatten(), nn.Linear(64, 3)), tmp_path / "a.pt")
+    x, y = asked.records.x, asked.records.y
+    how = Asking(own("sure"), outputs="probabilities", preprocess=own("doubled"))
+    found = ask(tmp_path / "a.pt", asked, how).outputs
+    assert found.log_p == pytest.approx(expected(network, 2 * x, y), rel=1e-3)
+
+
+def test_passes_with_dropout_follow_the_seed(tmp_path):
+    asked = subject()
+    saved(networks.build("mlp", SHAPE, CLASSES, 0.5), tmp_path / "a.pt")
+    first, again, other = (
+        ask(tmp_path / "a.pt", asked, Asking("mlp", samples=30, seed=seed)).outputs.statistics
+        for seed in (0, 0, 1)
+    )
+    assert tuple(first) == STATISTICS
+    assert (first["mean"] == again["mean"]).all()
+    assert (first["mean"] != other["mean"]).any()
+    assert (first["min"] <= first["mean"]).all()
+    assert (first["mean"] <= first["max"]).all()
+
+
+def test_a_network_without_dropout_is_said_to_have_none(tmp_path, own):
+    saved(nn.Sequential(nn.Flatten(), nn.Linear(64, 3)), tmp_path / "a.pt")
+    found = ask(tmp_path / "a.pt", subject(), Asking(own("plain"), samples=10))
+    assert "has no dropout, so that --samples changes nothing" in found.warnings[0]
+    assert found.outputs.statistics == {}
+
+
+def test_batch_normalisation_is_warned_of(tmp_path, own):
+    network = nn.Sequential(nn.Flatten(), nn.Linear(64, 3), nn.BatchNorm1d(3))
+    saved(network, tmp_path / "a.pt")
+    (said,) = ask(tmp_path / "a.pt", subject(), Asking(own("normed"))).warnings
+    assert "no accountant's epsilon holds" in said
+
+
+@pytest.mark.parametrize(
+    ("network", "more", "said"),
+    [
+        (None, {}, "name the network of"),
+        ("cnn", {}, "no 'cnn' among the networks"),
+        ("broken", {}, "failed: ValueError: no GPU"),
+        ("wants", {}, r"cannot be called with \(\)"),
+        ("nobody", {}, "no 'nobody' among the functions"),
+        ("normed", {}, "it has no 2.weight 3"),
+        ("plain", {"preprocess": "dropped"}, "failed on a batch of"),
+        ("plain", {"preprocess": "nobody"}, "no 'nobody' among the functions"),
+        ("plain", {"outputs": "probabilities"}, "are no probabilities"),
+    ],
+)
+def test_what_cannot_be_asked_is_one_sentence(tmp_path, own, network, more, said):
+    saved(nn.Sequential(nn.Flatten(), nn.Linear(64, 3)), tmp_path / "a.pt")
+    name = network if network in (None, "cnn") else own(network)
+    given = {k: own(v) if k == "preprocess" else v for k, v in more.items()}
+    with pytest.raises(BadInput, match=said) as error:
+        ask(tmp_path / "a.pt", subject(), Asking(name, **given))
+    assert "\n" not in str(error.value)
+
+
+def test_a_wrong_number_of_classes_is_told(tmp_path, own):
+    saved(nn.Sequential(nn.Flatten(), nn.Linear(64, 3)), tmp_path / "a.pt")
+    four = Subject(subject().records, subject().put_in, 4, "kit", "")
+    with pytest.raises(BadInput, match=r"gave back the shape \(20, 3\) .* it should be \(20, 4\)"):
+        ask(tmp_path / "a.pt", four, Asking(own("plain")))
+
+
+# ---------------------------------------------------------------- ONNX
+
+
+def onnx_model(path: Path, batch=None, flat=False, classes=CLASSES):
+    """Logits by one matrix, as any framework may export it."""
+    onnx = pytest.importorskip("onnx")
+    weight = np.random.default_rng(1).normal(size=(64, classes)).astype(np.float32)
+    shape = [batch or "n", 64] if flat else [batch or "n", *SHAPE]
+    float32, helper = onnx.TensorProto.FLOAT, onnx.helper
+    graph = helper.make_graph(
+        [
+            helper.make_node("Flatten", ["x"], ["flat"], axis=1),
+            helper.make_node("MatMul", ["flat", "w"], ["z"]),
+        ],
+        "model",
+        [helper.make_tensor_value_info("x", float32, shape)],
+        [helper.make_tensor_value_info("z", float32, [batch or "n", classes])],
+        [onnx.numpy_helper.from_array(weight, "w")],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)])
+    model.ir_version = 8
+    onnx.save(model, path)
+    return weight
+
+
+@pytest.mark.parametrize("batch", [None, 1, 7])
+@pytest.mark.parametrize("flat", [True, False])
+def test_an_onnx_model_needs_no_network(tmp_path, batch, flat):
+    weight = onnx_model(tmp_path / "a.onnx", batch, flat)
+    asked = subject()
+    x, y = asked.records.x, asked.records.y
+    found = ask(tmp_path / "a.onnx", asked, Asking()).outputs
+    z = log_softmax(x.reshape(N, -1) @ weight, axis=1)[np.arange(N), y]
+    assert found.log_p == pytest.approx(z, abs=1e-4)
+
+
+def test_an_onnx_model_that_cannot_be_asked_is_one_sentence(tmp_path):
+    onnx_model(tmp_path / "two.onnx", classes=2)
+    whole = (tmp_path / "two.onnx").read_bytes()
+    (tmp_path / "cut.onnx").write_bytes(whole[: len(whole) // 2])
+    (tmp_path / "empty.onnx").touch()
+    for name, said in (
+        ("two", "says something of 2 classes, not 3"),
+        ("cut", "or it is damaged"),
+        ("empty", "it is empty"),
+        ("none", "there is no such file"),
+    ):
+        with pytest.raises(BadInput, match=said):
+            ask(tmp_path / f"{name}.onnx", subject(), Asking())
+    with pytest.raises(BadInput, match="leave --network and --preprocess out"):
+        ask(tmp_path / "two.onnx", subject(), Asking("mlp"))

@@ -1,0 +1,64 @@
+"""`dpaudit canaries`, as a user calls it."""
+
+import json
+
+import pytest
+
+
+@pytest.fixture
+def made(cli, npz, tmp_path):
+    result = cli("canaries", "make", "--data", npz, "--count", 12, "--out", tmp_path / "kit")
+    assert result.exit_code == 0, result.output
+    return tmp_path / "kit", result.stdout
+
+
+def test_make_writes_a_kit_and_says_what_to_do(made):
+    kit, said = made
+    files = {"kit.json", "sealed.json", "canaries.npz", "add_to_training.npz", "README.md"}
+    assert {file.name for file in kit.iterdir()} == files
+    public = json.loads((kit / "kit.json").read_text())
+    assert said.rstrip().endswith(public["commitment"])
+    assert "12 canaries for own.npz" in said
+
+
+def test_show_draws_them_and_tells_that_the_seal_is_whole(made, cli, tmp_path):
+    kit, _ = made
+    result = cli("canaries", "show", kit)
+    assert "The sealed coins are intact" in result.stdout
+    assert (kit / "canaries.png").read_bytes().startswith(b"\x89PNG")
+    cli("canaries", "show", kit, "--figure", tmp_path / "them.svg")
+    assert b"<svg" in (tmp_path / "them.svg").read_bytes()
+
+
+def test_show_refuses_a_broken_seal(made, refused):
+    kit, _ = made
+    (kit / "sealed.json").write_text("{}")
+    assert "it was altered after the kit was made" in refused("canaries", "show", kit)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("--count 3", "count must be a whole number of at least 10, not 3"),
+        ("--count 1000000", "count must be at most 100,000, not 1,000,000"),
+        ("--count 80", "records to make such canaries of, not 80; take fewer (--count)"),
+        ("--seed -1", "seed must be a whole number of at least 0, not -1"),
+        ("--kind noisy", "'noisy' is not one of"),
+        ("--data nowhere.npz", "nowhere.npz: there is no such file"),
+        ("--label age", "takes no --label; leave it out"),
+    ],
+)
+def test_make_refuses_and_leaves_nothing(cli, npz, tmp_path, words, said):
+    result = cli("canaries", "make", "--data", npz, "--out", "kit", *words.split())
+    assert result.exit_code == 2, result.output
+    assert said in result.stderr.splitlines()[-1]
+    assert not (tmp_path / "empty" / "kit").exists()
+
+
+def test_make_refuses_a_folder_that_is_there(made, cli, npz):
+    kit, _ = made
+    before = {file: file.read_bytes() for file in kit.iterdir()}
+    result = cli("canaries", "make", "--data", npz, "--count", 40, "--out", kit)
+    assert result.exit_code == 2
+    assert "it is there already; a kit is made once" in result.stderr
+    assert {file: file.read_bytes() for file in kit.iterdir()} == before

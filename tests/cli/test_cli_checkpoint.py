@@ -1,0 +1,254 @@
+"""`dpaudit checkpoint`, from a kit to the verdict, and everything that is refused."""
+
+import csv
+import json
+
+import numpy as np
+import pytest
+from jsonschema import Draft202012Validator
+
+from dpaudit import kits
+from dpaudit.report import load_schema
+
+SCHEMA = Draft202012Validator(load_schema("checkpoint"))
+
+
+@pytest.fixture(scope="module")
+def kit(tmp_path_factory):
+    """120 canaries of four values in three classes."""
+    folder = tmp_path_factory.mktemp("kits")
+    draw = np.random.default_rng(0)
+    x = draw.uniform(size=(300, 4)).astype(np.float32)
+    np.savez(folder / "own.npz", x=x, y=np.arange(300) % 3)
+    return kits.make(str(folder / "own.npz"), folder / "kit", "random", 120, seed=5)
+
+
+def write(path, kit, mu=4.0, rows=None, seed=0):
+    """Losses that are small for what was put in."""
+    noise = np.random.default_rng(seed).normal(size=120)
+    losses = np.exp(noise - mu * kit.opened())
+    lines = [f"{i},{losses[i]}" for i in (range(120) if rows is None else rows)]
+    path.write_text("\n".join(["canary,loss", *lines]) + "\n")
+    return path
+
+
+@pytest.fixture
+def leaking(kit, tmp_path):
+    return write(tmp_path / "leaking.csv", kit)
+
+
+@pytest.fixture
+def told(cli, kit, leaking, tmp_path):
+    """What an audit of predictions says, writes and exits with."""
+
+    def run(*words, predictions=leaking):
+        given = ["--predictions", predictions, "--kit", kit.path, "--json", tmp_path / "a.json"]
+        result = cli("checkpoint", *given, *words)
+        assert result.exit_code in (0, 1), result.output
+        report = json.loads((tmp_path / "a.json").read_text())
+        assert list(SCHEMA.iter_errors(report)) == []
+        assert max(map(len, result.stdout.splitlines())) < 80
+        return " ".join(result.stdout.split()), report, result
+
+    return run
+
+
+# ---------------------------------------------------------------- what is found
+
+
+def test_predictions_of_any_framework_are_audited(told, kit):
+    text, report, _ = told("--claim", "1,1e-5")
+    assert report["verdict"] == "VIOLATION"
+    first = report["bounds"][0]
+    assert (first["estimator"], first["assumption"]) == ("one-run", "none")
+    assert first["guesses"]["canaries"] == 120
+    assert "VIOLATION: with 95 % confidence the leak is at least epsilon" in text
+    assert "TPR at 1 % FPR needs more canaries: 100 that were left out" in text
+    assert "by Hoeffding's bound" in text
+    assert f"The coins are those that were sealed: {kit.about.commitment}" in text
+    assert "one-run-fdp decides nothing, as the claim states no such curve." in text
+
+
+def test_every_score_is_written(told, kit, tmp_path):
+    told()
+    with (tmp_path / "empty" / "dpaudit-scores.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert [int(row["canary"]) for row in rows] == list(range(120))
+    assert [row["coin"] == "in" for row in rows] == kit.opened().tolist()
+    assert [int(row["label"]) for row in rows] == kit.canaries.y.tolist()
+    order = sorted(rows, key=lambda row: float(row["score"]))
+    assert order[0]["guess"] == "out"
+    assert order[-1]["guess"] == "in"
+
+
+def test_no_leak_is_no_violation_and_no_proof(told, kit, tmp_path):
+    quiet = write(tmp_path / "quiet.csv", kit, mu=0.0)
+    text, report, _ = told("--claim", "1,1e-5", predictions=quiet)
+    assert report["verdict"] == "NO_VIOLATION_FOUND"
+    assert "This is not a proof of privacy" in text
+
+
+def test_too_few_canaries_for_the_claim_are_inconclusive(told):
+    text, report, _ = told("--claim", "8,1e-5")
+    assert report["verdict"] == "INCONCLUSIVE"
+    assert "120 canaries could not have certified more than" in text
+
+
+def test_a_stated_curve_decides(told):
+    _, report, _ = told("--claim", "3,1e-5", "--curve", "gaussian")
+    assert report["bounds"][0]["estimator"] == "one-run-fdp"
+    assert report["claim"]["curve"]["kind"] == "gaussian"
+    _, report, _ = told("--claim", "3,1e-5", "--curve", "none", "--guesses", 60)
+    assert [bound["estimator"] for bound in report["bounds"]] == ["one-run"]
+    assert report["bounds"][0]["selection"] == "score and number of guesses fixed beforehand"
+
+
+def test_without_a_claim_the_figures_stand_alone(told):
+    text, report, _ = told()
+    assert (report["claim"], report["verdict"]) == (None, None)
+    assert "how much does this model leak?" in text
+
+
+def test_a_refuted_claim_is_exit_code_1_where_that_is_asked_for(told):
+    assert told("--claim", "1,1e-5", "--fail-on-violation")[2].exit_code == 1
+    assert told("--claim", "1,1e-5")[2].exit_code == 0
+
+
+def test_references_are_named_up_to_the_next_option(told, kit, tmp_path):
+    others = [write(tmp_path / f"r{i}.csv", kit, mu=0.0, seed=i) for i in (1, 2)]
+    text, report, _ = told("--reference", *others, "--claim", "1,1e-5")
+    assert report["references"] == [str(path) for path in others]
+    assert report["score"]["name"] == "lira"
+    assert "LiRA, offline" in text
+    assert "must not have been trained on these canaries" in text
+    again = told("--reference", others[0], "--reference", others[1], "--score", "rmia")[1]
+    assert (again["references"], again["score"]["name"]) == (report["references"], "rmia")
+
+
+# ---------------------------------------------------------------- without a kit
+
+
+@pytest.fixture
+def sides(tmp_path):
+    """Members that a network has learned by heart, others, and its checkpoint."""
+    import torch
+
+    from dpaudit.training import networks
+
+    draw = np.random.default_rng(1)
+    x, y = draw.uniform(size=(200, 16)).astype(np.float32), draw.integers(0, 2, 200)
+    torch.manual_seed(0)
+    network = networks.build("mlp", (1, 1, 16), 2, 0.0)
+    optimizer = torch.optim.Adam(network.parameters(), lr=0.02)
+    for _ in range(200):
+        optimizer.zero_grad()
+        said = network(torch.as_tensor(x[:100, None, None]))
+        torch.nn.functional.cross_entropy(said, torch.as_tensor(y[:100])).backward()
+        optimizer.step()
+    torch.save(network.state_dict(), tmp_path / "model.pt")
+    np.savez(tmp_path / "in.npz", x=x[:100], y=y[:100])
+    np.savez(tmp_path / "out.npz", x=x[100:], y=y[100:])
+    np.savez(tmp_path / "few.npz", x=x[150:], y=y[150:])
+    given = ["checkpoint", tmp_path / "model.pt", "--network", "mlp", "--claim", "0.5,1e-5"]
+    return [*given, "--members", tmp_path / "in.npz"], tmp_path
+
+
+def test_without_a_coin_the_bound_is_conditional_in_words_that_cannot_be_missed(cli, sides):
+    words, folder = sides
+    text = " ".join(cli(*words, "--nonmembers", folder / "out.npz").stdout.split())
+    assert "THESE ARE BOUNDS ONLY IF A FAIR COIN, TOSSED FOR EACH RECORD" in text
+    assert "INCONCLUSIVE: if a fair coin chose each record" in text
+    assert "which would refute the claim of 0.50; nobody says that one did" in text
+
+
+def test_a_stated_coin_decides(cli, sides):
+    words, folder = sides
+    result = cli(*words, "--nonmembers", folder / "out.npz", "--fair-coins")
+    text = " ".join(result.stdout.split())
+    assert "VIOLATION" in text
+    assert "ONLY IF" not in text
+    assert "That a fair coin chose each of them is the user's statement." in text
+
+
+def test_an_uneven_split_has_no_bound_but_figures(cli, sides):
+    words, folder = sides
+    text = " ".join(cli(*words, "--nonmembers", folder / "few.npz").stdout.split())
+    assert "NO BOUND: no fair coin chose these records" in text
+    assert "100 of 150 records are members, which fair coins hardly ever give" in text
+    assert "AUC" in text
+
+
+# ---------------------------------------------------------------- refusals
+
+
+def test_missing_rows_are_named(refused, kit, tmp_path):
+    some = write(tmp_path / "some.csv", kit, rows=range(3, 120))
+    said = refused("checkpoint", "--predictions", some, "--kit", kit.path, "--claim", "1,1e-5")
+    assert "3 of 120 canaries are missing (0, 1, 2)" in said
+
+
+def test_an_altered_seal_is_named_by_its_hash(refused, kit, leaking, tmp_path):
+    for file in kit.path.iterdir():
+        (tmp_path / "copy").mkdir(exist_ok=True)
+        (tmp_path / "copy" / file.name).write_bytes(file.read_bytes())
+    sealed = tmp_path / "copy" / "sealed.json"
+    coins = json.loads(sealed.read_text())["coins"]
+    sealed.write_text(sealed.read_text().replace(coins, coins[::-1]))
+    said = refused("checkpoint", "--predictions", leaking, "--kit", tmp_path / "copy")
+    assert "it was altered after the kit was made (its SHA-256 is" in said
+
+
+def test_another_commitment_than_was_kept_is_refused(refused, kit, leaking):
+    words = ["checkpoint", "--predictions", leaking, "--kit", kit.path, "--commitment", "0" * 64]
+    assert "this is not the kit that was made then" in refused(*words)
+
+
+def test_a_pickle_that_runs_code_does_not_run(refused, kit, tmp_path):
+    import torch
+
+    class Evil:
+        def __reduce__(self):
+            return (open, (str(tmp_path / "ran"), "w"))
+
+    torch.save(Evil(), tmp_path / "evil.pt")
+    said = refused("checkpoint", tmp_path / "evil.pt", "--network", "mlp", "--kit", kit.path)
+    assert "which may run code and are not opened" in said
+    assert not (tmp_path / "ran").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("a.pt", "give either --kit FOLDER, or --members FILE and --nonmembers FILE"),
+        ("a.pt --members a.npz", "give either --kit FOLDER, or --members FILE"),
+        ("a.pt --kit k --members a.npz --nonmembers b.npz", "give either --kit FOLDER"),
+        ("--kit k", "give either a checkpoint (MODEL) or --predictions FILE"),
+        ("a.pt --predictions p.csv --kit k", "give either a checkpoint (MODEL)"),
+        ("--predictions p.csv --members a.npz --nonmembers b.npz", "dpaudit estimate --scores"),
+        ("--predictions p.csv --kit k --network mlp", "--network has no effect on --predictions"),
+        ("--predictions p.csv --kit k --fair-coins", "a kit knows both"),
+        (
+            "a.pt --members a.npz --nonmembers b.npz --commitment 00",
+            "--commitment is that of a kit",
+        ),
+        ("a.pt --kit k --claim 1,1e-5 --delta 1e-6", "--claim has a delta already"),
+        ("a.pt --kit k --claim 1", "'1' is not EPS,DELTA"),
+        ("a.pt --kit k --samples 1", "samples must be a whole number of at least 2, not 1"),
+        ("a.pt --kit k --dropout 1", "dropout must be at least 0 and below 1"),
+        ("a.pt --kit k --curve bell", "the curve must be gaussian, none or dpsgd"),
+        ("a.pt --kit nowhere", "there is no such folder; make a kit"),
+        ("a.pt --network mlp --kit KIT", "a.pt: there is no such file"),
+        ("a.pt --kit KIT", "name the network of a.pt"),
+        ("a.onnx --kit KIT", "a.onnx: there is no such file"),
+        ("--predictions p.csv --kit KIT", "p.csv: there is no such file"),
+        ("--predictions p.txt --kit KIT", "predictions are a .csv or .npz file"),
+        ("a.pt --kit KIT --scores nowhere/a.csv", "there is no folder nowhere"),
+    ],
+)
+def test_what_cannot_be_audited_is_one_sentence(cli, kit, words, said):
+    given = [kit.path if word == "KIT" else word for word in words.split()]
+    result = cli("checkpoint", *given)
+    assert result.exit_code == 2, result.output
+    assert isinstance(result.exception, SystemExit)
+    assert result.stdout == ""
+    assert said in result.stderr.splitlines()[-1]

@@ -1,0 +1,285 @@
+"""A kit: canaries that differ, coins that are fair and sealed, files as the data came."""
+
+import csv
+import json
+
+import numpy as np
+import pytest
+from chance import count_is
+from PIL import Image
+
+from dpaudit import kits
+from dpaudit.data.npz import few
+from dpaudit.errors import BadInput
+from dpaudit.kits import kinds, sealed
+from dpaudit.kits.readme import reach
+from dpaudit.types import Records
+
+
+def write_npz(path, **more):
+    draw = np.random.default_rng(0)
+    arrays = {"x": draw.uniform(size=(120, 6, 5)).astype(np.float32), "y": np.arange(120) % 4}
+    np.savez(path, **{**arrays, **more})
+    return str(path)
+
+
+@pytest.fixture(scope="module")
+def grey(tmp_path_factory):
+    return write_npz(tmp_path_factory.mktemp("data") / "grey.npz")
+
+
+@pytest.fixture(scope="module")
+def kit(grey, tmp_path_factory):
+    return kits.make(grey, tmp_path_factory.mktemp("kits") / "kit", count=60)
+
+
+def arrays(path):
+    with np.load(path) as archive:
+        return archive["x"], archive["y"]
+
+
+# ---------------------------------------------------------------- canaries
+
+
+@pytest.mark.parametrize("kind", ["mislabelled", "blank", "random"])
+def test_every_canary_is_another_record(grey, tmp_path, kind):
+    kit = kits.make(grey, tmp_path / "kit", kind, count=60)
+    assert kit.canaries.x.shape == (60, 1, 6, 5)
+    assert kit.canaries.x.dtype == np.float32
+    assert len(np.unique(kit.canaries.x, axis=0)) == 60
+    assert set(kit.canaries.y) <= {0, 1, 2, 3}
+
+
+def test_mislabelled_canaries_are_records_under_another_label(grey, kit):
+    x, y = arrays(grey)
+    for record, label in zip(kit.canaries.x, kit.canaries.y, strict=True):
+        (at,) = np.flatnonzero((x[:, None] == record).all(axis=(1, 2, 3)))
+        assert label != y[at]
+
+
+def test_adversarial_noise_stays_within_pixels_and_keeps_the_label(grey, tmp_path, monkeypatch):
+    monkeypatch.setattr("dpaudit.kits.kinds.SHADOW_STEPS", 30)
+    monkeypatch.setattr("dpaudit.canaries.shadows.SHADOWS", 2)
+    monkeypatch.setitem(kinds.SHADOW, "backend", "torch")
+    kit = kits.make(grey, tmp_path / "kit", "adv", count=20)
+    x, y = arrays(grey)
+    assert 0 <= kit.canaries.x.min() <= kit.canaries.x.max() <= 1
+    assert len(np.unique(kit.canaries.x, axis=0)) == 20
+    for record, label in zip(kit.canaries.x, kit.canaries.y, strict=True):
+        distance = np.abs(x[:, None] - record).max(axis=(1, 2, 3))
+        assert 0.1 < distance.min() <= 0.4 + 1e-5
+        assert y[distance.argmin()] == label
+
+
+@pytest.mark.parametrize(("count", "marks"), [(30, 1), (31, 2), (435, 2), (436, 3)])
+def test_blank_canaries_have_as_few_marks_as_tell_them_apart(grey, tmp_path, count, marks):
+    kit = kits.make(grey, tmp_path / "kit", "blank", count=count)
+    assert ((kit.canaries.x > 0).sum(axis=(1, 2, 3)) == marks).all()
+    assert len(np.unique(kit.canaries.x, axis=0)) == count
+
+
+def test_more_canaries_than_records_are_refused(grey, tmp_path):
+    with pytest.raises(BadInput, match=r"has 92 records to make such canaries of, not 93"):
+        kits.make(grey, tmp_path / "kit", count=93)
+    assert not (tmp_path / "kit").exists()
+
+
+# ---------------------------------------------------------------- coins
+
+
+def test_coins_are_fair_and_from_the_operating_system():
+    """Fails by chance with 2e-5."""
+    first, again = (sealed.sealed(20_000, "", None) for _ in range(2))
+    assert first.coins != again.coins
+    assert first.salt != again.salt
+    assert count_is(int(first.put_in.sum()), 20_000, 0.5)
+    pairs = first.put_in[:-1:2] ^ first.put_in[1::2]
+    assert count_is(int(pairs.sum()), 10_000, 0.5)
+
+
+def test_coins_have_nothing_to_do_with_the_canaries(grey, tmp_path):
+    """Which are the same for one seed, while another kind has the same coins."""
+    first, again = (kits.make(grey, tmp_path / str(i), count=40, seed=3) for i in range(2))
+    other = kits.make(grey, tmp_path / "other", "random", count=40, seed=3)
+    assert (first.canaries.x == again.canaries.x).all()
+    assert (first.opened() == again.opened()).all()
+    assert first.about.commitment == again.about.commitment != other.about.commitment
+    assert "for tests only" in first.about.coins
+
+
+def test_no_seed_no_repetition(grey, tmp_path):
+    first, again = (kits.make(grey, tmp_path / str(i), count=40) for i in range(2))
+    assert (first.canaries.y != again.canaries.y).any()
+    assert first.about.commitment != again.about.commitment
+
+
+def test_only_what_coins_put_in_is_to_be_added(kit):
+    x, y = arrays(kit.path / "add_to_training.npz")
+    put_in = kit.opened()
+    assert (x[:, None] == kit.canaries.x[put_in]).all()
+    assert (y == kit.canaries.y[put_in]).all()
+    assert 0 < len(y) < 60
+
+
+# ---------------------------------------------------------------- the seal
+
+
+def test_a_kit_is_read_as_it_was_made(kit):
+    again = kits.read(kit.path)
+    assert again.about == kit.about
+    assert (again.canaries.x == kit.canaries.x).all()
+    assert (again.opened(kit.about.commitment.upper()) == kit.opened()).all()
+
+
+def test_nothing_public_tells_the_coins(kit):
+    told = (kit.path / "kit.json").read_text()
+    salt = json.loads((kit.path / "sealed.json").read_text())["salt"]
+    assert salt not in told
+    assert len(salt) == 64
+
+
+@pytest.fixture
+def copied(kit, tmp_path):
+    """A kit to be tampered with."""
+    for file in kit.path.iterdir():
+        (tmp_path / file.name).write_bytes(file.read_bytes())
+    return tmp_path
+
+
+def test_an_altered_coin_is_found_by_the_hash(copied):
+    file = copied / "sealed.json"
+    told = json.loads(file.read_text())
+    told["coins"] = told["coins"][::-1]
+    file.write_text(json.dumps(told, indent=1) + "\n")
+    with pytest.raises(BadInput, match=r"it was altered after the kit was made \(its SHA-256 is"):
+        kits.read(copied).opened()
+
+
+def test_a_commitment_that_was_kept_elsewhere_finds_a_kit_that_was_forged_whole(copied, kit):
+    file, public = copied / "sealed.json", copied / "kit.json"
+    file.write_bytes(sealed.sealed(60, kit.about.canaries, None).content())
+    forged = sealed.commitment(file.read_bytes())
+    public.write_text(public.read_text().replace(kit.about.commitment, forged))
+    assert len(kits.read(copied).opened()) == 60
+    with pytest.raises(BadInput, match="this is not the kit that was made then"):
+        kits.read(copied).opened(kit.about.commitment)
+
+
+def test_altered_canaries_are_refused(copied, kit):
+    x, y = arrays(copied / "canaries.npz")
+    np.savez(copied / "canaries.npz", x=x, y=(y + 1) % 4)
+    with pytest.raises(BadInput, match="not those that the kit was made with"):
+        kits.read(copied)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("kit.json", b"", "does not describe a kit"),
+        ("kit.json", b"[]", "does not describe a kit"),
+        ("kit.json", b'{"version": 1}', "does not describe a kit"),
+        ("kit.json", b"[" * 100_000, "does not describe a kit"),
+        ("kit.json", None, "there is no such file"),
+        ("canaries.npz", b"", "not a .npz file"),
+        ("canaries.npz", b"PK\x03\x04", "damaged"),
+        ("sealed.json", None, "there is no such file"),
+        ("sealed.json", b"", "it was altered"),
+    ],
+)
+def test_a_damaged_file_is_one_sentence(copied, name, content, said):
+    (copied / name).unlink()
+    if content is not None:
+        (copied / name).write_bytes(content)
+    with pytest.raises(BadInput, match=said) as error:
+        kits.read(copied).opened()
+    assert "\n" not in str(error.value)
+
+
+# ---------------------------------------------------------------- files
+
+
+def test_a_folder_that_is_there_is_left_alone(grey, tmp_path):
+    with pytest.raises(BadInput, match="it is there already"):
+        kits.make(grey, tmp_path, count=20)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_failure_leaves_nothing_behind(grey, tmp_path, monkeypatch):
+    monkeypatch.setattr("dpaudit.kits.writing.readme", lambda *_: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        kits.make(grey, tmp_path / "kit", count=20)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("shape", "dtype"),
+    [((12,), np.float64), ((6, 5, 3), np.uint8), ((3, 6, 5), np.uint8), ((6, 5), bool)],
+)
+def test_canaries_come_in_the_layout_and_type_of_the_data(tmp_path, shape, dtype):
+    draw = np.random.default_rng(1)
+    x = (draw.uniform(size=(90, *shape)) * (255 if dtype == np.uint8 else 1)).round(2)
+    path = write_npz(tmp_path / "own.npz", x=x.astype(dtype), y=np.arange(90) % 2)
+    for kind in ("mislabelled", "random"):
+        kit = kits.make(path, tmp_path / kind, kind, count=20)
+        added, _ = arrays(tmp_path / kind / "add_to_training.npz")
+        assert added.shape[1:] == shape
+        assert added.dtype == dtype
+        assert (kits.read(tmp_path / kind).canaries.x == kit.canaries.x).all()
+
+
+def test_a_table_gets_rows_of_its_own_columns(tmp_path):
+    file = tmp_path / "people.csv"
+    rows = [f"{i},{20 + i % 60},{'ab'[i % 2]},{['no', 'yes'][i % 2]}" for i in range(80)]
+    file.write_text("\n".join(["id,age,kind,rich", *rows]) + "\n")
+    said = {"label": "rich", "bounds": ("age=0:120",), "ignore": ("id",)}
+    for kind in ("mislabelled", "random"):
+        kit = kits.make(str(file), tmp_path / kind, kind, count=30, options=said)
+        with (tmp_path / kind / "canaries.csv").open() as text:
+            header, *everyone = csv.reader(text)
+        with (tmp_path / kind / "add_to_training.csv").open() as text:
+            _, *added = csv.reader(text)
+        assert header == ["id", "age", "kind", "rich"]
+        assert added == [row for row, coin in zip(everyone, kit.opened(), strict=True) if coin]
+        # What dpaudit reads from the rows is what the kit has as numbers.
+        for row, x, y in zip(everyone, kit.canaries.x[:, 0, 0], kit.canaries.y, strict=True):
+            assert x == pytest.approx([float(row[1]) / 120, *np.eye(2)["ab".index(row[2])]])
+            assert ("no", "yes")[y] == row[3]
+        if kind == "mislabelled":
+            assert all(["no", "yes"][int(row[0]) % 2] != row[3] for row in everyone)
+    with pytest.raises(BadInput, match="no rows of it; take --kind mislabelled or random"):
+        kits.make(str(file), tmp_path / "adv", "adv", count=30, options=said)
+
+
+def test_a_folder_of_images_gets_images(tmp_path):
+    draw = np.random.default_rng(2)
+    for name in ("cat", "dog"):
+        (tmp_path / "images" / name).mkdir(parents=True)
+        for i in range(30):
+            pixels = draw.integers(0, 256, (4, 5, 3)).astype(np.uint8)
+            Image.fromarray(pixels).save(tmp_path / "images" / name / f"{i}.png")
+    kit = kits.make(str(tmp_path / "images"), tmp_path / "kit", "random", count=16)
+    put_in = kit.opened()
+    for name, chosen in (("canaries", np.ones(16, bool)), ("add_to_training", put_in)):
+        files = sorted((tmp_path / "kit" / name).rglob("*.png"), key=lambda file: file.name)
+        assert [int(file.stem.split("_")[1]) for file in files] == list(np.flatnonzero(chosen))
+        for file, i in zip(files, np.flatnonzero(chosen), strict=True):
+            assert file.parent.name == ("cat", "dog")[kit.canaries.y[i]]
+            pixels = np.moveaxis(np.asarray(Image.open(file)), 2, 0)
+            assert (pixels.astype(np.float32) / np.float32(255) == kit.canaries.x[i]).all()
+
+
+def test_the_readme_says_what_to_do_and_what_it_can_show(kit):
+    text = (kit.path / "README.md").read_text()
+    for said in (kit.about.commitment, "`add_to_training.npz`", f"at most {reach(60):.2f} "):
+        assert said in text
+    assert max(map(len, text.splitlines())) <= 105
+
+
+def test_few_records_may_be_of_any_classes(tmp_path):
+    np.savez(tmp_path / "a.npz", x=np.ones((3, 2), np.float32), y=[7, 7, 2])
+    found = few(tmp_path / "a.npz")
+    assert isinstance(found, Records)
+    assert found.y.tolist() == [7, 7, 2]
+    np.savez(tmp_path / "b.npz", x=np.ones((3, 2), np.float32), y=[-1, 0, 0])
+    with pytest.raises(BadInput, match="the label -1"):
+        few(tmp_path / "b.npz")

@@ -210,7 +210,7 @@ def test_a_name_that_a_built_in_has_stays_the_built_ins(cli):
         ("--data raising", "the data set raising failed: ConnectionError: the server is away"),
         ("--data garbage", "the data set garbage failed: TypeError: it gave back list, not Data"),
         ("--defence capped", "the defence 'capped' needs its limit, as capped:LIMIT"),
-        ("--noise-multiplier 1", "noisy-sum needs epsilon, which this run does not have"),
+        ("--noise-multiplier 1", "--noise-multiplier has no effect on noisy-sum"),
     ],
 )
 def test_a_plug_in_that_cannot_be_made_is_told_before_anything_is_written(

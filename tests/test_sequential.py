@@ -25,7 +25,7 @@ from dpaudit.errors import BadInput, OtherConfiguration
 from dpaudit.evidence import Bets
 from dpaudit.journal import Journal
 from dpaudit.judge import judge
-from dpaudit.report import to_dict
+from dpaudit.report import render, to_dict
 from dpaudit.seeds import trials
 from dpaudit.sequential import Watch, fewest
 from dpaudit.sequential import judge as judge_stopped
@@ -161,6 +161,12 @@ def test_a_spent_budget_waits_only_for_models_that_have_been_begun(config, tmp_p
     report = run.judge()
     assert report.models["judging"] == 0
     assert any("the same command trains more" in step for step in report.next_steps)
+    assert not any("--models" in step for step in report.next_steps), "refused on this folder"
+    said = " ".join(render(report).split())
+    assert "no models have judged yet" in said
+    assert "models only fitted rules, before any was judged" in said
+    assert " 0 models" not in said
+    assert " 0 judging" not in said
 
 
 @pytest.mark.parametrize(
@@ -279,6 +285,8 @@ def test_the_report_says_what_a_fixed_number_would_not(tmp_path):
     assert report.bounds[0].rule == "equal bets by loss, mean"
     assert report.growth.most == 1000
     assert not any("dpaudit report" in step for step in report.next_steps)
+    assert report.verdict == "VIOLATION"
+    assert not any("--canary none" in step for step in report.next_steps), "nothing was selected"
 
 
 def test_with_a_curve_the_bet_on_it_decides_and_the_e_process_stands_beside(tmp_path, monkeypatch):

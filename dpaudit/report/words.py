@@ -188,6 +188,8 @@ def decision_line(bound: Bound, report: Report) -> str:
             f"wrong on {c.fp:,} of {c.out:,} {unit(report)} without the canary "
             f"and on {c.fn:,} of {c.inn:,} with it"
         )
+    elif bound.trials == (0, 0):
+        parts.append(f"no {unit(report)} have judged yet")
     elif bound.trials is not None:
         out, inn = bound.trials
         parts.append(
@@ -240,6 +242,12 @@ def verdict_sentence(report: Report, digits: int) -> str:
         return (
             f"{found}, which does not refute the claim of {claimed}; {models} could have certified "
             f"up to {ceiling}. This is not a proof of privacy: {beyond(report)}."
+        )
+    if report.growth is not None and not judging(report):
+        return (
+            f"it stopped while its {report.models['choosing']:,} {unit(report)} only fitted rules, "
+            f"before any was judged. This audit can neither refute nor support the claim of "
+            f"{claimed}."
         )
     if report.reach < report.claim.epsilon:
         return (

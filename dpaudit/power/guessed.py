@@ -86,16 +86,22 @@ def _most_telling(truth: Truth, m: int, by_curve: bool) -> int:
 
     Which number that is depends little on the curve, and the Gaussian one costs nothing.
     """
-    gaussian, a, delta = Gaussian(), truth.a, truth.delta
-    most, shown, parameter = m, 0.0, gaussian.parameter(1)
+    curves, delta = Gaussian(), truth.delta
+    estimator = OneRunFDP(truth.confidence) if by_curve else OneRun(truth.confidence)
+    most, shown, parameter = m, 0.0, curves.parameter(1)
+
+    def more(g: Guesses) -> bool:
+        """Than is shown so far: one evaluation, where how much takes dozens."""
+        if by_curve:
+            return one_run_fdp.refuted(curves, parameter, g, truth.a)
+        return one_run.refuted(shown, g, delta, truth.a)
+
     for r in [m, *(r for r in reversed(GUESSES) if LEAST_SHARE * m <= r < m)]:
-        g = _middle(truth, m, r)
-        # Whether it shows more takes one evaluation, how much takes dozens.
-        if by_curve and one_run_fdp.refuted(gaussian, parameter, g, a):
-            most, shown = r, OneRunFDP(truth.confidence).bound(g, delta).epsilon
-            parameter = located(gaussian, shown, delta)
-        elif not by_curve and one_run.refuted(shown, g, delta, a):
-            most, shown = r, OneRun(truth.confidence).bound(g, delta).epsilon
+        if not more(Guesses(m, r, r)):
+            break  # fewer guesses show less than so many, even if all are right
+        if more(g := _middle(truth, m, r)):
+            most, shown = r, estimator.bound(g, delta).epsilon
+            parameter = located(curves, shown, delta) if by_curve else parameter
     return most
 
 

@@ -29,7 +29,7 @@ class Peeking(HoldOut):
 
 @pytest.mark.parametrize(("selection", "held"), [(Peeking(), False), (HoldOut(), True)])
 def test_a_rule_that_was_chosen_on_the_half_that_judges_it_is_blamed(monkeypatch, selection, held):
-    way = Selected("mean+std", "hold-out", "clopper-pearson", None)
+    way = Selected("all-four", "hold-out", "clopper-pearson", None)
     monkeypatch.setitem(SELECTIONS, "hold-out", selection)
     monkeypatch.setattr(module, "subjects", lambda *_: [Subject(NoLeak(), TRIALS, DELTA, [way])])
     found = calibrate(Setting(repetitions=100, trials=TRIALS))

@@ -22,7 +22,7 @@ from dpaudit.plan import most_telling
 from dpaudit.protocols import Estimator
 from dpaudit.question import MOST_CANARIES
 from dpaudit.selections import DKW, Bonferroni, HoldOut, MultiSplit, ReversedKFold, Selection
-from dpaudit.types import IN, Bound, Claim, Counts, Guesses, Outcome
+from dpaudit.types import IN, Bound, Claim, Counts, Curve, Guesses, Outcome
 
 PURE = "pure"
 """The curve of (epsilon, delta) itself, by which an estimator assumes nothing."""
@@ -92,15 +92,22 @@ class OneTraining:
     def epsilon(self, play: Play, asked: Asked, seed: int) -> float:
         made = _made(self.estimator, self.curve, asked.confidence, seed)
         scores, coins = play.run
-        guesses = guessed(scores, coins == IN, _number(self.claim, len(coins), asked.confidence))
+        stated = self.claim.epsilon, self.claim.delta, self.claim.curve
+        guesses = guessed(scores, coins == IN, number(*stated, len(coins), asked.confidence))
         checked = Remembered(self.estimator, made, asked.confidence)
         return checked.bound(guesses, asked.delta).epsilon
 
 
 @lru_cache
-def _number(claim: Claim, canaries: int, confidence: float) -> int:
-    """The product's own number of guesses; beyond what can be planned, the same share."""
+def number(
+    epsilon: float, delta: float, curve: Curve | None, canaries: int, confidence: float
+) -> int:
+    """How many canaries a run with this claim guesses; of more than can be planned the same share.
+
+    Asked once: every repetition takes the same.
+    """
     planned = min(canaries, MOST_CANARIES)
+    claim = Claim(epsilon, delta, curve=curve)
     return most_telling(claim, planned, confidence) * canaries // planned
 
 

@@ -192,9 +192,8 @@ def decision_line(bound: Bound, report: Report) -> str:
         parts.append(f"no {unit(report)} have judged yet")
     elif bound.trials is not None:
         out, inn = bound.trials
-        parts.append(
-            f"the scores of {out:,} {unit(report)} without the canary and of {inn:,} with it"
-        )
+        of = f"{out:,} {unit(report)} without the canary and of {inn:,} with it"
+        parts.append(f"the scores of {of}")
     if bound.interval is not None:
         low, high = bound.interval
         end = "no limit" if math.isinf(high) else nearest(high)
@@ -246,8 +245,7 @@ def verdict_sentence(report: Report, digits: int) -> str:
     if report.growth is not None and not judging(report):
         return (
             f"it stopped while its {report.models['choosing']:,} {unit(report)} only fitted rules, "
-            f"before any was judged. This audit can neither refute nor support the claim of "
-            f"{claimed}."
+            f"before any was judged: it can neither refute nor support the claim of {claimed}."
         )
     if report.reach < report.claim.epsilon:
         return (

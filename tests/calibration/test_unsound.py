@@ -80,5 +80,5 @@ def test_as_many_canaries_are_guessed_as_a_run_takes():
 def test_of_more_canaries_than_can_be_planned_the_same_share_is_guessed(monkeypatch):
     asked = []
     monkeypatch.setattr(every, "most_telling", lambda c, m, sure: asked.append(m) or m // 4)
-    assert every._number(Claim(1.25, DELTA), 50_000, 0.95) == 12_500
+    assert every.number(1.25, DELTA, None, 50_000, 0.95) == 12_500
     assert asked == [20_000]

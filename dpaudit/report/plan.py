@@ -239,13 +239,14 @@ def _stopping(found: Decided, plan: Plan) -> str:
     if found.half is None:
         return f"{until} most audits would take over {2 * LONGEST:,} models."
 
-    def after(models: int) -> str:
-        return f"{models:,}" + (f" (about {duration(plan.pace.time(models))})" if plan.pace else "")
+    def after(models: int, unit: str = "") -> str:
+        time = f" (about {duration(plan.pace.time(models))})" if plan.pace else ""
+        return f"{models:,}{unit}{time}"
 
     often = f", {percent(q.power)} of them after {after(found.power)}" if found.power else ""
     best = "" if q.curve != "none" else " and the best threshold known beforehand"
     return (
-        f"{until} half of audits stop after {after(found.half)} models{often}; that supposes a "
+        f"{until} half of audits stop after {after(found.half, ' models')}{often}; that supposes a "
         f"look every {LOOK} models{best}."
     )
 

@@ -161,7 +161,7 @@ def test_nothing_that_has_the_chance_is_said_so(plan):
 
 def test_a_probe_trains_a_few_models_and_tells_the_time(plan, npz):
     run = ("--mechanism", "leaky", "--data", npz, "--canary", "random", "--models", 40)
-    printed, written = plan(*run, "--true", 20, "--probe", "--workers", 2)
+    printed, written = plan(*run, *CLAIM, "--probe", "--workers", 2)
     pace = written["pace"]
     assert 2 <= pace["probed"] <= 16
     assert pace["workers"] == 2
@@ -169,7 +169,7 @@ def test_a_probe_trains_a_few_models_and_tells_the_time(plan, npz):
     assert "40 take about" in printed
     words = " ".join(printed.split())
     assert "in 2 processes" in words
-    assert re.search(r"half of audits stop after \d+ \(about [^)]+\) models", words)
+    assert re.search(r"half of audits stop after \d+ models \(about [^)]+\), 80 %", words)
 
 
 @pytest.mark.parametrize("curve", ["none", "gaussian"])

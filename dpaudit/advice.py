@@ -28,25 +28,30 @@ def next_steps(
     attacker: str = "",
     others: Sequence[str] = (),
     breaks: str = "",
+    goes_on: bool = False,
 ) -> list[str]:
     """What a reader can do now; `attacks` are those that had a part in the judgement.
 
     None where no other may judge the same models; `others` are those that could. The adversary
     is named as the `attacker`, where it is one of those that are known by a name. What `breaks` a
-    claim is the mechanism's own to say, or else that of DP-SGD.
+    claim is the mechanism's own to say, or else that of DP-SGD. Of a run that `goes_on` more
+    models are told elsewhere.
     """
     steps = []
-    if bound.epsilon > claim.epsilon:
+    refuted = bound.epsilon > claim.epsilon
+    if refuted:
         steps.append(breaks or (STEP_BREAKS if claim.by_step else BREAKS))
     else:
-        steps.append(_short(claim, bound, reach) if reach < claim.epsilon else _more(claim))
+        if not goes_on:
+            steps.append(_short(claim, bound, reach) if reach < claim.epsilon else _more(claim))
         stronger = ADVERSARIES[attacker].stronger if attacker in ADVERSARIES else ()
         if stronger:
             named = " or ".join(stronger)
             steps.append(f"An adversary who may do or see more shows more: --adversary {named}.")
     if claim.by_step:
         return steps
-    if canary != "none":
+    # A run that stops once decided makes nothing of selection, which a null would show.
+    if canary != "none" and not (refuted and attacks is None):
         steps.append("See what is found where nothing is planted: the same line, --canary none.")
     if attacks and (again := _again(attacks, others)):
         steps.append(

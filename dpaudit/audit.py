@@ -20,6 +20,7 @@ from dpaudit.choice import Choice
 from dpaudit.cluster import cluster
 from dpaudit.config import Config, digest
 from dpaudit.errors import BadInput
+from dpaudit.evidence import LOOK
 from dpaudit.executors import Here, cores, local_pool
 from dpaudit.files import probe_folder, write_whole
 from dpaudit.fingerprints import fingerprint
@@ -33,9 +34,6 @@ from dpaudit.seeds import only_trial, trials
 from dpaudit.types import Canary, Pair, Records, neighbours
 
 __all__ = ["Prepared", "Run", "play", "prepare", "records", "run"]
-
-LOOK = 20
-"""Trials, at least, after which a run that is played until decided is looked at."""
 
 
 def play(

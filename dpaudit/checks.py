@@ -66,6 +66,14 @@ def at_least(name: str, value: object, low: int) -> str | None:
     return None
 
 
+def whole(name: str, value: object, low: int, most: int) -> str | None:
+    """For workers and trials: a whole number that is neither below `low` nor above `most`."""
+    problem = at_least(name, value, low)
+    if problem is None and isinstance(value, Integral) and int(value) > most:
+        return f"{name} must be at most {most:,}, not {int(value):,}"
+    return problem
+
+
 def one_of(name: str, value: object, choices: Iterable[str]) -> str | None:
     """For accountant, init: one of a few words."""
     choices = list(choices)

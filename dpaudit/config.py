@@ -206,7 +206,8 @@ class Config:
         try:
             return cls.from_dict(tomllib.loads(path.read_text(encoding="utf-8")))
         except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, BadInput) as error:
-            raise BadInput(f"{path} is not a usable configuration: {error}") from error
+            why = getattr(error, "strerror", None) or error
+            raise BadInput(f"{path} is not a usable configuration: {why}") from error
 
     def digest(self) -> str:
         """The hash that names the run's folder."""

@@ -32,6 +32,9 @@ from dpaudit.types import IN, OUT, Array, Bound, Claim, Scores
 FIRST = 10
 """Pairs that only fit rules; and pairs between the first fits."""
 
+LOOK = 20
+"""Trials, at least, after which a run that is played until decided is looked at."""
+
 GROWTH = 1.25
 """Later, rules are fitted anew as often as there are so many times the pairs."""
 

@@ -7,7 +7,7 @@ needs. What is computed here is a forecast, and never a bound.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -23,7 +23,7 @@ from dpaudit.estimators import (
     PairedAUC,
     RankTest,
 )
-from dpaudit.evidence import FIRST
+from dpaudit.evidence import FIRST, LOOK
 from dpaudit.power import (
     MOST,
     Counted,
@@ -51,9 +51,10 @@ class Row:
     typical: float
     chance: float
     for_claim: int | None
-    """To have a ceiling above the claim."""
+    """To have a ceiling above the claim; of guessed canaries about."""
     for_power: int | None
-    """To refute the claim with the chance that was asked for."""
+    """To refute the claim with the chance that was asked for: about, for chances rise like the
+    teeth of a saw; never more than the number that was asked about, if that is enough."""
     searched: int
     for_reach: int | None = None
     """To show more than `reach` with that chance."""
@@ -80,7 +81,7 @@ class Pace:
 class Decided:
     """After how many models a run stops that is played until decided, or None where that is far.
 
-    In half of such audits, and in the share that was asked for.
+    In half of such audits, and in the share that was asked for; at a look, after every `LOOK`.
     """
 
     half: int | None
@@ -150,7 +151,7 @@ def most_telling(claim: Claim, canaries: int, confidence: float) -> int:
     """How many of the canaries of one run to guess, by the claim alone: before there is one.
 
     What `plan` takes for the estimator that decides: the share, of a few, that would typically
-    show most if twice the claimed epsilon leaked.
+    show most if twice the claim leaked.
     """
     *_, (decides, _) = prospects(Question.of(claim, canaries=canaries, confidence=confidence))
     assert isinstance(decides, Guessed)
@@ -174,7 +175,12 @@ def _until_decided(question: Question) -> Decided | None:
         return None
     bets = Stopped(question.claimed, question.truth, fitting=FIRST)
     half, power = (bets.pairs(share) for share in (0.5, question.power))
-    return Decided(half and 2 * half, power and 2 * power)
+    return Decided(_at_a_look(half), _at_a_look(power))
+
+
+def _at_a_look(pairs: int | None) -> int | None:
+    """The models that have been trained when a run first looks at so many pairs."""
+    return None if pairs is None else -(-2 * pairs // LOOK) * LOOK
 
 
 def _row(prospect: Prospect, scale: Scale, question: Question) -> Row:
@@ -187,13 +193,13 @@ def _row(prospect: Prospect, scale: Scale, question: Question) -> Row:
     def number(found: int | None) -> int | None:
         return None if found is None else scale.number(found)
 
-    def above(epsilon: float) -> int | None:
-        return least(lambda k: prospect.ceiling(k) > epsilon, far, growth=growth)
+    def first(enough: Callable[[int], bool], upto: int, start: int = 1) -> int | None:
+        return least(enough, n if enough(n) else upto, start, growth)
 
-    possible = above(question.claim)
+    possible = first(lambda k: prospect.ceiling(k) > question.claim, far)
     enough = None
     if possible is not None and possible <= most:
-        enough = least(lambda k: prospect.chance(k) >= question.power, most, possible, growth)
+        enough = first(lambda k: prospect.chance(k) >= question.power, most, possible)
     return Row(
         estimator=prospect.name,
         assumption=prospect.assumption,

@@ -51,10 +51,8 @@ class Question:
             [
                 checks.positive("the claimed epsilon", self.claim),
                 checks.in_range("delta", self.delta, 0, 1, ends="()" if curved else "[)"),
-                checks.at_least("models", self.models, 4),
-                _at_most("models", self.models, MOST_MODELS),
-                None if self.canaries is None else checks.at_least("canaries", self.canaries, 2),
-                _at_most("canaries", self.canaries or 0, MOST_CANARIES),
+                checks.whole("models", self.models, 4, MOST_MODELS),
+                self._canaries(),
                 self._guesses(),
                 self._true_curve(),
                 checks.in_range("confidence", self.confidence, 0.5, 1 - 1e-5, ends="(]"),
@@ -74,6 +72,11 @@ class Question:
                 "true epsilon"
             )
         _ = self.truth.parameter
+
+    def _canaries(self) -> str | None:
+        if self.canaries is None:
+            return None
+        return checks.whole("canaries", self.canaries, 2, MOST_CANARIES)
 
     def _guesses(self) -> str | None:
         if self.guesses is None:
@@ -144,7 +147,3 @@ def _stated(claim: Claim) -> str:
     if isinstance(claim.curve, GaussianCurve):
         return "gaussian"
     return f"dpsgd:{claim.curve.sample_rate!r},{claim.curve.steps}"
-
-
-def _at_most(name: str, value: int, most: int) -> str | None:
-    return f"{name} must be at most {most:,}, not {value:,}" if value > most else None

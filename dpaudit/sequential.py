@@ -100,11 +100,12 @@ def judge(journal: Journal, choice: Choice) -> Report:
         utility=accuracies(seen.seen.get("accuracy"), seen.worlds),
         seed=seen.seed,
         next_steps=[
-            *_goes_on(bets, most),
+            *(more := _goes_on(bets, most)),
             *next_steps(
                 *(claim, bounds[0], bounds[0].ceiling, facts["canary"]["name"], None),
                 attacker=facts.get("attacker", ""),
                 breaks=facts.get("breaks", ""),
+                goes_on=bool(more),
             ),
         ],
         warnings=[*facts["warnings"], *suspicions(undefended.seen), *without_curve(claim)],

@@ -33,6 +33,18 @@ def test_nobody_is_named_where_nobody_sees_more(attacker):
     assert "--adversary" not in told(attacker=attacker)
 
 
+def test_what_goes_on_is_not_told_to_be_begun_again():
+    for reach in (2.0, 0.7):
+        assert "--models" in told(reach=reach, attacks=None)
+        assert "--models" not in told(reach=reach, attacks=None, goes_on=True)
+
+
+def test_what_selection_alone_would_show_is_told_where_something_was_selected():
+    assert "--canary none" in told(epsilon=1.5)
+    assert "--canary none" in told(attacks=None)
+    assert "--canary none" not in told(epsilon=1.5, attacks=None)
+
+
 def test_single_steps_are_not_told_of_models_or_of_what_they_cannot_have():
     for epsilon, reach in ((0.5, 2.0), (0.5, 0.7), (1.5, 2.0)):
         said = told(STEPS, epsilon, reach, ("steps",), attacker="per-step", others=["steps"])

@@ -260,3 +260,9 @@ def test_differences_name_each_setting_that_differs_and_no_other():
         "noise_multiplier: none there, 0.5 here",
     ]
     assert differences(there.to_dict(), replace(there, epsilon=8).to_dict()) == []
+
+
+def test_a_missing_file_is_named_in_plain_words(tmp_path):
+    with pytest.raises(BadInput, match="is not a usable configuration: No such file") as refused:
+        Config.from_toml(tmp_path / "missing.toml")
+    assert "Errno" not in str(refused.value)

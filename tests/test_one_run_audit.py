@@ -168,6 +168,11 @@ def test_the_highest_scores_are_called_in_and_the_lowest_out():
     assert one_run.guessed(scores, put_in, 1) == Guesses(6, 1, 1)
     assert one_run.guessed(scores, put_in, 3) == Guesses(6, 3, 1)
     assert one_run.guessed(scores, ~put_in, 6) == Guesses(6, 6, 4)
+    for r in range(1, 7):
+        ranked = sorted(range(6), key=lambda i: scores[i])
+        right = sum(not put_in[i] for i in ranked[: r // 2])
+        right += sum(put_in[i] for i in ranked[6 - (r - r // 2) :])
+        assert one_run.guessed(scores, put_in, r) == Guesses(6, r, right)
 
 
 def test_no_attack_is_shown_the_true_coins():

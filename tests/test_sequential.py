@@ -1,5 +1,6 @@
 """Runs that stop once decided: when they do, what goes on, and who may judge them."""
 
+import re
 import shutil
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -25,7 +26,7 @@ from dpaudit.errors import BadInput, OtherConfiguration
 from dpaudit.evidence import Bets
 from dpaudit.journal import Journal
 from dpaudit.judge import judge
-from dpaudit.report import to_dict
+from dpaudit.report import render, to_dict
 from dpaudit.seeds import trials
 from dpaudit.sequential import Watch, fewest
 from dpaudit.sequential import judge as judge_stopped
@@ -279,6 +280,21 @@ def test_the_report_says_what_a_fixed_number_would_not(tmp_path):
     assert report.bounds[0].rule == "equal bets by loss, mean"
     assert report.growth.most == 1000
     assert not any("dpaudit report" in step for step in report.next_steps)
+    assert report.verdict == "VIOLATION"
+    assert not any("--canary none" in step for step in report.next_steps), "nothing was selected"
+
+
+def test_a_report_of_pairs_that_only_fit_rules_says_so(tmp_path):
+    path = stopped(tmp_path / "run" / "j", 12, attacks=["loss"], epsilon=1.0)
+    with Journal.read(path) as journal:
+        report = judge_stopped(journal, Choice(("loss",)))
+    assert report.models == {"in": 6, "out": 6, "choosing": 12, "judging": 0}
+    said = " ".join(render(report).split())
+    assert "no models have judged yet" in said
+    assert "it stopped while its 12 models only fitted rules, before any was judged" in said
+    assert not re.search(r"\b0 (judging )?models", said)
+    assert any("the same command trains more" in step for step in report.next_steps)
+    assert not any("--models" in step for step in report.next_steps), "refused on this folder"
 
 
 def test_with_a_curve_the_bet_on_it_decides_and_the_e_process_stands_beside(tmp_path, monkeypatch):

@@ -28,6 +28,9 @@ from dpaudit.types import Array
 AT_ONCE = 10
 """Repetitions in one task."""
 
+MOST_WORKERS = 512
+"""Processes; more than one machine has use for."""
+
 Progress = Callable[[int, int], None]
 
 
@@ -35,7 +38,7 @@ def calibrate(
     setting: Setting, workers: int = 1, progress: Progress = lambda done, total: None
 ) -> Calibration:
     """The same numbers whatever the number of workers; one of them needs no other process."""
-    checks.refuse([checks.at_least("workers", workers, 1)])
+    checks.refuse([checks.whole("workers", workers, 1, MOST_WORKERS)])
     every = list(subjects(setting.trials, setting.delta, setting.full))
     try:
         with nullcontext() if workers == 1 else local_pool(workers) as pool:

@@ -9,6 +9,9 @@ from dpaudit import checks
 from dpaudit.calibration import doubt
 from dpaudit.calibration.way import Standing
 
+MOST_TRIALS = 20_000
+"""Of a world: what is quick is asked with many times as many, which are kept in memory."""
+
 
 @dataclass(frozen=True)
 class Setting:
@@ -25,7 +28,7 @@ class Setting:
         checks.refuse(
             [
                 checks.at_least("repetitions", self.repetitions, 1),
-                checks.at_least("trials", self.trials, 10),
+                checks.whole("trials", self.trials, 10, MOST_TRIALS),
                 checks.in_range("confidence", self.confidence, 0.5, 0.999, ends="(]"),
                 checks.in_range("delta", self.delta, 1e-12, 0.1),
                 checks.at_least("seed", self.seed, 0),

@@ -119,7 +119,15 @@ def _attacks() -> list[str]:
 def _one_training(estimator: str, mechanism: KnownMechanism, delta: float) -> Iterator[Way]:
     if takes(estimator) is Guesses:
         # Of several curves the mechanism's own: whatever assumes nothing is `one-run` itself.
-        yield OneTraining(estimator, _curves(estimator, mechanism, delta)[0])
+        yield OneTraining(
+            estimator, _curves(estimator, mechanism, delta)[0], _claim(mechanism, delta)
+        )
+
+
+def _claim(mechanism: KnownMechanism, delta: float) -> Claim:
+    """What holds of the mechanism; of one that leaks nothing a claim that one could make."""
+    curve = mechanism.curves[0] if mechanism.curves else None
+    return Claim(mechanism.epsilon(delta) or 1.0, delta, curve=curve)
 
 
 def _selected(

@@ -15,7 +15,7 @@ from dpaudit.estimators import GDP, OneRun
 from dpaudit.guessing import guessed
 from dpaudit.rates import log_ratio, upper_rates
 from dpaudit.selections.dkw import errors
-from dpaudit.types import Array, Guesses, Scores
+from dpaudit.types import IN, Array, Guesses, Scores
 
 SHARES = np.linspace(0.1, 1.0, 10)
 """Of the canaries, that one run's best number of guesses is looked for among."""
@@ -72,7 +72,7 @@ def best_one_run(scores: Array, worlds: Array, delta: float, confidence: float) 
     """
     m = len(scores)
     numbers = sorted({max(1, round(share * m)) for share in SHARES})
-    return max(_one_run(guessed(scores, worlds, r), delta, confidence) for r in numbers)
+    return max(_one_run(guessed(scores, worlds == IN, r), delta, confidence) for r in numbers)
 
 
 @lru_cache(maxsize=2**14)

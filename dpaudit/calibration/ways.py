@@ -18,9 +18,11 @@ from dpaudit.calibration.way import Asked, Standing, attack_of
 from dpaudit.curves import Family
 from dpaudit.estimators.checked import Checked
 from dpaudit.guessing import guessed
+from dpaudit.plan import most_telling
 from dpaudit.protocols import Estimator
+from dpaudit.question import MOST_CANARIES
 from dpaudit.selections import DKW, Bonferroni, HoldOut, MultiSplit, ReversedKFold, Selection
-from dpaudit.types import Bound, Counts, Guesses, Outcome
+from dpaudit.types import IN, Bound, Claim, Counts, Curve, Guesses, Outcome
 
 PURE = "pure"
 """The curve of (epsilon, delta) itself, by which an estimator assumes nothing."""
@@ -74,10 +76,11 @@ class Selected:
 
 @dataclass(frozen=True)
 class OneTraining:
-    """One run with many canaries, half of them guessed: a number that is fixed beforehand."""
+    """One run with many canaries, of which as many are guessed as a run with this claim takes."""
 
     estimator: str
     curve: Family | str | None
+    claim: Claim
     attack: str = "released"
     standing: Standing = "bound"
     share: float = 1.0
@@ -88,9 +91,24 @@ class OneTraining:
 
     def epsilon(self, play: Play, asked: Asked, seed: int) -> float:
         made = _made(self.estimator, self.curve, asked.confidence, seed)
-        guesses = guessed(*play.run, guesses=play.trials)
+        scores, coins = play.run
+        stated = self.claim.epsilon, self.claim.delta, self.claim.curve
+        guesses = guessed(scores, coins == IN, number(*stated, len(coins), asked.confidence))
         checked = Remembered(self.estimator, made, asked.confidence)
         return checked.bound(guesses, asked.delta).epsilon
+
+
+@lru_cache
+def number(
+    epsilon: float, delta: float, curve: Curve | None, canaries: int, confidence: float
+) -> int:
+    """How many canaries a run with this claim guesses; of more than can be planned the same share.
+
+    Asked once: every repetition takes the same.
+    """
+    planned = min(canaries, MOST_CANARIES)
+    claim = Claim(epsilon, delta, curve=curve)
+    return most_telling(claim, planned, confidence) * canaries // planned
 
 
 class Remembered(Checked):

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import click
 
-from dpaudit.cli.destination import FIGURES, Destination
+from dpaudit.cli.destination import FIGURES, Destination, refuse_same
 from dpaudit.cli.progress import Progress
 
 
@@ -46,7 +47,8 @@ def command(
     The judging pipeline on scores with no leak and on mechanisms of known epsilon: how often
     each bound is above the truth, which at 95 % confidence may be in 5 % of audits, and how
     much of the truth it shows; beside rules of other tools that are no bounds. A bound that
-    looks wrong is measured again, in fresh audits, before it is said to be.
+    looks wrong is measured again, in fresh audits, before it is said to be. Exits with 3, a
+    fault of dpaudit, if a bound does not hold.
 
     \b
         dpaudit calibrate
@@ -57,6 +59,7 @@ def command(
     from dpaudit.executors import cores
     from dpaudit.report import calibration, calibration_json, drawing, figure_calibration
 
+    refuse_same({"--json": json, "--figure": figure})
     setting = Setting(repetitions, trials, confidence, delta, seed, full)
     progress = Progress("parts")
     try:
@@ -70,3 +73,5 @@ def command(
             drawing.dump(figure_calibration.draw(found), figure)
     finally:
         click.echo(calibration.render(found))
+    if found.held is False:
+        sys.exit(3)

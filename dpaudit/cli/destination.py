@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -36,3 +37,14 @@ class Destination(click.Path):
         # What exists and is no file, such as a pipe, is written to where it is.
         touched = path if path.exists() and not path.is_file() else path.parent
         return None if os.access(touched, os.W_OK) else f"{touched} is not writable"
+
+
+def refuse_same(named: Mapping[str, Path | None]) -> None:
+    """Refuse two options that name one file: the second would overwrite the first."""
+    seen: dict[str, str] = {}
+    for option, path in named.items():
+        if path is None:
+            continue
+        first = seen.setdefault(os.path.realpath(path), option)
+        if first != option:
+            raise click.UsageError(f"{first} and {option} name the same file: {path}")

@@ -10,7 +10,7 @@ import click
 
 from dpaudit.adversaries import PER_STEP
 from dpaudit.cli import names
-from dpaudit.cli.destination import FIGURES, Destination
+from dpaudit.cli.destination import FIGURES, Destination, refuse_same
 from dpaudit.cli.progress import Progress
 from dpaudit.cli.settings import CLAIMED, TRAINED, configured, options
 from dpaudit.config import Config
@@ -41,7 +41,8 @@ if TYPE_CHECKING:
     "--guesses",
     type=int,
     metavar="R",
-    help="How many of them are guessed.  [default: what refutes most often]",
+    help="How many of them are guessed.  [default: the share, of a few, that would typically show "
+    "most if --true leaked]",
 )
 @click.option(
     "--curve",
@@ -91,6 +92,9 @@ def command(
     if canaries is not None and (given["models"] is not None or fixed_score):
         other = "--fixed-score" if given["models"] is None else "--models"
         raise click.UsageError(f"--canaries is of one training, and {other} of many; give either")
+    if given["claim"] is not None and given["epsilon"] is not None:
+        raise click.UsageError("--epsilon and --claim are two claims; give either")
+    refuse_same({"--json": json, "--figure": figure})
     config = configured(file, given)
     if config.adversary == PER_STEP.name:
         raise click.UsageError(
@@ -116,11 +120,10 @@ def command(
             fixed_score=fixed_score or (canaries is None and forecast.fixed_score(config)),
             adversary=config.adversary,
         )
+        # What cannot be trained is refused before anything is computed.
+        pace = forecast.probe(config, workers, progress.say, download) if probe else None
         progress.say("planning")
-        found = plan.plan(question)
-        if probe:
-            pace = forecast.probe(config, workers, progress.say, download)
-            found = replace(found, pace=pace)
+        found = replace(plan.plan(question), pace=pace)
     finally:
         progress.clear()
     try:

@@ -48,8 +48,8 @@ def _seconds(ctx: click.Context, param: click.Parameter, text: str | None) -> fl
     "--guesses",
     type=int,
     metavar="R",
-    help="How many of them are guessed, half of these in, half out.  [default: by the claim, what "
-    "dpaudit plan takes]",
+    help="How many of them are guessed, half of these in, half out.  [default: the share, "
+    "of a few, that would typically show most if twice the claim leaked]",
 )
 @click.option(
     "--until-decided",
@@ -62,7 +62,8 @@ def _seconds(ctx: click.Context, param: click.Parameter, text: str | None) -> fl
     "--budget",
     metavar="TIME",
     callback=_seconds,
-    help="With --until-decided: train no more models after so long, such as 90s, 10m or 1h30m.",
+    help="With --until-decided: train no more models after so long, such as 90s, 10m or 1h30m; "
+    "counted from the start of the command, its preparations included.",
 )
 @click.option("--cluster", metavar="ADDRESS", help="A Dask scheduler, such as tcp://host:8786.")
 @click.option("--out", type=click.Path(path_type=Path), help="Folder.  [default: runs/HASH]")

@@ -62,11 +62,24 @@ class Reference:
         return sorted(f for f in near if "site-packages" not in f.parts and f.is_file())
 
     def digest(self) -> str:
-        """Changes with any of these texts: a run goes on by the same code only."""
-        folder, sha = self._folder(), hashlib.sha256()
-        for file in self.sources():
+        """Changes with any of these texts: a run goes on by the same code only.
+
+        And with that of the function, wherever it lies: installed, or on PYTHONPATH.
+        """
+        folder, sha, near = self._folder(), hashlib.sha256(), self.sources()
+        for file in near:
             sha.update(f"{file.relative_to(folder)} ".encode() + file.read_bytes())
+        for file in self._own():
+            if file not in near:
+                sha.update(f"{file.name} ".encode() + file.read_bytes())
         return sha.hexdigest()[:12]
+
+    def _own(self) -> list[Path]:
+        """The files of the module that is named, and of that which the function comes from."""
+        named = self._module()
+        defined = sys.modules.get(getattr(getattr(named, self._name, None), "__module__", ""))
+        files = (Path(getattr(module, "__file__", None) or "") for module in (named, defined))
+        return sorted({file.resolve() for file in files if file.is_file()})
 
     def _code(self) -> str:
         file = getattr(self._module(), "__file__", None) or ""

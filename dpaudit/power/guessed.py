@@ -9,7 +9,7 @@ from functools import cached_property, lru_cache
 import numpy as np
 from scipy.special import ndtr
 
-from dpaudit.curves import Family
+from dpaudit.curves import Family, Gaussian
 from dpaudit.estimators import OneRun, OneRunFDP, one_run, one_run_fdp
 from dpaudit.power.truth import Truth, located
 from dpaudit.seeds import generator
@@ -30,8 +30,8 @@ OUT = np.concatenate([[0.0], ndtr(np.linspace(-8, 8, 2**14)), [1.0]])
 class Guessed:
     """Canaries leak independently of each other, each as the true curve allows.
 
-    `share` of them is guessed, or as many as refute most often: half of the guesses, on the
-    highest scores, are in, the other half, on the lowest, out.
+    `share` of them is guessed, or the share, of a few, that typically shows most: half of the
+    guesses, on the highest scores, are in, the other half, on the lowest, out.
     """
 
     name: str
@@ -45,51 +45,64 @@ class Guessed:
         return self.assumed.assumption
 
     def guesses(self, m: int) -> int:
-        """How many of m canaries are guessed; of equal chances, what shows most."""
+        """How many of m canaries are guessed; all, where no number typically shows anything."""
         if self.share is not None:
-            return max(self._numbers(m))
-        # Which number that is depends little on the curve, and this one costs nothing.
-        by = OneRunFDP(self.estimator.confidence)
-        judge = by if isinstance(self.estimator, OneRunFDP) else self.estimator
-        return max(
-            self._numbers(m),
-            key=lambda r: (round(self._chance(m, r), 2), self._typical(judge, m, r)),
-        )
+            return max(1, round(self.share * m))
+        return _most_telling(self.truth, m, by_curve=isinstance(self.estimator, OneRunFDP))
 
     def ceiling(self, n: int) -> float:
-        # No wrong guess among more shows more.
-        return self.estimator.ceiling(n, max(self._numbers(n)), self.truth.delta)
+        return self.estimator.ceiling(n, self.guesses(n), self.truth.delta)
 
     def typical(self, n: int) -> float:
-        return self._typical(self.estimator, n, self.guesses(n))
+        return self.estimator.bound(
+            _middle(self.truth, n, self.guesses(n)), self.truth.delta
+        ).epsilon
 
     def chance(self, n: int) -> float:
-        return max(self._chance(n, r) for r in self._numbers(n))
-
-    def _numbers(self, m: int) -> list[int]:
-        """Of guesses, those that are looked at."""
-        if self.share is not None:
-            return [max(1, round(self.share * m))]
-        return [r for r in GUESSES if LEAST_SHARE * m <= r < m] + [m]
-
-    def _typical(self, estimator: OneRun | OneRunFDP, m: int, r: int) -> float:
-        middle = int(np.sort(right(self.truth, m, r))[RUNS // 2])
-        return estimator.bound(Guesses(m, r, middle), self.truth.delta).epsilon
-
-    def _chance(self, m: int, r: int) -> float:
+        r = self.guesses(n)
         # Who refutes with some right guesses does so with more.
-        enough = bisect_left(range(r + 1), True, key=lambda v: self._refutes(Guesses(m, r, v)))
-        return float(np.mean(right(self.truth, m, r) >= enough))
+        enough = bisect_left(range(r + 1), True, key=lambda v: self._refuted(Guesses(n, r, v)))
+        return float(np.mean(right(self.truth, n, r) >= enough))
 
     @cached_property
     def claimed(self) -> float:
         """The parameter of the curve that must be refuted."""
         return located(self.assumed, self.truth.claim, self.truth.delta)
 
-    def _refutes(self, g: Guesses) -> bool:
+    def _refuted(self, g: Guesses) -> bool:
         if isinstance(self.estimator, OneRun):
             return one_run.refuted(self.truth.claim, g, self.truth.delta, self.truth.a)
         return one_run_fdp.refuted(self.assumed, self.claimed, g, self.truth.a)
+
+
+def _middle(truth: Truth, m: int, r: int) -> Guesses:
+    """The median outcome, if r of m canaries are guessed."""
+    return Guesses(m, r, int(np.partition(right(truth, m, r), RUNS // 2)[RUNS // 2]))
+
+
+@lru_cache(maxsize=1024)
+def _most_telling(truth: Truth, m: int, by_curve: bool) -> int:
+    """Of the numbers of guesses that are tried, that whose median outcome has the largest bound.
+
+    Which number that is depends little on the curve, and the Gaussian one costs nothing.
+    """
+    curves, delta = Gaussian(), truth.delta
+    estimator = OneRunFDP(truth.confidence) if by_curve else OneRun(truth.confidence)
+    most, shown, parameter = m, 0.0, curves.parameter(1)
+
+    def more(g: Guesses) -> bool:
+        """Than is shown so far: one evaluation, where how much takes dozens."""
+        if by_curve:
+            return one_run_fdp.refuted(curves, parameter, g, truth.a)
+        return one_run.refuted(shown, g, delta, truth.a)
+
+    for r in [m, *(r for r in reversed(GUESSES) if LEAST_SHARE * m <= r < m)]:
+        if not more(Guesses(m, r, r)):
+            break  # fewer guesses show less than so many, even if all are right
+        if more(g := _middle(truth, m, r)):
+            most, shown = r, estimator.bound(g, delta).epsilon
+            parameter = located(curves, shown, delta) if by_curve else parameter
+    return most
 
 
 @lru_cache(maxsize=256)

@@ -24,7 +24,7 @@ def least(
     """The least number from `start` on that is enough; None: not even `most`.
 
     What is enough must stay so until it is `growth` times as much, not beyond; where that holds
-    but roughly, a number at which it turns.
+    but roughly, as of a chance that rises like a saw's teeth, a number at which it turns.
     """
     low, high = start - 1, start
     while not enough(high):

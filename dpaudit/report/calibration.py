@@ -126,7 +126,9 @@ def reading(found: Calibration) -> str:
         "(epsilon, delta) itself. A 'best cut' is the threshold that shows most on the trials "
         "that are judged, a 'best count' the number of guesses that does. Bounds under an "
         "accountant's curve are rounded down to one of a few curves, none above "
-        f"{REACH:g} times the truth: no alarm changes, and their mean is too low."
+        f"{REACH:g} times the truth: no alarm changes, and their mean is too low. A row far below "
+        "its level is conservative, and would hide a small fault: a rule that peeks at the trials "
+        "which judge it shows here only where it makes up for that."
     )
 
 

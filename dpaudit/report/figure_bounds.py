@@ -88,8 +88,9 @@ def _never(slot: str) -> str:
 
 
 def _row(axes: Axes, row: Row, y: float, columns: list[str], scale: Axis) -> None:
-    # The estimate on top, below it a line for each kind of bound.
-    lines = [y + 0.24 - 0.48 * i / len(columns) for i in range(len(columns) + 1)]
+    # The estimate on top, below it a line for each kind of bound; these alone in the middle.
+    up = 0.24 if row.published is not None else 0.24 + 0.24 / len(columns)
+    lines = [y + up - 0.48 * i / len(columns) for i in range(len(columns) + 1)]
     if row.published is not None:
         if _shuffled(row):
             ends = scale.place(row.published.null_mean), scale.place(row.published.null_q95)

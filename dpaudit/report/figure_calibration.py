@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -32,7 +33,7 @@ def draw(found: Calibration) -> Figure:
     usual = found.setting.trials
     with style():
         figure = blank(1.7 + 0.19 * len(ways))
-        figure.set_figwidth(2.6 + 1.6 * len(mechanisms))
+        figure.set_figwidth(2.6 + 1.9 * len(mechanisms))
         columns = figure.subplots(1, len(mechanisms), sharey=True, squeeze=False)[0]
         for axes, mechanism in zip(columns, mechanisms, strict=True):
             rows = [row for row in found.rows if row.mechanism == mechanism]
@@ -45,7 +46,11 @@ def draw(found: Calibration) -> Figure:
             ],
         )
         columns[0].set_ylim(-len(ways) + 0.4, 0.6)
-        figure.supxlabel("false alarms: audits above the true epsilon, in %", fontsize=9)
+        figure.supxlabel(
+            "false alarms: audits above the true epsilon, in %\n"
+            "(at the right of a row: its mean as a share of the true epsilon)",
+            fontsize=9,
+        )
         handles: dict[str, Any] = {}
         for axes in columns:
             drawn, labels = axes.get_legend_handles_labels()
@@ -69,12 +74,28 @@ def _column(
     parts = f"{rows[0].mechanism}, epsilon {nearest(rows[0].epsilon)}".split(", ")
     axes.set_title("\n".join(parts), fontsize=8)
     axes.axvline(level, color=CLAIM, linewidth=1.5, label=f"what bounds state: {percent(level)}")
+    beside: dict[str, Any] = {
+        "xycoords": ("axes fraction", "data"),
+        "xytext": (26, 0),
+        "textcoords": "offset points",
+        "ha": "right",
+        "va": "center",
+        "fontsize": 6.5,
+        "color": MUTED,
+        "annotation_clip": False,
+    }
     for row in rows:
         y = -ways.index(_way(row))
         color, marker, label = KINDS[row.standing]
         axes.plot(row.interval, [y, y], color=color, linewidth=1.5)
         edge: dict[str, Any] = {"mec": INK, "mew": 0.4, "clip_on": False, "zorder": 3}
         axes.plot(row.rate, y, marker, color=color, ls="", ms=5, label=label, **edge)
+        if row.share is not None:
+            axes.annotate(
+                f"{100 * row.share:.0f} %" if math.isfinite(row.share) else "∞",
+                xy=(1, y),
+                **beside,
+            )
     # Rates near 0 matter, and so do those near 1.
     axes.set_xscale("function", functions=(_root, _square))
     axes.set_xticks(TICKS, [f"{100 * x:g}" for x in TICKS])

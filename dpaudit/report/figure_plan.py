@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from textwrap import fill
 from typing import TYPE_CHECKING
 
 from dpaudit.plan import Course
 from dpaudit.question import Question
-from dpaudit.report.drawing import CLAIM, FAINT, IN, INK, MUTED, OUT, PAPER, blank, style
+from dpaudit.report.drawing import CLAIM, FAINT, IN, INK, MUTED, OUT, blank, style
 from dpaudit.report.formats import nearest
 from dpaudit.report.plan import mechanism
 
@@ -22,6 +23,9 @@ LOOKS = ((INK, "o"), (OUT, "s"), (IN, "^"), ("#9467bd", "D"), ("#8c6d1f", "v"))
 ABOVE = 2.0
 """A ceiling so many times the true epsilon is cut off, lest it flatten the rest."""
 
+NEAR = 0.2
+"""A share of the axis: two names closer than this go to either side of their lines."""
+
 
 def draw(question: Question, found: Sequence[Course]) -> Figure:
     """Bounds over the number of models, or canaries, on a logarithmic scale."""
@@ -31,17 +35,16 @@ def draw(question: Question, found: Sequence[Course]) -> Figure:
         for course, look in zip(found, LOOKS, strict=False):
             _course(axes, course, *look)
         true, claim = question.truth.true, question.claim
-        # To the right, where bounds are close below the truth: each on its free side.
-        crowded = any(0.75 * claim < course.typical[-1] < claim for course in found)
-        _level(axes, claim, f"claim {nearest(claim)}", CLAIM, below=not crowded)
-        supposed = f"supposed: {nearest(true)} of {mechanism(question)}"
-        _level(axes, true, supposed, MUTED, below=False)
         axes.axvline(question.number, color=FAINT, linewidth=4, zorder=0)
         axes.set_xscale("log")
         axes.xaxis.set_major_formatter(lambda number, _: f"{number:,.0f}")
         highest = max(true, *(ceiling for course in found for ceiling in course.ceilings))
-        axes.set_ylim(0, min(ABOVE * true, 1.1 * highest))
-        axes.set_xlabel(_below(question))
+        axes.set_ylim(0, top := min(ABOVE * true, 1.1 * highest))
+        near = true - claim < NEAR * top
+        _level(axes, claim, f"claim {nearest(claim)}", CLAIM, "top" if near else "center")
+        supposed = fill(f"supposed: {nearest(true)} of {mechanism(question)}", 13)
+        _level(axes, true, supposed, MUTED, "bottom" if near else "center")
+        axes.set_xlabel("\n".join([_below(question), *filter(None, map(_cut_short, found))]))
         axes.set_ylabel("epsilon")
         axes.grid(axis="y")
         axes.plot([], [], ":", color=MUTED, label="ceiling (up to which it can go)")
@@ -65,18 +68,27 @@ def _course(axes: Axes, course: Course, color: str, marker: str) -> None:
     )
 
 
-def _level(axes: Axes, epsilon: float, text: str, color: str, below: bool) -> None:
+def _cut_short(course: Course) -> str:
+    """That a course ends before the others, and why."""
+    if not any(map(math.isnan, course.typical)):
+        return ""
+    last = max(n for n, e in zip(course.numbers, course.typical, strict=True) if not math.isnan(e))
+    return f"{course.estimator} is simulated up to {last:,} only: more would take long"
+
+
+def _level(axes: Axes, epsilon: float, text: str, color: str, side: str) -> None:
+    """A line through all, named beside the axes, where the name hides nothing."""
     axes.axhline(epsilon, color=color, linewidth=2 if color == CLAIM else 1)
     axes.annotate(
         text,
         xy=(1, epsilon),
         xycoords=("axes fraction", "data"),
-        xytext=(-3, -3 if below else 3),
+        xytext=(4, 0),
         textcoords="offset points",
         color=color,
-        ha="right",
-        bbox={"facecolor": PAPER, "edgecolor": "none", "pad": 1},
-        va="top" if below else "bottom",
+        ha="left",
+        va=side,
+        annotation_clip=False,
     )
 
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from dpaudit.adversaries import OBSERVER
 from dpaudit.curves import DPSGD, stated
+from dpaudit.evidence import LOOK
 from dpaudit.plan import Decided, Plan, Row
 from dpaudit.power.stopped import LONGEST
 from dpaudit.question import Question
@@ -85,7 +86,7 @@ def _number(plan: Plan) -> list[str]:
     q = plan.question
     if q.canaries is not None:
         best = ", ".join(f"{row.judging:,} by {row.estimator}" for row in plan.rows)
-        guessed = f"best guessed: {best}" if q.guesses is None else f"{q.guesses:,} guessed"
+        guessed = f"guessed: {best}" if q.guesses is None else f"{q.guesses:,} guessed"
         return [f"{q.canaries:,} in one training, each put in by a coin; {guessed}"]
     lines = [f"{q.number:,}, half of them with the canary"]
     if q.fixed_score:
@@ -171,7 +172,6 @@ def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
 
 def reading(q: Question) -> str:
     """What the columns are, and what they are not."""
-    all_guessed = ", all guessed," if q.canaries and q.guesses is None else ""
     by_knots = any(isinstance(curves, Sampled) for curves in (q.claimed, q.truth.curves))
     close = " DP-SGD's curves are interpolated, to a per cent or two." if by_knots else ""
     if q.guesses is not None:
@@ -180,10 +180,11 @@ def reading(q: Question) -> str:
     if q.leaking == "pure":
         others = "any other mechanism of that epsilon less, most of them far less (--true-curve)"
     return (
-        f"How to read it. The ceiling is the most that {_many(q)}{all_guessed} could show without "
-        "any error. Typical bound (the median outcome) and chance are computed or simulated (to "
-        f"5 % or so) for what is supposed: a real attack shows less, and {others}. They are a "
-        f"forecast, and no bound.{close}"
+        f"How to read it. The ceiling is the most that {_many(q)}{_so_guessed(q)} could show "
+        "without any error. Typical bound (the median outcome) and chance are computed or "
+        "simulated (to 5 % or so) for what is supposed: a real attack shows less, and "
+        f"{others}. They are a forecast, and no bound. A chance rises like the teeth of a saw, so "
+        f"that the numbers for one are about right.{close}"
     )
 
 
@@ -207,16 +208,17 @@ def steps(plan: Plan) -> list[str]:
             takes += f", about {duration(plan.pace.time(number))} here"
         found.append(
             f"To refute the claim with a chance of {percent(q.power)} if "
-            f"{mechanism(q)} leaks {_epsilon(q.truth.true)} takes at least {takes}."
+            f"{mechanism(q)} leaks {_epsilon(q.truth.true)} takes about {takes}, and more with a "
+            "real attack."
         )
     if plan.until_decided is not None:
-        found.append(_stopping(plan.until_decided, q))
+        found.append(_stopping(plan.until_decided, plan))
     short = [r for r in plan.rows if r.ceiling < q.claim]
     if short:
         names = " and ".join(r.estimator for r in short)
         found.append(
-            f"With {_many(q)} {names} cannot refute it whatever leaks: the ceiling is below the "
-            "claim."
+            f"With {_many(q)}{_so_guessed(q)} {names} cannot refute it whatever leaks: the ceiling "
+            "is below the claim."
         )
     if q.curve == "none" and q.leaking != "pure":
         found.append(
@@ -227,13 +229,26 @@ def steps(plan: Plan) -> list[str]:
     return found
 
 
-def _stopping(found: Decided, q: Question) -> str:
-    """What --until-decided takes, if it looks after every pair."""
-    until = "Until decided (--until-decided),"
+def _so_guessed(q: Question) -> str:
+    return ", so guessed," if q.canaries and q.guesses is None else ""
+
+
+def _stopping(found: Decided, plan: Plan) -> str:
+    """What --until-decided takes, and what that supposes."""
+    until, q = "Until decided (--until-decided),", plan.question
     if found.half is None:
         return f"{until} most audits would take over {2 * LONGEST:,} models."
-    often = f", {percent(q.power)} of them after {found.power:,}" if found.power else ""
-    return f"{until} half of audits stop after {found.half:,} models{often}."
+
+    def after(models: int, unit: str = "") -> str:
+        time = f" (about {duration(plan.pace.time(models))})" if plan.pace else ""
+        return f"{models:,}{unit}{time}"
+
+    often = f", {percent(q.power)} of them after {after(found.power)}" if found.power else ""
+    best = "" if q.curve != "none" else " and the best threshold known beforehand"
+    return (
+        f"{until} half of audits stop after {after(found.half, ' models')}{often}; that supposes a "
+        f"look every {LOOK} models{best}."
+    )
 
 
 def _epsilon(x: float) -> str:

@@ -194,11 +194,12 @@ def decision_line(bound: Bound, report: Report) -> str:
             f"wrong on {c.fp:,} of {c.out:,} {unit(report)} without the canary "
             f"and on {c.fn:,} of {c.inn:,} with it"
         )
+    elif bound.trials == (0, 0):
+        parts.append(f"no {unit(report)} have judged yet")
     elif bound.trials is not None:
         out, inn = bound.trials
-        parts.append(
-            f"the scores of {out:,} {unit(report)} without the canary and of {inn:,} with it"
-        )
+        of = f"{out:,} {unit(report)} without the canary and of {inn:,} with it"
+        parts.append(f"the scores of {of}")
     if bound.interval is not None:
         low, high = bound.interval
         end = "no limit" if math.isinf(high) else nearest(high)
@@ -246,6 +247,11 @@ def verdict_sentence(report: Report, digits: int) -> str:
         return (
             f"{found}, which does not refute the claim of {claimed}; {models} could have certified "
             f"up to {ceiling}. This is not a proof of privacy: {beyond(report)}."
+        )
+    if report.growth is not None and not judging(report):
+        return (
+            f"it stopped while its {report.models['choosing']:,} {unit(report)} only fitted rules, "
+            f"before any was judged: it can neither refute nor support the claim of {claimed}."
         )
     if report.reach < report.claim.epsilon:
         return (

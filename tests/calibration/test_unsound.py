@@ -7,13 +7,16 @@ import pytest
 from chance import A
 from scipy.stats import binom
 
+from dpaudit.calibration import ways as every
 from dpaudit.calibration.every_way import ways
-from dpaudit.calibration.mechanisms import Laplace, NoLeak
+from dpaudit.calibration.mechanisms import Laplace, NoLeak, mechanisms
 from dpaudit.calibration.plays import Play
 from dpaudit.calibration.unsound import best_clopper_pearson, best_gdp, best_katz, best_one_run
 from dpaudit.calibration.way import Asked
+from dpaudit.estimators import OneRun
 from dpaudit.guessing import guessed
-from dpaudit.types import Scores
+from dpaudit.plan import most_telling
+from dpaudit.types import IN, Claim, Scores
 
 DELTA = 1e-5
 N = 50
@@ -60,11 +63,22 @@ def test_katz_is_the_formula():
     assert best_katz(scores, DELTA, 0.95) == pytest.approx(max(said_in, said_out))
 
 
-def test_guesses_are_the_highest_and_the_lowest():
-    scores, worlds = np.array([3.0, 1.0, 2.0, 5.0, 4.0]), np.array([0, 0, 1, 1, 1])
-    for r in range(1, 6):
-        ranked = sorted(range(5), key=lambda i: scores[i])
-        right = sum(worlds[i] == 0 for i in ranked[: r // 2])
-        right += sum(worlds[i] == 1 for i in ranked[5 - (r - r // 2) :])
-        found = guessed(scores, worlds, r)
-        assert (found.canaries, found.guesses, found.correct) == (5, r, right)
+def test_as_many_canaries_are_guessed_as_a_run_takes():
+    """Of mechanisms with and without a curve, and of one that leaks nothing."""
+    for mechanism in mechanisms(DELTA)[:4]:
+        curve = mechanism.curves[0] if mechanism.curves else None
+        claim = Claim(mechanism.epsilon(DELTA) or 1.0, DELTA, curve=curve)
+        play = Play(mechanism, N, 0)
+        scores, coins = play.run
+        guesses = guessed(scores, coins == IN, most_telling(claim, 2 * N, 0.95))
+        for way in ways(mechanism, DELTA):
+            if way.judged == "one-run, fixed count":
+                expected = OneRun().bound(guesses, DELTA).epsilon
+                assert way.epsilon(play, Asked(DELTA, 0.95), 0) == expected
+
+
+def test_of_more_canaries_than_can_be_planned_the_same_share_is_guessed(monkeypatch):
+    asked = []
+    monkeypatch.setattr(every, "most_telling", lambda c, m, sure: asked.append(m) or m // 4)
+    assert every.number(1.25, DELTA, None, 50_000, 0.95) == 12_500
+    assert asked == [20_000]

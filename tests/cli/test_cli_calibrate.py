@@ -119,6 +119,9 @@ def test_bounds_and_others_are_told_apart_in_the_figure():
         ("--delta 0", "delta must be at least 1e-12 and at most 0.1, not 0.0"),
         ("--delta nan", "delta must be at least 1e-12 and at most 0.1, not nan"),
         ("--seed -1", "seed must be a whole number of at least 0, not -1"),
+        ("--trials 20001", "trials must be at most 20,000, not 20,001"),
+        ("--workers 513", "workers must be at most 512, not 513"),
+        ("--json c.png --figure ./c.png", "--json and --figure name the same file: c.png"),
         ("--workers 0", "workers must be a whole number of at least 1, not 0"),
         ("--repetitions many", "'many' is not a valid integer"),
         ("--trials 5 --seed -1", "2 problems: (1) trials must be"),
@@ -126,6 +129,23 @@ def test_bounds_and_others_are_told_apart_in_the_figure():
 )
 def test_a_bad_choice_is_refused(refused, words, said):
     assert said in refused("calibrate", *words.split())
+
+
+@pytest.mark.parametrize(("alarms", "code"), [(200, 3), (10, 0)])
+def test_a_bound_that_does_not_hold_is_a_fault_of_dpaudit(cli, monkeypatch, alarms, code):
+    first = Measured(80, 400, 0.2)
+    held = row(0, measured=Measured(8 * alarms, 1600, 0.25), first=first)
+    monkeypatch.setattr(module, "calibrate", lambda *_: Calibration(Setting(), [held]))
+    done = cli(*SMALL)
+    assert done.exit_code == code
+    assert ("NOT EVERY BOUND HELD" in done.stdout) == (code == 3)
+
+
+def test_the_figure_says_how_much_of_the_truth_each_row_shows():
+    found = Calibration(Setting(), [row(10), row(10, mechanism="Laplace", mean=0.25)])
+    nothing, laplace = figure_calibration.draw(found).axes
+    assert [text.get_text() for text in nothing.texts] == []
+    assert [text.get_text() for text in laplace.texts] == ["25 %"]
 
 
 def test_ctrl_c_stops_it(cli, monkeypatch):

@@ -11,6 +11,7 @@ from jsonschema import Draft202012Validator
 
 from dpaudit.accounting import gaussian_epsilon
 from dpaudit.cli import plan as module
+from dpaudit.evidence import LOOK
 from dpaudit.report.machine import load_schema
 
 CLAIM = ("--claim", "1,1e-5", "--true", "6")
@@ -103,7 +104,7 @@ def test_what_is_supposed_to_leak_is_said(plan):
     assert written["true_curve"] == "pure"
     assert "randomized response, the most leaking mechanism of that epsilon" in words
     assert "and any other mechanism of that epsilon less" in words
-    assert "if randomized response leaks 6.00 takes at least" in words
+    assert "if randomized response leaks 6.00 takes about" in words
     assert "states its curve" not in words
     printed, _ = plan(*CLAIM, "--curve", "gaussian")
     assert "a mechanism of the claimed kind, and the best attack there can be" in printed
@@ -132,9 +133,10 @@ def test_what_holds_for_so_many_guesses_names_them(plan):
     printed, written = plan(*words)
     said = " ".join(printed.split())
     one_run, by_curve = written["estimators"]
-    assert f"best guessed: {one_run['judging']} by one-run, {by_curve['judging']} by" in said
-    assert "the most that 1,000 canaries, all guessed, could show" in said
-    assert "cannot refute" not in said
+    assert f"guessed: {one_run['judging']} by one-run, {by_curve['judging']} by" in said
+    assert "the most that 1,000 canaries, so guessed, could show" in said
+    hopeless = one_run["ceiling"] < 2.8
+    assert hopeless == ("1,000 canaries, so guessed, one-run cannot refute it" in said)
     assert "--curve" not in said.replace("--true-curve", ""), "it was stated"
     printed, written = plan(*CLAIM, "--curve", "gaussian", "--canaries", 400)
     best = written["estimators"][written["best"]]
@@ -159,13 +161,25 @@ def test_nothing_that_has_the_chance_is_said_so(plan):
 
 def test_a_probe_trains_a_few_models_and_tells_the_time(plan, npz):
     run = ("--mechanism", "leaky", "--data", npz, "--canary", "random", "--models", 40)
-    printed, written = plan(*run, "--true", 20, "--probe", "--workers", 2)
+    printed, written = plan(*run, *CLAIM, "--probe", "--workers", 2)
     pace = written["pace"]
     assert 2 <= pace["probed"] <= 16
     assert pace["workers"] == 2
     assert pace["total"] == pytest.approx(pace["seconds"] * 20)
     assert "40 take about" in printed
-    assert "in 2 processes" in " ".join(printed.split())
+    words = " ".join(printed.split())
+    assert "in 2 processes" in words
+    assert re.search(r"half of audits stop after \d+ models \(about [^)]+\), 80 %", words)
+
+
+@pytest.mark.parametrize("curve", ["none", "gaussian"])
+def test_what_is_stopped_when_decided_is_stopped_at_a_look(plan, curve):
+    printed, written = plan(*CLAIM, "--curve", curve, "--models", 40)
+    found = written["until_decided"]
+    assert found["half"] % LOOK == found["power"] % LOOK == 0
+    said = " ".join(printed.split())
+    assert f"that supposes a look every {LOOK} models" in said
+    assert ("and the best threshold known beforehand" in said) == (curve == "none")
 
 
 @pytest.mark.parametrize("name", ["p.png", "p.svg"])
@@ -190,6 +204,8 @@ def test_a_figure_is_drawn(plan, name):
         ("--claim 1,1e-5 --guesses 5", "guesses are of one run with many canaries"),
         ("--claim 1,1e-5 --canaries 9 --models 8", "--canaries is of one training, and --models"),
         ("--claim 1,1e-5 --canaries 9 --fixed-score", "and --fixed-score of many; give either"),
+        ("--claim 4,1e-5 --epsilon 4", "--epsilon and --claim are two claims; give either"),
+        ("--claim 1,1e-5 --json a.svg --figure a.svg", "--json and --figure name the same file"),
         ("--mechanism my:train", "state what my:train claims: --claim EPS,DELTA"),
         ("--mechanism nothing", "no 'nothing' among the mechanisms"),
         ("--data nowhere", "nowhere"),
@@ -198,6 +214,14 @@ def test_a_figure_is_drawn(plan, name):
 )
 def test_what_cannot_be_planned_is_refused(refused, words, said):
     assert said in refused("plan", *words.split())
+
+
+def test_a_missing_module_is_refused_before_anything_is_planned(refused, monkeypatch):
+    from dpaudit import plan as planning
+
+    monkeypatch.delattr(planning, "plan")
+    said = refused("plan", "--mechanism", "nope:train", "--claim", "1,1e-5", "--probe")
+    assert "there is no module nope" in said
 
 
 def test_a_probe_starts_where_the_adversary_does(plan, npz):

@@ -244,6 +244,25 @@ def test_another_text_of_an_imported_module_is_another_mechanism(data, tmp_path,
     assert reprs[0] != reprs[1]
 
 
+@pytest.mark.parametrize("where", ["site-packages", "elsewhere"])
+def test_a_module_that_lies_elsewhere_is_known_by_its_text(data, tmp_path, monkeypatch, where):
+    """Installed, or on PYTHONPATH; also where the named module only passes the function on."""
+    (package := tmp_path / where / "far_away").mkdir(parents=True)
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    monkeypatch.setattr(sys, "path", [str(tmp_path / where), *sys.path])
+    (package / "__init__.py").write_text("from far_away.training import train")
+    reprs = []
+    for text in ("noise = 1", "noise = 10"):
+        for name in ("far_away", "far_away.training"):
+            monkeypatch.delitem(sys.modules, name, raising=False)
+        (package / "training.py").write_text(f"{text}\ndef train(dataset, seed): pass")
+        made = Function("far_away:train", CLAIM, data)
+        reprs.append(repr(made))
+        assert made.files == [], "what lies elsewhere is not sent"
+    assert reprs[0] != reprs[1]
+
+
 def test_a_callable_is_known_by_its_name_and_text(data):
     own = repr(Function(own_functions.linear, CLAIM, data))
     assert own.startswith("Function(linear, code='")

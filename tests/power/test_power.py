@@ -20,7 +20,7 @@ from dpaudit.estimators.one_run import refuted
 from dpaudit.estimators.rank_test import wins
 from dpaudit.estimators.simulation import Draws
 from dpaudit.power import Counted, Guessed, Paired, Ranked, Scanned, Truth, least, located
-from dpaudit.power.guessed import RUNS, right
+from dpaudit.power.guessed import GUESSES, RUNS, right
 from dpaudit.power.scanned import statistic
 from dpaudit.types import Counts, Guesses, Scores
 
@@ -267,24 +267,35 @@ def test_one_run_refutes_just_what_its_bound_is_above(delta, r):
 
 @pytest.mark.parametrize(("made", "assumed"), [(OneRun(), PURE), (OneRunFDP(), GAUSS)])
 @pytest.mark.parametrize("delta", [D, 1e-2])
-def test_the_ceiling_of_canaries_is_that_of_any_number_of_guesses(made, assumed, delta):
+def test_the_ceiling_of_canaries_is_that_of_those_that_are_guessed(made, assumed, delta):
     for m in (2, 15, 60, 300):
         prospect = Guessed("any", made, assumed, Truth(GAUSS, 1.0, 4.0, delta, 0.95))
-        every = max(made.ceiling(m, r, delta) for r in range(1, m + 1))
-        assert prospect.ceiling(m) == pytest.approx(every)
+        assert prospect.ceiling(m) == made.ceiling(m, prospect.guesses(m), delta)
+        assert prospect.typical(m) <= prospect.ceiling(m)
         half = Guessed("any", made, assumed, prospect.truth, 0.5)
         assert half.ceiling(m) == made.ceiling(m, m // 2 + (m == 15), delta)
 
 
 @pytest.mark.parametrize(("made", "assumed"), [(OneRun(), PURE), (OneRunFDP(), GAUSS)])
-def test_as_many_are_guessed_as_refute_most_often(made, assumed):
-    """Beside every number of guesses there is; those that are tried come close to the best."""
+def test_as_many_are_guessed_as_typically_show_most(made, assumed):
+    """Of those that are tried; beside every number of guesses there is they come close."""
     prospect, m = Guessed("any", made, assumed, truth(claim=1.0, true=4.0)), 120
-    every = [Guessed("any", made, assumed, prospect.truth, r / m) for r in range(1, m + 1)]
-    best = max(one.chance(m) for one in every)
-    assert best - 0.05 < prospect.chance(m) <= best
-    assert every[prospect.guesses(m) - 1].chance(m) == pytest.approx(prospect.chance(m), abs=0.01)
-    assert 0.1 < best < 0.9
+    every = {
+        r: Guessed("any", made, assumed, prospect.truth, r / m).typical(m) for r in range(1, m + 1)
+    }
+    chosen = prospect.guesses(m)
+    assert every[chosen] == prospect.typical(m)
+    tried = [r for r in (*GUESSES, m) if r <= m and r >= 0.01 * m]
+    assert every[chosen] == max(every[r] for r in tried)
+    assert 0.5 < 0.9 * max(every.values()) < every[chosen]
+
+
+@pytest.mark.parametrize("made", [OneRun(), OneRunFDP()])
+def test_where_no_number_of_guesses_typically_shows_anything_all_are_guessed(made):
+    nothing = Truth(GAUSS, 0.01, 0.02, D, 0.95)
+    prospect = Guessed("any", made, PURE if isinstance(made, OneRun) else GAUSS, nothing)
+    assert prospect.guesses(40) == 40
+    assert prospect.typical(40) == 0
 
 
 def test_fewer_of_more_canaries_are_guessed():

@@ -2,11 +2,13 @@
 
 import numpy as np
 import pytest
+from scipy.stats import binom
 
 from dpaudit.attacks import Released
 from dpaudit.evidence import FIRST, Bets
 from dpaudit.plan import plan
 from dpaudit.power import Stopped
+from dpaudit.power.stopped import AUDITS
 from dpaudit.question import Question
 from dpaudit.trials import Trials
 from dpaudit.types import IN, OUT, Claim, GaussianCurve
@@ -51,6 +53,14 @@ def test_more_leaks_stop_sooner_and_surer_takes_longer():
     little, much = (stopped(claim=1.0, true=e, curve="gaussian") for e in (3.0, 10.0))
     assert much.pairs(0.5) < little.pairs(0.5)
     assert much.pairs(0.5) <= much.pairs(0.8) <= much.pairs(0.99)
+
+
+@pytest.mark.parametrize(("curve", "leaking"), [("gaussian", "gaussian"), ("none", "pure")])
+def test_a_claim_that_holds_is_refuted_in_few_audits_however_long_they_go_on(curve, leaking):
+    """A thousand audits of two thousand pairs, looked at after each; fails by chance with 1e-5."""
+    barely = stopped(claim=1.0, true=1.0 + 1e-9, curve=curve, true_curve=leaking)
+    refuted = int(np.isfinite(barely._ends).sum())
+    assert 0 < refuted <= binom.isf(1e-5, AUDITS, 0.05)
 
 
 def test_what_is_far_is_left_open():

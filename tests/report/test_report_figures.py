@@ -217,6 +217,18 @@ def test_nothing_found_at_all_is_still_an_axis() -> None:
     assert figure_bounds.axis(report).end > 0
 
 
+@pytest.mark.parametrize("bounds", [1, 2])
+def test_bounds_without_an_estimate_are_around_the_name_of_their_attack(bounds: int) -> None:
+    kinds = [bound(attack="loss"), bound(attack="loss", assumption="gaussian")][:bounds]
+    report = inconclusive(bounds=kinds, published=[], primary=0, evidence=None)
+    (axes,) = figure_bounds.draw(report, 2).axes
+    heights = {
+        float(y) for line in axes.lines if line.get_marker() in "so" for y in line.get_ydata()
+    }
+    assert len(heights) == bounds
+    assert sum(heights) == pytest.approx(axes.get_yticks()[0], abs=1e-9)
+
+
 # ---------------------------------------------------------------- the canary
 
 

@@ -23,9 +23,10 @@ from typing import Any
 
 import click
 from claims import RECORDS, Game, Row, rows
-from closeness import draw
+from closeness import FREE, draw
 from judged import CONFIDENCE, SMALL, Small, judged, small
 from published import beside
+from scipy.stats import binom
 
 
 @dataclass(frozen=True)
@@ -101,11 +102,18 @@ def line(one: Measured, repetitions: int) -> str:
 
 
 def exceeding(found: Sequence[Measured]) -> str:
-    """How many bounds are above what is claimed, and how many of such there may be."""
-    bounds = [(bound, one.row.game.epsilon) for one in found for bound in one.bounds]
+    """How many trainings have a bound above their claim, of all their models, and by what chance.
+
+    Bounds of one training are not independent of one another, so that one of each counts.
+    """
+    last = {one.row.game: one for one in found if one.row.estimator not in FREE}
+    bounds = [(bound, game.epsilon) for game, one in last.items() for bound in one.bounds]
     above = sum(bound > epsilon for bound, epsilon in bounds)
-    allowed = f"by chance at most {100 * (1 - CONFIDENCE):.3g} % of audits"
-    return f"{above} of {len(bounds)} bounds above the claim; {allowed}"
+    chance = float(binom.sf(above - 1, len(bounds), 1 - CONFIDENCE))
+    return (
+        f"{above} of {len(bounds)} trainings have a bound above their claim; so many or more have "
+        f"a chance of {chance:.2g}, if each has one of {1 - CONFIDENCE:.3g}"
+    )
 
 
 def width(repetitions: int) -> int:

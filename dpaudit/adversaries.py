@@ -119,7 +119,8 @@ WHITE_BOX = Adversary(
     follows="whoever starts the training, takes part in it and gets its updates, as a server "
     "together with one participant of federated learning, could show as much; who has less of "
     "that sees less",
-    beyond="no adversary here sees more, but more models or another canary may show more",
+    beyond="no adversary here sees more, but more models or another canary may show more; of how "
+    "records are clipped a gradient that is put in shows nothing",
     stronger=(),
     paper="Nasr et al., Tight Auditing of Differentially Private Machine Learning (2023)",
     sets={"canary": "dirac", "attacks": ("updates",), **LINEAR},

@@ -89,12 +89,13 @@ def prepare(
     if recipe := getattr(mechanism, "recipe", None):
         # Chosen by now, and part of the run: config.toml plays it again by the same one.
         config = replace(config, backend=recipe.backend)
+    if config.one_run:
+        one_run.refuse_choosing(attacks)
     if hasattr(mechanism, "example"):
         choice.refuse_blind(mechanism.example)
     claim = _claim(config, mechanism)
     _refuse_gradient(config, mechanism)
     if config.one_run:
-        one_run.refuse_choosing(attacks)
         r = config.guesses or plan.most_telling(claim, config.canaries, config.confidence)
         config = replace(config, guesses=r)
     elif config.until_decided:

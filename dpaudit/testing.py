@@ -34,8 +34,9 @@ from dpaudit.types import Canary, Claim, Data, Pair, Report, neighbours
 
 __all__ = ["PrivacyViolation", "assert_private"]
 
-SIZE = 200
-"""Records, of which D lacks one: 199 is a prime, so that both make as many batches of any size."""
+SIZE = 194
+"""Records, of which D lacks one: 193 is a prime and 194 twice a prime, so that both make as many
+batches of any usual size, whether the last one is kept or dropped."""
 
 MODELS = 300
 """Enough, if every guess is right, to refute a Gaussian curve's epsilon up to 8 at 1e-6, and a
@@ -73,14 +74,15 @@ def assert_private(
     `train(dataset, seed)` is what `dpaudit run --mechanism` takes (`dpaudit explain
     own-function`): given a `TensorDataset`, it gives back a model or an array of released numbers,
     and all its randomness follows from the seed. Any callable will do, a lambda or a closure too.
-    It is called three times to see that, then once for each of at most `models` models, half of
-    them with the canary. They are looked at after every twenty, and the audit ends as soon as the
-    claim is refuted: a gross bug costs a fraction of what correct code does.
+    It is called three times to see that, then once for each of at most `models` models, rounded
+    up to fours, half of them with the canary. They are looked at after every twenty, and the audit
+    ends as soon as the claim is refuted: a gross bug costs a fraction of what correct code does.
 
     `claim` is (epsilon, delta), or a `Claim`; if that has a curve, the curve is relied on, and
     far fewer models can decide. What so many models could never decide is refused before any is
     trained. A test need not train as you deploy: with much noise and few records the claim is
-    small, and a bug in clipping or noise shows sooner.
+    small, and a bug in clipping or noise shows sooner. The number of records is private, too:
+    where steps, sampling rate or scale follow from it, that is what may be refuted.
 
     Passing means that the models of this seed, as these attacks see them, do not refute the claim.
     It is no proof of privacy: another canary, attack or seed may show more, and small bugs do not
@@ -99,7 +101,13 @@ def assert_private(
     from dpaudit.training.restored import restored
 
     # Below this the confidence of a bound would no longer be a number that says so.
-    checks.refuse([checks.in_range("false_alarm", false_alarm, 1e-9, 0.5, ends="[)")])
+    few = None if workers is None or isinstance(workers, Executor) else workers
+    checks.refuse(
+        [
+            checks.in_range("false_alarm", false_alarm, 1e-9, 0.5, ends="[)"),
+            None if few is None else checks.at_least("workers", few, 1),
+        ]
+    )
     attacks = (attacks,) if isinstance(attacks, str) else tuple(attacks)
     config = Config(
         size=size,

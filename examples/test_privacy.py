@@ -18,7 +18,7 @@ from dpaudit.testing import PrivacyViolation, assert_private
 from dpaudit.types import Claim, DPSGDCurve
 
 BATCH, EPOCHS, NOISE, DELTA = 100, 5, 4.0, 1e-5
-RATE, STEPS = 0.5, 10  # of 200 records, or one less: two batches an epoch
+RATE, STEPS = 0.5, 10  # of 194 records, or one less: two batches an epoch
 
 
 def train(dataset: TensorDataset, seed: int, noise: float = NOISE) -> nn.Module:

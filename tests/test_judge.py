@@ -414,7 +414,7 @@ def test_a_run_that_settled_nothing_is_refused(path):
 def test_an_attack_whose_needs_are_not_released_is_refused(path):
     seen = released(8)
     finished(path, {"probabilities": seen["probabilities"]})
-    for attack, needs in (("loss", "logits"), ("mean", "mean"), ("learned", "logits")):
+    for attack, needs in (("loss", "logits"), ("mean", "mean"), ("min", "mc")):
         with pytest.raises(BadInput, match=f"attack {attack} needs {needs}, which is not"):
             judged(path, attack)
 
@@ -428,7 +428,7 @@ def test_released_arrays_decide_which_attacks_fit(path):
     ("shown", "fitting"),
     [
         (["logits"], ["loss", "learned"]),
-        (["mc"], ["mean+std", "min+max", "all-four"]),
+        (["mc"], ["mean+std", "min+max", "all-four", "learned"]),
         (["values"], ["released"]),
     ],
 )

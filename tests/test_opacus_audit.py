@@ -127,7 +127,7 @@ def test_the_audit_of_opacus_prints_writes_and_draws(benchmark, monkeypatch, tmp
             yield pool
 
     monkeypatch.setattr("dpaudit.executors.local_pool", here)
-    words = ["--only", "records 4 to 5,", "--scale", "0.1"]
+    words = ["--only", "records 4 to 5, one batch", "--scale", "0.1"]
     words += ["--json", tmp_path / "a.json", "--figure", tmp_path / "a.png"]
     done = CliRunner().invoke(opacus_audit.main, [str(word) for word in words])
     assert done.exit_code == 0, done.output

@@ -26,11 +26,15 @@ class Source:
 
 
 def source(mechanism: str, folder: Path) -> Source:
-    """The line that defines a user's function, MODULE:FUNCTION; else a run's configuration."""
+    """The line that defines a user's function, MODULE:FUNCTION; else a run's configuration.
+
+    A module is looked for where it usually lies: here, or in `src`.
+    """
     where, _, name = mechanism.rpartition(":")
     file = Path(where if where.endswith(".py") else f"{where.replace('.', '/')}.py")
-    if where and name.isidentifier() and file.is_file():
-        return Source(file, _line(file, name))
+    for place in (file, "src" / file):
+        if where and name.isidentifier() and place.is_file():
+            return Source(place, _line(place, name))
     return Source(folder / "config.toml")
 
 

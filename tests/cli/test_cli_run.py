@@ -132,7 +132,7 @@ def test_a_saved_configuration_plays_the_same_run_again(undisturbed, shell, tmp_
         np.testing.assert_array_equal(played(other)[name], array)
 
 
-def test_default_folder_is_named_after_the_configuration(shell, command):
+def test_default_folder_is_named_after_the_configuration(shell, command, plugins):
     """So the same line finds it again."""
     assert shell(*command, "--models", 4, "--workers", 1).returncode == 0
     (folder,) = (shell.cwd / "runs").iterdir()
@@ -245,9 +245,9 @@ def test_changed_data_are_refused_whichever_way_they_come(undisturbed, cli, comm
 def test_other_settings_on_the_same_folder_are_refused_with_what_differs(undisturbed, cli, command):
     folder, _ = undisturbed
     before = (folder / "journal.sqlite").read_bytes()
-    done = cli(*command, "--out", folder, "--epsilon", 4, "--lr", 2)
+    done = cli(*command, "--out", folder, "--epsilon", 4, "--delta", 1e-6)
     assert done.exit_code == 2
-    assert "(epsilon: 8.0 there, 4.0 here; lr: 1.0 there, 2.0 here)" in done.stderr
+    assert "(delta: 1e-05 there, 1e-06 here; epsilon: 8.0 there, 4.0 here)" in done.stderr
     assert (folder / "journal.sqlite").read_bytes() == before
 
 

@@ -36,7 +36,7 @@ tightness: .venv/installed-dev  ## how near bounds come to claims; some hours, g
 mutants: .venv/installed-dev  ## broken DP-SGD trainers that must be caught; some ten minutes
 	$(BIN)/python benchmarks/catching.py
 
-opacus: .venv/installed-dev  ## Opacus as its users have it; some five minutes on two cores
+opacus: .venv/installed-dev  ## Opacus as its users have it; some ten minutes on two cores
 	mkdir -p build
 	$(BIN)/python benchmarks/opacus_audit.py --json build/opacus.json --figure build/opacus.png
 

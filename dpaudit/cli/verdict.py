@@ -13,7 +13,7 @@ import click
 
 from dpaudit import report
 from dpaudit.cli import names
-from dpaudit.cli.destination import Destination
+from dpaudit.cli.destination import Destination, refuse_same
 from dpaudit.config import Config
 from dpaudit.types import Report
 
@@ -83,6 +83,7 @@ def showing_options(command: F) -> F:
 
 def refuse_unwritable(shown: Mapping[str, Any], folder: Path | None = None) -> None:
     """Refuse files that could not be written, before the work; in the run's own folder all can."""
+    refuse_same({f"--{name}": shown[name] for name in FILES})
     for path in filter(None, (shown[name] for name in FILES)):
         problem = Destination().problem(os.fspath(path))
         if problem and path.parent != folder:

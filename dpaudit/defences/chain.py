@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,11 +13,11 @@ from dpaudit.protocols import Defence
 from dpaudit.types import OWN, Observations
 
 
-class Composable:
+class Composable(ABC):
     """Lets `MeanStd() + Quantize(0.01)` be the one and then the other."""
 
-    def protect(self, seen: Observations) -> Observations:
-        raise NotImplementedError
+    @abstractmethod
+    def protect(self, seen: Observations) -> Observations: ...
 
     def __add__(self, other: Defence) -> Chain:
         if not callable(getattr(other, "protect", None)):

@@ -299,3 +299,12 @@ def test_files_for_other_tools_lie_where_they_were_asked_for(shell, command, tmp
     again = shell("report", folder, *asked, "--fail-on-violation")
     assert again.returncode == 1
     assert (folder / "log.sarif").read_bytes() == before["log.sarif"]
+
+
+def test_two_reports_in_one_file_are_refused_before_anything_is_trained(cli, command, tmp_path):
+    one = tmp_path / "verdict"
+    done = cli(*command, "--sarif", one, "--junit", one, "--out", tmp_path / "run")
+    assert done.exit_code == 2
+    assert "--sarif and --junit name the same file" in done.stderr
+    assert not one.exists()
+    assert not (tmp_path / "run").exists()

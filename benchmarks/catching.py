@@ -204,7 +204,7 @@ def main(only: str, models: int | None, json_file: Path | None) -> None:
     wanted = [case for case in CASES if only in ("", case.name)]
     if not wanted:
         names = ", ".join(case.name for case in CASES)
-        raise click.ClickException(f"no mutant is called {only!r}; there are {names}")
+        raise click.UsageError(f"no mutant is called {only!r}; there are {names}")
     if models is not None:
         wanted = [replace(case, models=2 * within(models)[-1]) for case in wanted]
     most = max(case.models for case in wanted)

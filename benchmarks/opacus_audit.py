@@ -160,7 +160,7 @@ def main(
     """Audit Opacus, and hold every bound against what its accountant says."""
     wanted = [case.scaled(scale) for case in cases() if case.called.startswith(only)]
     if not wanted:
-        raise click.ClickException(f"nothing is called {only!r}")
+        raise click.UsageError(f"nothing is called {only!r}")
     found: list[Audited] = []
     told = versions()
     click.echo(

@@ -133,9 +133,7 @@ def named(data: str) -> dict[str, Any]:
         return {"data": data}
     file = Path(os.environ.get("DPAUDIT_DATA", ".")) / "mnist_12k.npz"
     if not file.exists():
-        raise click.ClickException(
-            f"there is no {file}; set DPAUDIT_DATA to the folder that has it"
-        )
+        raise click.UsageError(f"there is no {file}; set DPAUDIT_DATA to the folder that has it")
     return {"data": str(file), "size": RECORDS}
 
 
@@ -171,7 +169,7 @@ def main(
     """Audit every claim again and again, and hold the mean bound against its bar."""
     wanted = [row.scaled(scale) for row in rows() if is_called(row.game, only)]
     if not wanted:
-        raise click.ClickException(f"nothing is called {only!r}")
+        raise click.UsageError(f"nothing is called {only!r}")
     if data != "digits":
         # What is promised is promised on the data that everybody has.
         wanted = [replace(row, bar=None) for row in wanted]

@@ -14,7 +14,7 @@ import tomli_w
 
 from dpaudit import checks, registry
 from dpaudit.accounting import NUMERICAL
-from dpaudit.adversaries import ADVERSARIES, OBSERVER, WHITE_BOX
+from dpaudit.adversaries import ADVERSARIES, OBSERVER, PER_STEP, WHITE_BOX
 from dpaudit.errors import BadInput
 
 if sys.version_info >= (3, 11):
@@ -128,6 +128,10 @@ class Config:
                     for name in ("primary", "estimator")
                     if self.until_decided and getattr(self, name) != "auto"
                 ),
+                "trials by step are all steps of two trainings, and cannot stop early; leave "
+                "until-decided out"
+                if self.until_decided and self.adversary == PER_STEP.name
+                else None,
                 *self._one_run(),
             ]
         )

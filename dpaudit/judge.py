@@ -22,7 +22,7 @@ from dpaudit.curves import within_reach
 from dpaudit.errors import BadInput
 from dpaudit.estimators.published import published
 from dpaudit.journal import Journal
-from dpaudit.jury import AUTO, Jury, pick
+from dpaudit.jury import Jury, pick
 from dpaudit.played import Played, fitting_names, read
 from dpaudit.protocols import Attack
 from dpaudit.selections import chooses, promises
@@ -67,7 +67,7 @@ def judge(journal: Journal, choice: Choice) -> Report:
         for name, rule in fixed.items()
         for bound in juries[name].bounds(rule, surest if name in deciders else sure, sure)
     ]
-    for counted in deciders if choice.estimator == AUTO else ():
+    for counted in deciders:
         if (jury := juries[counted].counting()) is not None:
             rule = jury.fix(attacks[counted], trials[counted], always=False)
             judged += [(rule, bound) for bound in jury.bounds(rule, sure, sure)]

@@ -19,6 +19,7 @@ from dpaudit.cli.verdict import (
     show,
     showing_options,
 )
+from dpaudit.report.by_step import unit
 
 
 def _seconds(ctx: click.Context, param: click.Parameter, text: str | None) -> float | None:
@@ -109,7 +110,7 @@ def command(
     try:
         prepared = audit.prepare(config, progress.say, download, out)
         _name_backend(prepared.mechanism, progress)
-        progress.unit = prepared.claim.trials
+        progress.unit = unit(prepared.claim)
         folder = out or prepared.folder
         run = audit.run(
             *(prepared, folder, workers, progress, progress.say, cluster),

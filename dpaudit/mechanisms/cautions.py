@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 
 def delta_too_large(delta: float, records: int) -> list[str]:
     """A warning of a delta that makes a claim empty."""
@@ -10,6 +12,27 @@ def delta_too_large(delta: float, records: int) -> list[str]:
     return [
         f"delta {delta:g} is not below 1/{records}: such a claim would even allow to publish a "
         "whole record now and then"
+    ]
+
+
+def batch_too_large(batch: int, records: int) -> list[str]:
+    """A warning of a batch that there are not enough records for."""
+    if batch <= records:
+        return []
+    return [
+        f"a batch of {batch:,} is more than the {records:,} records: every step takes all of them, "
+        "as with --batch full"
+    ]
+
+
+def start_not_learned(loss: float, classes: int) -> list[str]:
+    """A warning of crafted initial parameters at which ordinary records still have gradients."""
+    if loss < math.log(classes) / 2:
+        return []
+    return [
+        f"the network that the adversary trained beforehand has a mean loss of {loss:.3g} on the "
+        f"records, where guessing has {math.log(classes):.3g}: they still move it, which hides the "
+        "canary"
     ]
 
 

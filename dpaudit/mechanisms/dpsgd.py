@@ -14,12 +14,18 @@ from dpaudit import accounting
 from dpaudit.adversaries import ADVERSARIES, OBSERVER, PER_STEP
 from dpaudit.config import Config, brought
 from dpaudit.errors import BadInput
-from dpaudit.mechanisms.cautions import delta_too_large, gradient_too_small
+from dpaudit.mechanisms.cautions import (
+    batch_too_large,
+    delta_too_large,
+    gradient_too_small,
+    start_not_learned,
+)
 from dpaudit.mechanisms.views import View, example
 from dpaudit.seeds import derive
 from dpaudit.training import networks
 from dpaudit.training.recipe import Init, Recipe
 from dpaudit.types import (
+    OUT,
     Claim,
     Curve,
     Data,
@@ -153,14 +159,19 @@ class DPSGD:
         }
 
     def _weak(self, pair: Pair) -> list[str]:
-        """A warning of a record that moves less than it might, where it was to move most."""
+        """Warnings of a start that has not learned, and of a record that moves too little."""
         c, initial = pair.canary, pair.given.get("initial")
-        if initial is None or not (c.record and c.inserted):
+        if initial is None:
             return []
         from dpaudit.training.gradients import of_one
+        from dpaudit.training.pretraining import mean_loss, network
 
-        _, norm = of_one(self.recipe, initial, c.x, c.y)
-        return gradient_too_small(norm, self.recipe.clip)
+        left = mean_loss(network(self.recipe, initial), pair.world(OUT))
+        found = start_not_learned(left, self.recipe.classes)
+        if c.record and c.inserted:
+            _, norm = of_one(self.recipe, initial, c.x, c.y)
+            found += gradient_too_small(norm, self.recipe.clip)
+        return found
 
     @property
     def example(self) -> Observation:
@@ -196,6 +207,7 @@ class DPSGD:
     def cautions(self) -> list[str]:
         """What a user may have got wrong without noticing."""
         found = delta_too_large(self.delta, self.records)
+        found += batch_too_large(self.recipe.batch or 1, self.records)
         if self._adversary != OBSERVER:
             return found
         if self.recipe.dropout == 0:

@@ -42,7 +42,7 @@ def pretrained(recipe: Recipe, records: Records, seed: int) -> Array:
     for i in range(ROUNDS):
         model = fit(plain, records, derive(seed, "pretraining", i), initial=theta).model
         theta = flat(model)
-        loss = _loss(model, records)
+        loss = mean_loss(model, records)
         if not math.isfinite(loss):
             raise BadInput(
                 "the network that the adversary trains beforehand has no finite loss on these "
@@ -67,6 +67,7 @@ def flat(model: nn.Module) -> Array:
     return parameters
 
 
-def _loss(model: nn.Sequential, records: Records) -> float:
+def mean_loss(model: nn.Sequential, records: Records) -> float:
+    """How far a network is from having learned these records."""
     logits = torch.as_tensor(predict.logits(model, records.x))
     return float(functional.cross_entropy(logits, torch.as_tensor(records.y)))

@@ -77,6 +77,7 @@ def test_a_configuration_that_was_saved_plays_the_same_run(cli, tmp_path):
         (["--adversary", "per-step", "--canary", "blank"], "per-step puts a gradient into every"),
         (["--adversary", "per-step", "--canary", "none"], "per-step puts a gradient into every"),
         (["--adversary", "per-step", "--steps", "3"], "fewer than 4"),
+        (["--adversary", "per-step", "--until-decided"], "and cannot stop early"),
         (["--adversary", "per-step", "--claim", "1,1e-5"], "leave --claim out"),
     ],
 )

@@ -240,6 +240,8 @@ def test_what_may_be_a_mistake_is_cautioned_about(small):
     assert weak.startswith("delta 0.04 is not below 1/30: ")
     (certain,) = small(dropout=0.0, samples=1).cautions
     assert certain == "without dropout, MC-dropout statistics show nothing of their own"
+    (crowded,) = small(batch=31).cautions
+    assert crowded.startswith("a batch of 31 is more than the 30 records")
     (single,) = small(samples=1).cautions
     assert single == "with one MC-dropout sample the deviation is 0 and says nothing"
 

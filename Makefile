@@ -31,7 +31,7 @@ bench: .venv/installed-dev  ## speed, as ratios measured in one run; some twenty
 tightness: .venv/installed-dev  ## how near bounds come to claims; some hours, goes on where it stopped
 	mkdir -p build
 	$(BIN)/python benchmarks/checkpoint.py
-	$(BIN)/python benchmarks/tightness.py --keep build/tightness --figure build/tightness.png
+	$(BIN)/python benchmarks/tightness.py --keep build/tightness --json build/tightness.json --figure build/tightness.png
 
 mutants: .venv/installed-dev  ## broken DP-SGD trainers that must be caught; some ten minutes
 	$(BIN)/python benchmarks/catching.py

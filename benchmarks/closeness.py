@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -36,12 +36,14 @@ def draw(found: Sequence[dict[str, Any]], data: str, path: Path) -> None:
     most = 1.06 * max((one["row"]["game"]["epsilon"] for one in curves), default=1)
     across = min(2, max(1, len(panels)))
     down = -(-len(panels) // across)
+    sizes = sorted({one["row"]["per_world"] for one in curves if _trained(one) == "full"})
+    shades = dict(zip(sizes, SHADES[-len(sizes) :], strict=True)) if sizes else {}
     with drawing.style():
         figure = Figure(figsize=(3.6 * across, 3.7 * down), layout="constrained")
         grid = figure.subplots(down, across, squeeze=False, sharex=True, sharey=True)
         for axes, adversary in zip(grid.flat, panels, strict=False):
             here = [one for one in curves if one["row"]["game"]["adversary"] == adversary]
-            panel(axes, adversary, here, most)
+            panel(axes, adversary, here, most, shades)
             if adversary == "worst-case":
                 told(axes, data)
             axes.legend(loc="upper left", handlelength=1.4, borderaxespad=0.2)
@@ -59,20 +61,25 @@ def draw(found: Sequence[dict[str, Any]], data: str, path: Path) -> None:
         figure.savefig(path, dpi=200)
 
 
-def panel(axes: Any, adversary: str, found: Sequence[dict[str, Any]], most: float) -> None:
+def panel(
+    axes: Any,
+    adversary: str,
+    found: Sequence[dict[str, Any]],
+    most: float,
+    shades: Mapping[int, str],
+) -> None:
     """One adversary: means, joined where only the claim differs, and all repetitions."""
     from dpaudit.report import drawing
 
     axes.plot([0, most], [0, most], color=drawing.MUTED, linewidth=1, linestyle=(0, (4, 3)))
     axes.annotate(
-        *("all that is claimed", (0.2 * most, 0.22 * most)),
+        *("all that is claimed", (0.46 * most, 0.48 * most)),
         **{"rotation": 45, "rotation_mode": "anchor", "transform_rotates_text": True},
         **{"color": drawing.MUTED, "fontsize": SIZE},
     )
     # Most models first, so that a legend has them in the order of the lines.
     lines = dict.fromkeys((_trained(one), one["row"]["per_world"]) for one in found)
     ordered = sorted(lines, key=lambda one: (one[0] != "full", -(one[1] or 0)))
-    sizes = sorted({n for how, n in ordered if how == "full"})
     others = iter((("D", drawing.IN), ("s", drawing.CLAIM)))
     for how, n in ordered:
         points = sorted(
@@ -81,7 +88,7 @@ def panel(axes: Any, adversary: str, found: Sequence[dict[str, Any]], most: floa
         )
         claimed = [one["row"]["game"]["epsilon"] for one in points]
         if how == "full":
-            marker, color = "o", SHADES[len(SHADES) - len(sizes) + sizes.index(n)]
+            marker, color = "o", shades[n]
         else:
             marker, color = next(others)
         models = "" if n is None else f"{n:,} + {n:,} models"

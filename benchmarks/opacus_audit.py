@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+from made import about, versions
 from opacus_cases import HEADS, Case, cases
 from tightness import kept
 
@@ -139,13 +140,6 @@ def shown(epsilon: float, ceiling: float | None) -> str:
     return f"{'>' if ceiling is not None and epsilon >= ceiling else ''}{epsilon:.2f}"
 
 
-def versions() -> dict[str, str]:
-    """Of what was audited, and on what."""
-    from importlib.metadata import version
-
-    return {name: version(name) for name in ("opacus", "torch", "dpaudit")}
-
-
 @click.command()
 @click.option("--only", default="", help="What begins so: 'modes', 'shuffled noise 1,'.")
 @click.option("--scale", type=click.FloatRange(0, min_open=True), default=1, show_default=True)
@@ -162,7 +156,7 @@ def main(
     if not wanted:
         raise click.UsageError(f"nothing is called {only!r}")
     found: list[Audited] = []
-    told = versions()
+    told = versions("opacus", "torch")
     click.echo(
         f"Opacus {told['opacus']}, torch {told['torch']}; delta 1e-5; all bounds of the table hold "
         f"together with {100 * TOGETHER:g} %,\neach with {100 * CONFIDENCE:.2f} %; '>' is the most "
@@ -177,14 +171,9 @@ def main(
             click.echo(line(one))
     click.echo(f"\n{refuted(found)}; {time.monotonic() - started:.0f} s")
     if json_file:
-        about = {
-            "command": "make opacus",
-            "date": time.strftime("%Y-%m-%d", time.gmtime()),
-            "scale": scale,
-            **told,
-        }
+        made = about("make opacus", ("opacus", "torch"), scale=scale)
         rows = ",\n".join(json.dumps(one.summary()) for one in found)
-        json_file.write_text(f'{{"about": {json.dumps(about)},\n"rows": [\n{rows}\n]}}\n')
+        json_file.write_text(f'{{"about": {json.dumps(made)},\n"rows": [\n{rows}\n]}}\n')
     if figure:
         from opacus_figure import draw
 

@@ -25,6 +25,7 @@ import click
 from claims import RECORDS, Game, Row, rows
 from closeness import FREE, draw
 from judged import CONFIDENCE, SMALL, Small, judged, small
+from made import about
 from published import beside
 from scipy.stats import binom
 
@@ -190,6 +191,7 @@ def main(
                 click.echo(line(one, repetitions))
             if json_file:
                 told = {
+                    "about": about("make tightness", data=data, scale=scale),
                     "rows": [f.summary() for f in found],
                     "small": [asdict(one) for one in cut],
                 }

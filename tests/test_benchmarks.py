@@ -169,7 +169,7 @@ def test_what_is_not_measured_is_refused(tightness, monkeypatch, tmp_path):
     monkeypatch.setenv("DPAUDIT_DATA", str(tmp_path))
     for words, told in {("--only", "nobody"): "'nobody'", ("--data", "mnist"): "mnist_12k"}.items():
         done = CliRunner().invoke(tightness.main, words)
-        assert done.exit_code == 1
+        assert done.exit_code == 2
         assert told in done.output
 
 

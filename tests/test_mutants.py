@@ -280,6 +280,6 @@ def test_the_table_has_a_line_for_each_and_says_why(catching, tmp_path):
 
 def test_an_unknown_mutant_is_refused(catching):
     done = CliRunner().invoke(catching.main, ["--only", "nobody"])
-    assert done.exit_code == 1
+    assert done.exit_code == 2
     assert "no mutant is called 'nobody'" in done.output
     assert "no-clipping" in done.output

@@ -150,5 +150,5 @@ def test_no_two_cases_are_of_one_name_and_every_group_is_told(benchmark, cases):
     assert len(cases) == len(module.cases())
     assert list(module.HEADS) == list(dict.fromkeys(c.group for c in module.cases()))
     nobody = CliRunner().invoke(benchmark("opacus_audit").main, ["--only", "nobody"])
-    assert nobody.exit_code == 1
+    assert nobody.exit_code == 2
     assert "'nobody'" in nobody.output

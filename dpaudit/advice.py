@@ -122,8 +122,13 @@ def after_one_run(claim: Claim, bound: Bound) -> list[str]:
     ]
 
 
-def after_checkpoint(claim: Claim | None, bounds: Sequence[Bound], canaries: int) -> list[str]:
-    """The same of a user's own model, whose canaries were put in by its own trainer."""
+def after_checkpoint(
+    claim: Claim | None, bounds: Sequence[Bound], canaries: int, needed: int | None
+) -> list[str]:
+    """The same of a user's own model, whose canaries were put in by its own trainer.
+
+    `needed` are the canaries that could decide on the claim; None: no number of them could.
+    """
     if claim is None:
         return ["State what the training claims (--claim EPS,DELTA) to have it judged."]
     if not bounds:
@@ -132,16 +137,28 @@ def after_checkpoint(claim: Claim | None, bounds: Sequence[Bound], canaries: int
     if decisive.epsilon > claim.epsilon:
         return [BREAKS]
     if decisive.ceiling < claim.epsilon:
-        return [
+        reached = (
             f"{canaries:,} canaries could not have decided above {decisive.ceiling:.2f}, the claim "
-            f"is {claim.epsilon:.2f}: train with a larger kit (dpaudit canaries make --count), and "
-            "see dpaudit plan --canaries for how large.",
+            f"is {claim.epsilon:.2f}: "
+        )
+        if needed is None:
+            reached += (
+                "no kit is large enough for that without a curve. If the training claims one, "
+                "state it beforehand (--curve gaussian, or dpsgd:RATE,STEPS)."
+            )
+        else:
+            reached += (
+                f"train with a kit of {needed:,} at least (dpaudit canaries make --count), and see "
+                "dpaudit plan --canaries for what it would typically show."
+            )
+        return [
+            reached,
             "Or train many models with one canary (dpaudit run --mechanism MODULE:FUNCTION), which "
             "shows more.",
         ]
     return [
-        "Before you rely on it, train with a kit of another kind or of more canaries (dpaudit "
-        "canaries make), and score with reference models (--reference)."
+        "Before you rely on it, train again with a kit of another kind or of more canaries "
+        "(dpaudit canaries make), and settle beforehand on the score that suits it (--score)."
     ]
 
 

@@ -95,6 +95,8 @@ class Audited:
     guesses: Sequence[Guesses]
     verdict: Verdict | None
     risk: Risk
+    looks: int = 1
+    """The number of this look at the coins of a kit; each later one is held to more."""
     references: Sequence[str] = ()
     warnings: Sequence[str] = field(default=())
     next_steps: Sequence[str] = field(default=())

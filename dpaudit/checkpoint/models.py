@@ -11,7 +11,13 @@ from typing import Any, Literal
 import numpy as np
 
 from dpaudit.checkpoint import onnx
-from dpaudit.checkpoint.outputs import Outputs, of_logits, of_probabilities, with_passes
+from dpaudit.checkpoint.outputs import (
+    Outputs,
+    label_odds,
+    of_logits,
+    of_probabilities,
+    with_passes,
+)
 from dpaudit.checkpoint.subject import Subject
 from dpaudit.errors import BadInput, blamed
 from dpaudit.mechanisms.given import forward_of
@@ -62,14 +68,17 @@ def ask(path: Path, subject: Subject, how: Asking) -> Answers:
             "your own as --network MODULE:FUNCTION"
         )
     # Here, because torch takes seconds to import and much can be refused before.
-    from dpaudit.training import loading, predict, state
+    from torch import nn
+
+    from dpaudit.training import cautions, loading, predict, state
 
     tensors = state.read(path)
     shape = tuple(subject.records.x.shape[1:])
     own = ":" in how.network
     made = _own(how.network) if own else _named(how, shape, subject.classes)
+    untrained = cautions.buffers(made) if isinstance(made, nn.Module) else {}
     model = loading.load(made, how.network, tensors, path, shape, subject.classes)
-    warnings = loading.cautions(model)
+    warnings = cautions.cautions(model, untrained)
     x = subject.records.x
     # A row of numbers is what it is to everybody else: without channels.
     x = x.reshape(len(x), -1) if own and subject.flat else x
@@ -77,13 +86,14 @@ def ask(path: Path, subject: Subject, how: Asking) -> Answers:
     found = of_logits(_finite(path, predict.logits(model, x, forward)), subject.records.y)
     numbers = sum(p.numel() for p in model.parameters())
     about = f"{path}, {how.network} of {numbers:,} parameters"
-    if how.samples and predict.has_dropout(model):
-        passes = partial(predict.mc_dropout, model, forward=forward)
+    if how.samples and predict.drops(model):
+        passes = partial(predict.mc_logits, model, forward=forward)
         found = with_passes(found, _finite(path, _passes(passes, x, subject.records.y, how)))
         about += f", asked once without dropout and {how.samples:,} times with it"
     elif how.samples:
+        has = "a dropout of 0" if predict.has_dropout(model) else "no dropout layer (nn.Dropout)"
         warnings.append(
-            f"{how.network} has no dropout, so that --samples changes nothing: it is asked once"
+            f"{how.network} has {has}, so that --samples changes nothing: it is asked once"
         )
     return Answers(found, about, warnings)
 
@@ -122,13 +132,13 @@ def _preprocess(how: Asking) -> Callable[[Any], Any] | None:
 def _passes(
     ask_often: Callable[[Array, int, int], Array], x: Array, y: Array, how: Asking
 ) -> Array:
-    """The label's probability of each record in T passes: (records, T)."""
+    """The log-odds of each record's label in T passes: (records, T)."""
     rows = max(1, AT_ONCE // (how.samples * max(1, x[0].size)))
     found = []
     for i in range(0, len(x), rows):
         seed = derive(how.seed, "checkpoint", "passes", i)
         part = ask_often(x[i : i + rows], how.samples, seed)
-        found.append(part[:, np.arange(part.shape[1]), y[i : i + rows]].T.astype(np.float64))
+        found.append(label_odds(part, y[i : i + rows]).T)
     return np.concatenate(found)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +15,12 @@ from dpaudit.types import Array
 CHUNK = 512
 """Records at a time, unless the model takes a number of its own."""
 
+TYPES = {"tensor(float)": np.float32, "tensor(double)": np.float64, "tensor(float16)": np.float16}
+"""Of what a model takes and gives back, by onnxruntime's names."""
+
 
 def ask(path: Path, x: Array) -> Array:
-    """The first output of the model on all records: (records, classes)."""
+    """What the model says of all records: (records, classes)."""
     with opened(path, "an .onnx file") as file:
         if not file.read(1):
             raise BadInput(f"{path}: it is empty; export the model again")
@@ -24,17 +28,38 @@ def ask(path: Path, x: Array) -> Array:
     inputs = session.get_inputs()
     if len(inputs) != 1 or not inputs[0].shape:
         raise BadInput(f"{path}: it has {len(inputs)} inputs; a model that takes a batch has one")
-    # A model of two axes takes rows of numbers, whatever the records look like.
-    given = x.reshape(len(x), -1) if len(inputs[0].shape) == 2 else x
+    given = laid_out(x, inputs[0].shape).astype(TYPES.get(inputs[0].type, np.float32))
     size = inputs[0].shape[0] if isinstance(inputs[0].shape[0], int) else CHUNK
-    said = [_run(path, session, inputs[0].name, part) for part in _parts(given, max(1, size))]
-    found = np.concatenate(said)[: len(x)]
-    if found.ndim != 2 or len(found) != len(x):
+    names = inputs[0].name, _output(session)
+    said = [_run(path, session, *names, part) for part in _parts(given, max(1, size))]
+    if any(part.ndim != 2 for part in said) or sum(map(len, said)) < len(x):
         raise BadInput(
-            f"{path}: its first output has the shape {found.shape} for {len(x)} records; it should "
-            "have a number for each class of each"
+            f"{path}: its output {names[1]} has the shape {said[0].shape} for {len(given[:size])} "
+            "records; it should have a number for each class of each"
         )
-    return found.astype(np.float64)
+    return np.concatenate(said)[: len(x)].astype(np.float64)
+
+
+def laid_out(x: Array, declared: Sequence[Any]) -> Array:
+    """Records as a model declares that it takes them: as rows, without or with channels last."""
+    if len(declared) == 2:
+        return x.reshape(len(x), -1)
+    if len(declared) == 3 and x.shape[1] == 1:
+        return x[:, 0]
+    last = np.moveaxis(x, 1, -1)
+    return last if not _fit(x, declared) and _fit(last, declared) else x
+
+
+def _fit(x: Array, declared: Sequence[Any]) -> bool:
+    sides = zip(x.shape[1:], declared[1:], strict=False)
+    return x.ndim == len(declared) and all(n == d for n, d in sides if isinstance(d, int))
+
+
+def _output(session: Any) -> str:
+    """The output with a number for each class: of several the first that is a table of floats."""
+    outputs = session.get_outputs()
+    tables = (out for out in outputs if out.type in TYPES and len(out.shape or ()) == 2)
+    return str(next(tables, outputs[0]).name)
 
 
 def _parts(x: Array, size: int) -> list[Array]:
@@ -64,9 +89,9 @@ def _session(path: Path) -> Any:
         ) from error
 
 
-def _run(path: Path, session: Any, name: str, part: Array) -> Array:
+def _run(path: Path, session: Any, name: str, output: str, part: Array) -> Array:
     try:
-        return np.asarray(session.run(None, {name: part})[0])
+        return np.asarray(session.run([output], {name: part})[0])
     except Exception as error:
         raise BadInput(f"{path} failed on a batch of {part.shape}: {_told(error)}") from error
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.special import log_softmax, logsumexp
+from scipy.special import expit, log_expit, log_softmax, logsumexp
 
 from dpaudit.errors import BadInput
 from dpaudit.summaries import deviation
@@ -20,25 +20,46 @@ STATISTICS = ("mean", "inv_std", "min", "max")
 
 
 @dataclass(frozen=True)
-class Outputs:
-    """Of each record the logarithm of its label's probability, and of its odds.
-
-    `statistics` are those of T passes with dropout, where there were any.
+class Passes:
+    """Of each record, in T passes with dropout: the logarithm of its label's mean probability, the
+    mean of its log-odds, and statistics of the T probabilities.
     """
 
     log_p: Array
     log_odds: Array
-    statistics: Mapping[str, Array] = field(default_factory=dict)
+    statistics: Mapping[str, Array]
+
+
+@dataclass(frozen=True)
+class Outputs:
+    """Of each record the logarithm of its label's probability, and of its odds; dropout off."""
+
+    log_p: Array
+    log_odds: Array
+    passes: Passes | None = None
+    """With dropout on, where the model was asked so."""
+
+    @property
+    def statistics(self) -> Mapping[str, Array]:
+        """Of the passes with dropout; empty: there were none."""
+        return {} if self.passes is None else self.passes.statistics
+
+
+def label_odds(z: Array, y: Array) -> Array:
+    """The log-odds of each record's label from logits (..., records, classes).
+
+    From the logits themselves: a probability near 1 has lost its digits.
+    """
+    z = np.asarray(z, dtype=np.float64)
+    others = np.where(np.arange(z.shape[-1]) == y[:, None], -np.inf, z)
+    odds: Array = z[..., np.arange(len(y)), y] - logsumexp(others, axis=-1)
+    return np.clip(odds, -SUREST, SUREST)
 
 
 def of_logits(z: Array, y: Array) -> Outputs:
-    """Odds are taken from the logits themselves: a probability near 1 has lost its digits."""
+    """Of rows of logits, one a record."""
     z = np.asarray(z, dtype=np.float64)
-    rows = np.arange(len(y))
-    own = z[rows, y]
-    others = np.where(np.arange(z.shape[1]) == y[:, None], -np.inf, z)
-    odds = own - logsumexp(others, axis=1)
-    return Outputs(log_softmax(z, axis=1)[rows, y], np.clip(odds, -SUREST, SUREST))
+    return Outputs(log_softmax(z, axis=1)[np.arange(len(y)), y], label_odds(z, y))
 
 
 def of_probabilities(p: Array, y: Array, where: str) -> Outputs:
@@ -63,9 +84,12 @@ def of_losses(loss: Array, where: str) -> Outputs:
     return Outputs(-loss, np.clip(odds, -SUREST, SUREST))
 
 
-def with_passes(outputs: Outputs, p: Array) -> Outputs:
-    """With the statistics of the label's probability (records, T) in T passes with dropout."""
+def with_passes(outputs: Outputs, odds: Array) -> Outputs:
+    """With what T passes with dropout say: the log-odds of each record's label, (records, T)."""
+    p = expit(odds)
     std = deviation(p, axis=1)
     inverse = np.divide(1.0, std, out=np.full_like(std, np.inf), where=std != 0)
     found = (p.mean(axis=1), inverse, p.min(axis=1), p.max(axis=1))
-    return Outputs(outputs.log_p, outputs.log_odds, dict(zip(STATISTICS, found, strict=True)))
+    mean_p = logsumexp(log_expit(odds), axis=1) - np.log(odds.shape[1])
+    statistics = dict(zip(STATISTICS, found, strict=True))
+    return replace(outputs, passes=Passes(mean_p, odds.mean(axis=1), statistics))

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
 from scipy.special import logsumexp
 
-from dpaudit.checkpoint.outputs import STATISTICS, Outputs
+from dpaudit.checkpoint.outputs import STATISTICS, Outputs, Passes
 from dpaudit.errors import BadInput
 from dpaudit.rates import rounded
 from dpaudit.types import Array
@@ -42,6 +42,11 @@ class Score:
                 f"the score {self.name} does not use reference models; leave --reference out, or "
                 "take --score lira or rmia"
             )
+        if references and target.passes and not all(r.passes for r in references):
+            raise BadInput(
+                "some reference models have no passes with dropout to compare with; leave "
+                "--samples out, or name checkpoints of the same network"
+            )
         return np.clip(rounded(self.formula(target, references)), -LARGEST, LARGEST)
 
 
@@ -51,11 +56,18 @@ def _log_odds(target: Outputs, references: Sequence[Outputs]) -> Array:
 
 def _lira(target: Outputs, references: Sequence[Outputs]) -> Array:
     # One deviation for all canaries would divide all scores alike.
-    return np.asarray(target.log_odds - np.mean([r.log_odds for r in references], axis=0))
+    others = np.mean([_said(reference).log_odds for reference in references], axis=0)
+    return np.asarray(_said(target).log_odds - others)
 
 
 def _rmia(target: Outputs, references: Sequence[Outputs]) -> Array:
-    return np.asarray(target.log_p - logsumexp([r.log_p for r in references], axis=0))
+    others = logsumexp([_said(reference).log_p for reference in references], axis=0)
+    return np.asarray(_said(target).log_p - others)
+
+
+def _said(model: Outputs) -> Outputs | Passes:
+    """What is compared with other models: that of the passes with dropout, where there are any."""
+    return model.passes or model
 
 
 def _passes(name: str, target: Outputs, references: Sequence[Outputs]) -> Array:
@@ -92,10 +104,18 @@ SCORES = {
 }
 
 
+IN_PASSES = "; of each model what it says in the mean of its passes with dropout"
+
+
 def fixed(name: str, references: int, samples: bool) -> Score:
     """The score of a name; of 'auto' what suits what is there, whatever it says."""
+    found = _named(name, references, samples)
+    if found.name in REFERRING and samples:
+        return replace(found, words=found.words + IN_PASSES)
+    return found
+
+
+def _named(name: str, references: int, samples: bool) -> Score:
     if name != AUTO:
         return SCORES[name]
-    if references:
-        return SCORES["lira"]
-    return SCORES["mean" if samples else "loss"]
+    return SCORES["lira" if references else "mean" if samples else "loss"]

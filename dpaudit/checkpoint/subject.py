@@ -11,7 +11,9 @@ from scipy.stats import binom
 
 from dpaudit.data import npz
 from dpaudit.errors import BadInput
+from dpaudit.fingerprints import marks
 from dpaudit.kits import Kit
+from dpaudit.kits.looks import Looks
 from dpaudit.seeds import generator
 from dpaudit.types import Array, Records
 
@@ -32,6 +34,10 @@ class Subject:
     coins: Coins
     about: str
     commitment: str | None = None
+    looks: Looks | None = None
+    """Where looks at the coins are counted: in a kit."""
+    shared: int = 0
+    """Records that are on both sides."""
 
     def __post_init__(self) -> None:
         if not 0 < int(self.put_in.sum()) < len(self.put_in):
@@ -60,7 +66,8 @@ def of_kit(kit: Kit, commitment: str | None = None) -> Subject:
     about = kit.about
     said = f"{about.count:,} canaries for {about.data}: {about.made}; coins {about.coins}"
     coins = kit.opened(commitment)
-    return Subject(kit.canaries, coins, about.classes, "kit", said, about.commitment)
+    looks = Looks(kit.path)
+    return Subject(kit.canaries, coins, about.classes, "kit", said, about.commitment, looks)
 
 
 def of_members(
@@ -82,4 +89,9 @@ def of_members(
         int(y.max()) + 1 if classes is None else classes,
         "stated" if stated else "supposed",
         f"{len(inn):,} members ({members}) and {len(out):,} others ({nonmembers})",
+        shared=len(_labelled(inn) & _labelled(out)),
     )
+
+
+def _labelled(records: Records) -> set[tuple[bytes, int]]:
+    return set(zip(marks(records.x), records.y.tolist(), strict=True))

@@ -68,6 +68,7 @@ def make(
         dpaudit canaries make --data people.csv --label income --bounds age=0:120 --out kit
     """
     from dpaudit import kits
+    from dpaudit.kits.readme import reach
 
     said: dict[str, Any] = {"root": data_root, "download": download, "label": label}
     said |= {"bounds": bounds, "ignore": ignore}
@@ -77,7 +78,10 @@ def make(
         kit = kits.make(data or "digits", out, kind, count, seed, said)
     finally:
         progress.clear()
-    click.echo(_told(kit))
+    most = (
+        f"{reach(count):.2f}, or {reach(count, curve=True):.2f} by a Gaussian curve that is claimed"
+    )
+    click.echo(_told(kit, f"They can show an epsilon of at most {most}."))
     click.echo(
         f"\nAdd {out / 'add_to_training.npz'} to your training set and train; {out / 'README.md'} "
         f"says how.\nKeep this commitment where it cannot be changed:\n{kit.about.commitment}"
@@ -110,7 +114,7 @@ def show(kit: Path, figure: Path | None) -> None:
     click.echo(f"The sealed coins are intact: {found.about.commitment}\nDrawn in {where}")
 
 
-def _told(kit: Kit) -> str:
+def _told(kit: Kit, *more: str) -> str:
     from dpaudit.report import figure_kit, wrapping
 
     about = kit.about
@@ -118,5 +122,6 @@ def _told(kit: Kit) -> str:
     lines = [
         f"{about.count:,} canaries for {about.data}: {about.made}.",
         f"{about.classes} classes, records of {size}; coins {about.coins}.",
+        *more,
     ]
     return "\n".join(line for text in lines for line in wrapping.wrap(text, figure_kit.COLUMNS))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import replace
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -87,8 +87,8 @@ class ManyReferences(click.Command):
     "--score",
     type=click.Choice(SCORES),
     default="auto",
-    help="By what they are guessed.  [default: lira with references, mean with --samples, loss "
-    "otherwise]",
+    help="By what they are guessed; another one is another look at the kit.  [default: lira with "
+    "references, mean with --samples, loss otherwise]",
 )
 @click.option("--samples", type=int, metavar="T", help="Passes with dropout, if it has any.")
 @click.option(
@@ -104,7 +104,8 @@ class ManyReferences(click.Command):
 @click.option(
     "--preprocess",
     metavar="MODULE:FUNCTION",
-    help="Your function from a batch of records to what the network takes.",
+    help="Your function from a batch of records (float32; of images channels first, bytes divided "
+    "by 255) to what the network takes.",
 )
 @click.option("--classes", type=int, help="Without a kit: how many.  [default: by the labels]")
 @click.option("--commitment", metavar="SHA256", help="The kit's, as it was kept elsewhere.")
@@ -159,15 +160,24 @@ def _refuse(given: dict[str, Any]) -> None:
                 "--predictions are on the canaries of a kit (--kit); scores of members and others "
                 "are for dpaudit estimate --scores"
             )
-        idle = [f"--{name}" for name in ("network", "samples", "preprocess") if given[name]]
-        if idle:
-            raise click.UsageError(f"{', '.join(idle)} has no effect on --predictions")
+        _refuse_idle(("network", "samples", "preprocess", "outputs", "dropout"), "--predictions")
+    if ":" in (given["network"] or ""):
+        _refuse_idle(("dropout",), "a network of your own, which has its own rate")
     if given["kit"] is not None and (given["fair_coins"] or given["classes"] is not None):
         raise click.UsageError("--fair-coins and --classes are for --members; a kit knows both")
     if given["kit"] is None and given["commitment"] is not None:
         raise click.UsageError("--commitment is that of a kit (--kit)")
     if given["claim"] is not None and given["delta"] is not None:
         raise click.UsageError("--claim has a delta already; leave --delta out")
+
+
+def _refuse_idle(names: Sequence[str], on: str) -> None:
+    """Refuse options that were given and would change nothing."""
+    source = click.get_current_context().get_parameter_source
+    idle = [f"--{name}" for name in names if source(name) == click.core.ParameterSource.COMMANDLINE]
+    if idle:
+        verb = "has" if len(idle) == 1 else "have"
+        raise click.UsageError(f"{', '.join(idle)} {verb} no effect on {on}")
 
 
 def _audited(given: dict[str, Any], progress: Progress) -> Audited:
@@ -221,7 +231,7 @@ def _reference(path: Path, subject: Subject, asking: Asking) -> Outputs:
 
     if predictions.is_file_of(path):
         return _predicted(path, subject).outputs
-    return models.ask(path, subject, replace(asking, samples=0)).outputs
+    return models.ask(path, subject, asking).outputs
 
 
 def _predicted(path: Path, subject: Subject) -> Answers:

@@ -61,10 +61,11 @@ class ImageFolder:
             raise BadInput(f"{path}: {said}") from error
 
 
-def class_names(path: Path) -> list[str]:
-    """The names of a folder's classes, in the order of their numbers."""
+def class_names(path: Path) -> tuple[list[str], bool]:
+    """The names of a folder's classes, in the order of their numbers; whether it has a test set."""
     folders, _ = _listing(path)
-    return _listing(path / TRAIN)[0] if TRAIN in folders and TEST in folders else folders
+    tested = TRAIN in folders and TEST in folders
+    return (_listing(path / TRAIN)[0] if tested else folders), tested
 
 
 @dataclass

@@ -56,11 +56,11 @@ class Npz:
             raise BadInput(f"{path}: it does not fit into memory; save fewer records") from error
 
 
-def layout(path: str | os.PathLike[str]) -> tuple[tuple[int, ...], np.dtype[Any]]:
-    """The shape of one of a file's records, and the type of its values, as they are there."""
+def layout(path: str | os.PathLike[str]) -> tuple[tuple[int, ...], np.dtype[Any], bool]:
+    """The shape of one of a file's records, the type of its values, whether it has a test set."""
     arrays, _ = _read(Path(os.path.expanduser(path)))
     x = arrays["x" if "x" in arrays else "x_train"]
-    return x.shape[1:], x.dtype
+    return x.shape[1:], x.dtype, "x" not in arrays
 
 
 def few(path: str | os.PathLike[str]) -> Records:

@@ -13,11 +13,12 @@ import numpy as np
 
 from dpaudit.canaries import shadows
 from dpaudit.errors import BadInput
+from dpaudit.fingerprints import marks
 from dpaudit.kits.source import Source
 from dpaudit.seeds import derive, generator
 from dpaudit.training import networks
 from dpaudit.training.recipe import Recipe
-from dpaudit.types import Array
+from dpaudit.types import Array, Records
 
 AT_ONCE = 256
 """Records that noise is made for at a time."""
@@ -26,6 +27,9 @@ SHADOW = {"batch": 128, "lr": 0.5, "clip": 10.0, "noise_multiplier": 0.0, "dropo
 """How shadow models are trained: well, and without privacy, which is nobody's here."""
 
 SHADOW_STEPS = 300
+
+ROUNDS = 20
+"""How often rows are drawn until there are enough different ones."""
 
 
 @dataclass(frozen=True)
@@ -43,9 +47,8 @@ class Made:
 
 def mislabelled(source: Source, count: int, seed: int) -> Made:
     """Records of the data under another label, which nothing else teaches a model."""
-    table = source.table
-    records = source.records if table is None else table.records
-    chosen = _chosen(source, len(records), count, seed)
+    table, records = source.table, source.records
+    chosen = _chosen(source, records, count, seed)
     y = _wrong(records.y[chosen], source.data.classes, seed)
     rows = None
     if table is not None:
@@ -60,8 +63,8 @@ def mislabelled(source: Source, count: int, seed: int) -> Made:
 def adversarial(source: Source, count: int, seed: int) -> Made:
     """Records of the data with noise that shadow models find hardest, the label kept."""
     _refuse_table(source, "adv")
-    data = source.data
-    chosen = _chosen(source, len(data.pool), count, seed)
+    data, records = source.data, source.apart
+    chosen = _chosen(source, records, count, seed)
     name = _network(data.shape)
     recipe = Recipe(
         network=name,
@@ -72,8 +75,8 @@ def adversarial(source: Source, count: int, seed: int) -> Made:
         **SHADOW,  # type: ignore[arg-type]
     )
     models = shadows.train(recipe, data, derive(seed, "kit"))
-    x, y = data.pool.x[chosen], data.pool.y[chosen]
-    inside = bool(data.pool.x.min() >= 0 and data.pool.x.max() <= 1)
+    x, y = records.x[chosen], records.y[chosen]
+    inside = bool(records.x.min() >= 0 and records.x.max() <= 1)
     parts = [
         shadows.perturb_many(models, x[i : i + AT_ONCE], y[i : i + AT_ONCE], clip=inside)
         for i in range(0, count, AT_ONCE)
@@ -131,17 +134,32 @@ KINDS: dict[str, Callable[[Source, int, int], Made]] = {
 
 
 def _random_rows(source: Source, y: Array, seed: int) -> Made:
-    table, draw = source.table, generator(seed, "kit", "random")
+    """Rows that differ; of a table of few columns there may not be enough."""
+    table, draw, count = source.table, generator(seed, "kit", "random"), len(y)
     assert table is not None
-    columns: dict[str, Sequence[str]] = {table.label: [table.classes.names[i] for i in y]}
-    features = []
-    for name, block in table.blocks.items():
-        columns[name], x = block.drawn(len(y), draw)
-        features.append(x)
-    nothing = [""] * len(y)
-    rows = zip(*(columns.get(name, nothing) for name in table.cells.header), strict=True)
-    x = np.concatenate(features, axis=1)[:, None, None, :]
-    return Made(x, y, "rows of random values, under random labels", list(map(list, rows)))
+    drawn: dict[bytes, tuple[dict[str, str], Array]] = {}
+    for _ in range(ROUNDS):
+        cells, features = {}, []
+        for name, block in table.blocks.items():
+            cells[name], x = block.drawn(count, draw)
+            features.append(x)
+        found = np.concatenate(features, axis=1)
+        for i, mark in enumerate(marks(found)):
+            drawn.setdefault(mark, ({name: cells[name][i] for name in cells}, found[i]))
+        if len(drawn) >= count:
+            break
+    else:
+        raise BadInput(
+            f"rows of {source.data.name} differ in too few ways for {count:,} canaries of which "
+            f"each is another one ({len(drawn):,} were found); take fewer (--count)"
+        )
+    kept = list(drawn.values())[:count]
+    rows = []
+    for (row, _), label in zip(kept, y, strict=True):
+        row[table.label] = table.classes.names[label]
+        rows.append([row.get(name, "") for name in table.cells.header])
+    x = np.stack([x for _, x in kept])[:, None, None, :]
+    return Made(x, y, "rows of random values, under random labels", rows)
 
 
 def _refuse_table(source: Source, kind: str) -> None:
@@ -154,13 +172,16 @@ def _refuse_table(source: Source, kind: str) -> None:
 # ---------------------------------------------------------------- what is drawn
 
 
-def _chosen(source: Source, there: int, count: int, seed: int) -> Array:
-    if count > there:
+def _chosen(source: Source, records: Records, count: int, seed: int) -> Array:
+    """Random records, no two of them with the same values."""
+    order = generator(seed, "kit", "records").permutation(len(records))
+    different = list(dict(zip(marks(records.x[order]), order, strict=True)).values())
+    if count > len(different):
         raise BadInput(
-            f"{source.data.name} has {there:,} records to make such canaries of, not {count:,}; "
-            "take fewer (--count), or --kind random"
+            f"{source.data.name} has {len(different):,} different records to make such canaries "
+            f"of, not {count:,}; take fewer (--count), or --kind random"
         )
-    return generator(seed, "kit", "records").permutation(there)[:count]
+    return np.array(different[:count])
 
 
 def _wrong(y: Array, classes: int, seed: int) -> Array:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -36,13 +37,18 @@ class About:
     """Where they are from, in words."""
     canaries: str
     """The fingerprint of all canaries."""
-    commitment: str
     dpaudit: str
+    commitment: str = ""
     version: int = VERSION
 
     def content(self) -> bytes:
         """kit.json."""
         return (json.dumps(asdict(self), indent=1, ensure_ascii=False) + "\n").encode()
+
+    @property
+    def hash(self) -> str:
+        """Of all of it but the commitment, which is that of the seal on this hash."""
+        return hashlib.sha256(replace(self, commitment="").content()).hexdigest()
 
 
 @dataclass(frozen=True)
@@ -72,8 +78,11 @@ class Kit:
                 f"kit's commitment {wanted}); its coins prove nothing"
             )
         coins = sealed.unsealed(content, str(file))
-        if coins.canaries != self.about.canaries or len(coins.coins) != self.about.count:
-            raise BadInput(f"{file}: its coins are about other canaries than {CANARIES}")
+        if coins.public != self.about.hash or len(coins.coins) != self.about.count:
+            raise BadInput(
+                f"{self.path / PUBLIC}: it was altered after the kit was made; {SEALED} is about "
+                "another"
+            )
         return coins.put_in
 
     @property
@@ -105,10 +114,10 @@ def _about(file: Path) -> About:
     try:
         told: Any = json.loads(content)
         found = About(**told)
-        texts = (found.kind, found.made, found.data, found.coins, found.canaries, found.commitment)
+        texts = (found.kind, found.made, found.data, found.coins, found.canaries, found.dpaudit)
         numbers = (found.count, found.classes, *found.shape)
         good = found.version == VERSION and len(found.shape) == 3
-        good = good and all(isinstance(text, str) for text in texts)
+        good = good and all(isinstance(text, str) for text in (*texts, found.commitment))
         good = good and all(isinstance(n, int) and n > 0 for n in numbers)
     except (ValueError, TypeError, RecursionError):
         good = False

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import glob
+import os
 import secrets
 import shutil
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +15,12 @@ from dpaudit import checks
 from dpaudit.data.arrays import as_given, as_records
 from dpaudit.errors import BadInput
 from dpaudit.files import probe_folder
+from dpaudit.fingerprints import marks
 from dpaudit.kits import sealed, source
 from dpaudit.kits.kinds import KINDS
 from dpaudit.kits.kit import About, Kit, marked
 from dpaudit.kits.writing import Contents, write
+from dpaudit.types import Records
 from dpaudit.versions import versions
 
 FEWEST, MOST = 10, 100_000
@@ -51,7 +56,7 @@ def make(
     x = as_given(made.x, given.shape, given.dtype)
     # As they will be read again: what a file rounds is rounded before it is hashed.
     canaries = as_records(x, made.y)
-    seal = sealed.sealed(count, marked(canaries), seed)
+    _refuse_alike(canaries)
     about = About(
         kind=kind,
         made=made.how,
@@ -60,19 +65,53 @@ def make(
         shape=list(canaries.x.shape[1:]),
         data=given.data.name,
         coins=FROM_SYSTEM if seed is None else FROM_SEED,
-        canaries=seal.canaries,
-        commitment=sealed.commitment(seal.content()),
+        canaries=marked(canaries),
         dpaudit=versions()["dpaudit"],
     )
+    seal = sealed.sealed(count, about.hash, seed)
+    about = replace(about, commitment=sealed.commitment(seal.content()))
     contents = Contents(about, seal, x, canaries, given, made.rows)
-    # Beside its place, so that it can be moved there in one go.
-    fresh = out.absolute().with_name(f".{out.name}.{secrets.token_hex(4)}.tmp")
+    _place(contents, out.absolute(), named=out)
+    return Kit(out, about, canaries)
+
+
+def _refuse_alike(canaries: Records) -> None:
+    """Refuse two that are the same: the one that is in would speak for the other."""
+    same = len(canaries) - len(set(marks(canaries.x)))
+    if same:
+        raise BadInput(
+            f"{same:,} of {len(canaries):,} canaries are the same as another one, as the data "
+            "keeps them; take fewer (--count), or another --kind"
+        )
+
+
+def _place(contents: Contents, out: Path, named: Path) -> None:
+    """Write a kit beside its place and move it there in one go."""
+    fresh = out.with_name(f".{out.name}.{os.getpid()}.tmp")
     try:
-        fresh.parent.mkdir(parents=True, exist_ok=True)
+        out.parent.mkdir(parents=True, exist_ok=True)
+        _sweep(out)
         write(contents, fresh)
-        fresh.rename(out.absolute())
+        fresh.rename(out)
     except OSError as error:
-        raise BadInput(f"cannot write {out}: {error.strerror or error}") from error
+        raise BadInput(f"cannot write {named}: {error.strerror or error}") from error
     finally:
         shutil.rmtree(fresh, ignore_errors=True)
-    return Kit(out, about, canaries)
+
+
+def _sweep(out: Path) -> None:
+    """Take away what a process that was killed had written of the same kit."""
+    for left in out.parent.glob(f".{glob.escape(out.name)}.*.tmp"):
+        writer = left.name.split(".")[-2]
+        if writer.isdigit() and not _alive(int(writer)):
+            shutil.rmtree(left, ignore_errors=True)
+
+
+def _alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        pass  # another user's
+    return True

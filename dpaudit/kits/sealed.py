@@ -1,8 +1,8 @@
 """The coins of a kit, sealed: committed to before the training, opened after it.
 
-The commitment is the SHA-256 of the sealed file. Whoever has it can tell later that the coins, and
-the canaries that they are about, are those of before the training. A random salt in the file keeps
-it from telling the coins.
+The commitment is the SHA-256 of the sealed file. Whoever has it can tell later that the coins, the
+canaries that they are about and all that is said of them are those of before the training. A random
+salt in the file keeps it from telling the coins.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ VERSION = 1
 
 @dataclass(frozen=True)
 class Sealed:
-    """A coin for each canary, '1' in and '0' out, a salt and the canaries' fingerprint."""
+    """A coin for each canary, '1' in and '0' out, a salt, and the hash of what is public."""
 
     coins: str
     salt: str
-    canaries: str
+    public: str
     version: int = VERSION
 
     def content(self) -> bytes:
@@ -41,7 +41,7 @@ class Sealed:
         return np.array([coin == "1" for coin in self.coins])
 
 
-def sealed(count: int, canaries: str, seed: int | None) -> Sealed:
+def sealed(count: int, public: str, seed: int | None) -> Sealed:
     """Fair and independent coins from the operating system; with a seed, for tests, from that."""
     if seed is None:
         drawn = np.array([secrets.randbits(1) for _ in range(count)], dtype=bool)
@@ -49,7 +49,7 @@ def sealed(count: int, canaries: str, seed: int | None) -> Sealed:
     else:
         drawn = seeded(derive(seed, "kit", "coins"), count)
         salt = f"{derive(seed, 'kit', 'salt'):064x}"
-    return Sealed("".join("1" if coin else "0" for coin in drawn), salt, canaries)
+    return Sealed("".join("1" if coin else "0" for coin in drawn), salt, public)
 
 
 def commitment(content: bytes) -> str:

@@ -27,14 +27,27 @@ class Source:
     data: Data
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
+    tested: bool = True
+    """Whether a test set came with it: that is not trained on, and left alone."""
     table: Table | None = None
     folders: Sequence[str] | None = None
 
     @property
     def records(self) -> Records:
-        """All that is certainly trained on: where a test set came with it, that is left alone."""
-        pool, shadow = self.data.pool, self.data.shadow
-        return Records(np.concatenate([pool.x, shadow.x]), np.concatenate([pool.y, shadow.y]))
+        """All that is trained on."""
+        if self.table is not None:
+            return self.table.records
+        return joined([self.apart, self.data.shadow])
+
+    @property
+    def apart(self) -> Records:
+        """What of it shadow models are not trained on."""
+        return self.data.pool if self.tested else joined([self.data.pool, self.data.test])
+
+
+def joined(parts: Sequence[Records]) -> Records:
+    """Records one after the other."""
+    return Records(np.concatenate([p.x for p in parts]), np.concatenate([p.y for p in parts]))
 
 
 def opened(source: str, seed: int, options: Mapping[str, Any]) -> Source:
@@ -48,7 +61,9 @@ def opened(source: str, seed: int, options: Mapping[str, Any]) -> Source:
         return Source(data, *npz.layout(path))
     if lower.endswith((".csv", ".csv.gz")):
         said = (options.get("label"), options.get("bounds", ()), options.get("ignore", ()))
-        return Source(data, shape, np.dtype(np.float32), table=csv_table.table(path, *said))
+        table = csv_table.table(path, *said)
+        return Source(data, shape, np.dtype(np.float32), tested=False, table=table)
     if sets.absolute(source) != source or path.is_absolute():
-        return Source(data, shape, np.dtype(np.uint8), folders=folder.class_names(path))
+        names, tested = folder.class_names(path)
+        return Source(data, shape, np.dtype(np.uint8), tested, folders=names)
     return Source(data, shape, np.dtype(np.float32))

@@ -40,19 +40,19 @@ def write(kit: Contents, folder: Path) -> None:
     (folder / SEALED).write_bytes(kit.sealed.content())
     np.savez_compressed(folder / CANARIES, x=kit.x, y=kit.canaries.y)
     np.savez_compressed(folder / f"{ADD}.npz", x=kit.x[put_in], y=kit.canaries.y[put_in])
-    files = [f"{ADD}.npz"]
+    forms = [".npz"]
     if kit.source.table is not None and kit.rows is not None:
         header = kit.source.table.cells.header
         some = [row for row, coin in zip(kit.rows, put_in, strict=True) if coin]
         (folder / f"{ALL}.csv").write_text(_text(header, kit.rows), encoding="utf-8", newline="")
         (folder / f"{ADD}.csv").write_text(_text(header, some), encoding="utf-8", newline="")
-        files.append(f"{ADD}.csv")
+        forms.append(".csv")
     if kit.source.folders is not None:
-        everyone = np.ones(len(put_in), dtype=bool)
-        for name, chosen in ((ALL, everyone), (ADD, put_in)):
+        for name, chosen in ((ALL, np.ones(len(put_in), dtype=bool)), (ADD, put_in)):
             _write_images(kit, kit.source.folders, folder / name, chosen)
-        files.append(f"{ADD}/")
-    (folder / "README.md").write_text(readme(kit.about, files), encoding="utf-8")
+        forms.append("/")
+    add, everyone = ([f"{name}{form}" for form in forms] for name in (ADD, ALL))
+    (folder / "README.md").write_text(readme(kit.about, add, everyone), encoding="utf-8")
 
 
 def _text(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

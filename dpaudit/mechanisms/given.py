@@ -62,7 +62,14 @@ def forward_of(
         first = next(model.parameters(), x)
         x = x.to(first.device)
     with blamed(f"the model of {name}", f"failed on a batch of {tuple(x.shape)}"):
-        said = torch.as_tensor(model(x)).detach().cpu().float()
+        said = model(x)
+    try:
+        said = torch.as_tensor(said).detach().cpu().float()
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise BadInput(
+            f"the model of {name} gave back {_what(said)}, not one tensor with a number for each "
+            "class of each record"
+        ) from error
     wanted = (len(x), classes)
     if tuple(said.shape) != wanted:
         raise BadInput(

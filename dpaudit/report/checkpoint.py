@@ -118,8 +118,11 @@ def risk_lines(found: Audited) -> Iterator[tuple[str, str]]:
         f"{at_most(high, 3)}, by Hoeffding's bound)",
     )
     others = int((~found.subject.put_in).sum())
+    what, which = ("canaries", "were left out")
+    if found.subject.coins != "kit":
+        what, which = ("records", "are no members")
     for fpr, tpr in risk.tpr.items():
-        said = f"needs more canaries: {needed(fpr):,} that were left out, not {others:,}"
+        said = f"needs more {what}: {needed(fpr):,} that {which}, not {others:,}"
         yield f"TPR at {percent(fpr)} FPR", said if tpr is None else percent(round(tpr, 3))
 
 
@@ -183,13 +186,29 @@ def reading(found: Audited) -> list[str]:
         f"{decides}: {first.estimator}, {first.rule}; {at}; selection: {first.selection}.",
     ]
     for bound in found.bounds[1:]:
-        why = "as the claim states no such curve" if bound.assumption != "none" else "beside it"
+        why = "as no such curve is claimed" if bound.assumption != "none" else "beside it"
         lines.append(f"{bound.estimator} decides nothing, {why}.")
-    lines.append(
-        "Another score that is tried because of what this one showed is a selection which no "
-        "number here allows for: fix it beforehand (--score), or train with a fresh kit."
+    return [*lines, _looked(found)]
+
+
+def _looked(found: Audited) -> str:
+    """What the bounds allow for of looking again, and what they do not."""
+    if found.subject.looks is None:
+        return (
+            "Another score that is tried because of what this one showed is a selection which no "
+            "number here allows for: fix it beforehand (--score), or train with a kit."
+        )
+    if found.looks == 1:
+        return (
+            "This is the first look at the kit's coins. Any other (another model, score or number "
+            "of guesses) is counted in the kit, and held to a higher confidence."
+        )
+    asked, held = percent(found.question.confidence), percent(found.bounds[0].confidence)
+    return (
+        f"This is look {found.looks:,} at the kit's coins, held to {held} confidence instead of "
+        f"{asked}. That allows for the looks before it, not for a score that was made up because "
+        "of what they told of single canaries: for that, train with a fresh kit."
     )
-    return lines
 
 
 # ---------------------------------------------------------------- the verdict

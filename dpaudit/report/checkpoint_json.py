@@ -36,6 +36,7 @@ def to_dict(found: Audited) -> dict[str, Any]:
             "model": found.model,
             "score": {"name": found.score.name, "about": found.score.words},
             "references": found.references,
+            "looks": found.looks,
             "risk": {
                 "auc": risk.auc,
                 "interval": risk.interval,

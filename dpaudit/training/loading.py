@@ -7,15 +7,24 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from dpaudit.checks import listed
-from dpaudit.errors import BadInput
+from dpaudit.errors import BadInput, blamed
 from dpaudit.training import networks
 from dpaudit.training.networks import NETWORKS, Shape
-from dpaudit.training.state import State
+from dpaudit.training.state import State, renamed
 
 Shapes = dict[str, Shape]
+
+FORMS = {
+    "is_sparse": "sparse numbers",
+    "is_quantized": "quantized numbers",
+    "is_meta": "no numbers",
+    "is_complex": "complex numbers",
+    "is_floating_point": "floats",
+}
+"""What a tensor can hold; anything else are whole numbers, or truth values."""
 
 
 def load(
@@ -24,31 +33,54 @@ def load(
     """The network, in eval mode, with this state; `shape` and `classes` are for advice alone."""
     if not isinstance(network, nn.Module):
         raise BadInput(f"{name} gave back a {type(network).__name__}, not a torch module")
-    has, wants = _shapes(state), _shapes(network.state_dict())
-    if wrong := list(mismatches(has, wants)):
-        near = nearest(has, shape, classes, name)
+    own = _own(network, name)
+    state = renamed(state, own)
+    if wrong := list(mismatches(state, own)):
+        near = nearest(_shapes(state), shape, classes, name)
         raise BadInput(f"{path} does not fit {name}: {'; '.join(wrong)}{near}")
-    network.load_state_dict(state)
+    with blamed(name, f"does not take the parameters of {path}"):
+        network.load_state_dict(state)
     strange = [n for n, t in network.state_dict().items() if not bool(torch.isfinite(t).all())]
     if strange:
         raise BadInput(
-            f"{path}: {len(strange)} of its {len(wants)} tensors have values that are NaN or "
+            f"{path}: {len(strange)} of its {len(own)} tensors have values that are NaN or "
             f"infinite ({listed(strange)}); the training has diverged, and what such a model says "
             "cannot be scored"
         )
     return network.eval()
 
 
-def mismatches(has: Shapes, wants: Shapes) -> Iterator[str]:
-    """Everything that is missing, too much or of another shape."""
-    for name, shape in wants.items():
+def _own(network: nn.Module, name: str) -> State:
+    """The tensors that a network has, untrained."""
+    own: State = network.state_dict()
+    if lazy := [n for n, tensor in own.items() if nn.parameter.is_lazy(tensor)]:
+        raise BadInput(
+            f"{name} gave back a network whose {listed(lazy)} have no shape before a first batch; "
+            "give it one there, or name the sizes"
+        )
+    return own
+
+
+def mismatches(has: State, wants: State) -> Iterator[str]:
+    """Everything that is missing, too much, of another shape or of another kind of numbers."""
+    for name, tensor in wants.items():
         if name not in has:
-            yield f"it has no {name} {_told(shape)}"
-        elif has[name] != shape:
-            yield f"its {name} is {_told(has[name])}, not {_told(shape)}"
-    for name, shape in has.items():
+            yield f"it has no {name} {_told(tensor.shape)}"
+        elif has[name].shape != tensor.shape:
+            yield f"its {name} is {_told(has[name].shape)}, not {_told(tensor.shape)}"
+        elif (form := _form(has[name])) != (wanted := _form(tensor)):
+            yield f"its {name} holds {form}, not {wanted}"
+    for name, tensor in has.items():
         if name not in wants:
-            yield f"its {name} {_told(shape)} is not in the network"
+            yield f"its {name} {_told(tensor.shape)} is not in the network"
+
+
+def _form(tensor: Tensor) -> str:
+    for test, words in FORMS.items():
+        found = getattr(tensor, test)
+        if found() if callable(found) else found:
+            return words
+    return "truth values" if tensor.dtype == torch.bool else "whole numbers"
 
 
 def nearest(has: Shapes, shape: Shape, classes: int, but: str) -> str:
@@ -68,32 +100,6 @@ def nearest(has: Shapes, shape: Shape, classes: int, but: str) -> str:
         return ""
     found, of = fits[best]
     return f"; of dpaudit's networks {best} is nearest, {found} of its {of} tensors fit"
-
-
-def cautions(network: nn.Module) -> list[str]:
-    """Layers for which no accounting of DP-SGD holds, with the reason."""
-    found = []
-    layers = list(network.named_modules())
-    mixing = [name for name, layer in layers if isinstance(layer, nn.modules.batchnorm._BatchNorm)]
-    if mixing:
-        found.append(
-            f"the network has batch normalisation ({listed(mixing)}), which mixes the records of a "
-            "batch and keeps their statistics without noise: clipping per record does not bound "
-            "what one of them changes, so that no accountant's epsilon holds for it; take "
-            "GroupNorm instead"
-        )
-    tracking = [
-        name
-        for name, layer in layers
-        if isinstance(layer, nn.modules.instancenorm._InstanceNorm) and layer.track_running_stats
-    ]
-    if tracking:
-        found.append(
-            f"the network has instance normalisation that keeps running statistics "
-            f"({listed(tracking)}) of the records without noise, which no accountant's epsilon "
-            "covers; set track_running_stats=False"
-        )
-    return found
 
 
 def _shapes(state: State) -> Shapes:

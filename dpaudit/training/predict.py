@@ -30,6 +30,17 @@ def mc_dropout(
     model: nn.Module, x: Array, samples: int, seed: int, forward: Forward | None = None
 ) -> Array:
     """Class probabilities of `samples` passes with dropout on: (samples, records, classes)."""
+
+    def probabilities(part: Tensor) -> Tensor:
+        return torch.softmax((forward or model)(part), dim=1)
+
+    return mc_logits(model, x, samples, seed, probabilities)
+
+
+def mc_logits(
+    model: nn.Module, x: Array, samples: int, seed: int, forward: Forward | None = None
+) -> Array:
+    """What the model says in so many passes with dropout on: (samples, records, classes)."""
     records = torch.as_tensor(x)
     repeated = records.repeat((samples, *[1] * (records.dim() - 1)))
     model.eval()
@@ -37,16 +48,22 @@ def mc_dropout(
         layer.train()
     with torch.random.fork_rng(devices=[]), torch.no_grad():
         torch.manual_seed(seed)
-        rows = [torch.softmax((forward or model)(part), dim=1) for part in repeated.split(CHUNK)]
-        flat: Array = torch.cat(rows).numpy()
+        flat: Array = torch.cat(
+            [(forward or model)(part) for part in repeated.split(CHUNK)]
+        ).numpy()
     model.eval()
     return flat.reshape(samples, len(x), -1)
 
 
+def drops(model: nn.Module) -> bool:
+    """Whether passes with dropout on differ: some layer has a rate above 0."""
+    return any(layer.p > 0 for layer in _dropouts(model))
+
+
 def has_dropout(model: nn.Module) -> bool:
-    """Whether passes with dropout on would differ."""
+    """Whether there are layers of dropout, of any rate."""
     return any(True for _ in _dropouts(model))
 
 
-def _dropouts(model: nn.Module) -> Iterator[nn.Module]:
+def _dropouts(model: nn.Module) -> Iterator[nn.modules.dropout._DropoutNd]:
     return (m for m in model.modules() if isinstance(m, nn.modules.dropout._DropoutNd))

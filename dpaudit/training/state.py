@@ -9,7 +9,7 @@ from __future__ import annotations
 import pickle
 import warnings
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -30,26 +30,34 @@ PREFIXES = ("_module.", "module.", "_orig_mod.")
 
 
 def read(path: Path) -> State:
-    """The tensors of a .pt, .pth or .safetensors file, by the network's own names."""
+    """The tensors of a .pt, .pth or .safetensors file, by their names there."""
     with opened(path, "a checkpoint") as file:
         start = file.read(8)
     if not start:
         raise BadInput(f"{path}: it is empty; save the parameters again: {RECIPE}")
     if path.suffix.lower() == ".safetensors":
-        return bare(_safetensors(path))
+        return _safetensors(path)
     if zipfile.is_zipfile(path):
         _refuse_bomb(path)
-    return bare(_tensors(path, _unpickled(path)))
+    return _tensors(path, _unpickled(path))
 
 
-def bare(state: State) -> State:
-    """The same without what wrappers put before every name."""
-    for _ in state:
-        prefix = next((p for p in PREFIXES if all(name.startswith(p) for name in state)), None)
-        if prefix is None:
-            break
-        state = {name[len(prefix) :]: tensor for name, tensor in state.items()}
-    return state
+def renamed(state: State, network: Collection[str]) -> State:
+    """The same by a network's own names: without what wrappers put before every one of them."""
+    if set(state) == set(network):
+        return state
+    own = dict(zip(_bare(network), network, strict=True))
+    stripped = zip(_bare(state), state.values(), strict=True)
+    return {own.get(name, name): tensor for name, tensor in stripped}
+
+
+def _bare(names: Collection[str]) -> list[str]:
+    found = list(names)
+    while prefix := next(
+        (p for p in PREFIXES if found and all(n.startswith(p) for n in found)), ""
+    ):
+        found = [name[len(prefix) :] for name in found]
+    return found
 
 
 def _unpickled(path: Path) -> Any:
@@ -76,7 +84,8 @@ def _unpickled(path: Path) -> Any:
 
 
 def _damaged(path: Path, error: Exception) -> BadInput:
-    told = " ".join(str(error).split())[:100] or type(error).__name__
+    told = " ".join(str(error).split())[:100]
+    told = told if " " in told else type(error).__name__  # a bare number tells nobody anything
     return BadInput(f"{path}: it is cut short, damaged or no checkpoint ({told}); save it again")
 
 

@@ -11,18 +11,20 @@ from dpaudit.checkpoint.outputs import of_logits, of_losses, with_passes
 from dpaudit.checkpoint.subject import Subject
 from dpaudit.errors import BadInput
 from dpaudit.estimators import OneRun
+from dpaudit.kits.looks import Looks
+from dpaudit.selections import GuessNumbers
 from dpaudit.types import Records
 
 N = 400
 
 
-def subject(coins="kit", put_in=None, seed=0):
+def subject(coins="kit", put_in=None, seed=0, looks=None):
     draw = np.random.default_rng(seed)
     put_in = draw.random(N) < 0.5 if put_in is None else put_in
     records = Records(
         np.zeros((len(put_in), 1, 1, 3), np.float32), draw.integers(0, 2, len(put_in))
     )
-    return Subject(records, put_in, 2, coins, "records")
+    return Subject(records, put_in, 2, coins, "records", looks=looks)
 
 
 def leaking(asked, mu, seed=1):
@@ -67,6 +69,13 @@ def test_a_ceiling_below_the_claim_decides_nothing():
     assert found.verdict == "INCONCLUSIVE"
 
 
+def test_what_could_decide_is_told_where_these_could_not():
+    more, _ = judged(6, claimed=(6.0, 1e-5)).next_steps
+    assert "train with a kit of 2,000 at least" in more
+    none, _ = judged(6, claimed=(8.0, 1e-5)).next_steps
+    assert "no kit is large enough for that without a curve" in none
+
+
 def test_without_a_claim_there_is_no_verdict():
     assert judged(4).verdict is None
 
@@ -101,6 +110,12 @@ def test_a_split_that_fair_coins_hardly_give_has_no_bound(inn, fair):
     assert bool(found.bounds) == fair
     assert (found.verdict == "INCONCLUSIVE") == (not fair)
     assert found.risk.auc > 0.9
+
+
+def test_a_split_into_two_halves_is_doubted():
+    halves = subject("stated", put_in=np.arange(N) % 2 == 0)
+    (said,) = audit(Question(), halves, "m", leaking(halves, 1)).warnings
+    assert "exactly half of the 400 records are members, which fair coins give in 4 % of" in said
 
 
 def test_records_of_one_side_are_refused():
@@ -145,10 +160,105 @@ def test_a_score_says_what_it_lacks():
 
 def test_with_passes_their_mean_is_the_score():
     whole = subject()
-    p = np.clip(0.5 + 0.3 * whole.put_in[:, None] + 0.01 * np.arange(5), 0, 1)
-    found = audit(Question(), whole, "m", with_passes(leaking(whole, 0), p))
+    odds = whole.put_in[:, None] + 0.01 * np.arange(5)
+    found = audit(Question(), whole, "m", with_passes(leaking(whole, 0), odds))
     assert found.score.name == "mean"
     assert found.risk.auc == 1.0
+
+
+@pytest.mark.parametrize("name", ["auto", "lira", "rmia"])
+def test_passes_with_dropout_are_compared_with_those_of_the_references(name):
+    """The coins show in the passes of the model alone, once those of a reference are taken off."""
+    whole = subject()
+    draw = np.random.default_rng(3)
+    hard, passes = draw.normal(size=(N, 1)) * 5, draw.normal(size=(2, N, 20))
+    quiet = [leaking(whole, 0, seed) for seed in (4, 5)]
+    target = with_passes(quiet[0], hard + 3 * whole.put_in[:, None] + passes[0])
+    reference = with_passes(quiet[1], hard + passes[1])
+    found = audit(Question(score=name), whole, "m", target, [("r", reference)])
+    assert found.risk.auc > 0.8
+    assert found.score.words.endswith("in the mean of its passes with dropout")
+    with pytest.raises(BadInput, match="some reference models have no passes with dropout"):
+        audit(Question(score=name), whole, "m", target, [("r", reference), ("s", quiet[1])])
+
+
+# ---------------------------------------------------------------- references that know
+
+
+def test_a_reference_that_was_trained_with_the_kit_is_refused():
+    whole = subject()
+    target, honest, knows = (leaking(whole, mu, seed) for mu, seed in ((1, 1), (0, 2), (1, 3)))
+    audit(Question(), whole, "m", target, [("honest", honest)])
+    with pytest.raises(BadInput, match="r knows which records were in"):
+        audit(Question(), whole, "m", target, [("honest", honest), ("r", knows)])
+    with pytest.raises(BadInput, match="a reference is another model"):
+        audit(Question(), whole, "m", target, [("m", target)])
+    supposed = subject("supposed")
+    (said,) = audit(Question(), supposed, "m", target, [("r", knows)]).warnings
+    assert "r tells members from others by itself" in said
+
+
+# ---------------------------------------------------------------- looks
+
+
+def test_a_later_look_at_a_kit_is_held_to_a_higher_confidence(tmp_path):
+    whole = subject(looks=Looks(tmp_path))
+    target = leaking(whole, 3)
+    first = audit(Question((1.0, 1e-5)), whole, "m", target)
+    again = audit(Question((2.0, 1e-5)), whole, "m", target)
+    assert (first.looks, again.looks) == (1, 1)
+    assert first.bounds == again.bounds
+    other = leaking(whole, 3, seed=5)
+    for look, sure in ((2, 1 - 0.05 / 4), (3, 1 - 0.05 / 8)):
+        asked = Question(guesses=None if look == 2 else 100)
+        found = audit(asked, whole, "m", other)
+        assert found.looks == look
+        for bound in found.bounds:
+            assert bound.confidence == sure
+        numbers = GuessNumbers.of(N) if look == 2 else GuessNumbers([100])
+        alone, _ = numbers.bound(found.scores, whole.put_in, OneRun, 1e-5, sure)
+        assert found.bounds[0].epsilon == alone.epsilon
+    assert audit(Question(), whole, "m", other).looks == 2
+    assert audit(Question(), whole, "m", target).bounds == first.bounds
+
+
+def test_what_decides_is_part_of_a_look(tmp_path):
+    whole = subject(looks=Looks(tmp_path))
+    target = leaking(whole, 3)
+    assert [
+        audit(Question((3.0, 1e-5), curve=curve), whole, "m", target).looks
+        for curve in ("", "gaussian", "none", "gaussian")
+    ] == [1, 2, 1, 2]
+
+
+def test_a_score_that_orders_alike_is_no_other_look(tmp_path):
+    whole = subject(looks=Looks(tmp_path))
+    loss = np.random.default_rng(6).uniform(0.1, 3, N)
+    assert audit(Question(), whole, "m", of_losses(loss, "")).looks == 1
+    assert audit(Question(), whole, "m", of_losses(2 * loss, "")).looks == 1
+
+
+def test_looks_end_where_no_confidence_is_left(tmp_path):
+    looks = Looks(tmp_path)
+    for i in range(60):
+        looks.take(str(i), "")
+    whole = subject(looks=looks)
+    with pytest.raises(BadInput, match="look 61 at one kit cannot decide any more"):
+        audit(Question(), whole, "m", leaking(whole, 3))
+    assert looks.upcoming("another") == 61
+
+
+def test_all_looks_of_no_leak_together_show_one_no_more_often_than_they_state(tmp_path):
+    """In 1.5 times 5 % of kits at most; fails by chance with a probability of 1e-5."""
+    kits, shown = 40, 0
+    for seed in range(kits):
+        (tmp_path / str(seed)).mkdir()
+        whole = subject(seed=seed, looks=Looks(tmp_path / str(seed)))
+        models = (leaking(whole, 0.0, seed=1000 * seed + i) for i in range(3))
+        found = [audit(Question(curve="none"), whole, "m", said) for said in models]
+        assert [one.looks for one in found] == [1, 2, 3]
+        shown += any(one.bounds[0].epsilon > 0 for one in found)
+    assert shown <= binom.isf(A, kits, 0.075)
 
 
 def test_many_equal_scores_are_told():

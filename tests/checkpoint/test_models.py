@@ -9,6 +9,7 @@ from scipy.special import log_softmax
 from torch import nn
 
 from dpaudit.checkpoint.models import Asking, ask
+from dpaudit.checkpoint.onnx import laid_out
 from dpaudit.checkpoint.outputs import STATISTICS
 from dpaudit.checkpoint.subject import Subject
 from dpaudit.errors import BadInput
@@ -29,6 +30,15 @@ def rows():
 
 def normed():
     return nn.Sequential(nn.Flatten(), nn.Linear(64, 3), nn.BatchNorm1d(3))
+
+def wrapped():
+    class Told(nn.Linear):
+        def forward(self, x):
+            return {"logits": super().forward(x.flatten(1))}
+    return Told(64, 3)
+
+def never():
+    return nn.Sequential(nn.Flatten(), nn.Dropout(0.0), nn.Linear(64, 3))
 
 def sure():
     return nn.Sequential(nn.Flatten(), nn.Linear(64, 3), nn.Softmax(dim=1))
@@ -124,8 +134,23 @@ def test_passes_with_dropout_follow_the_seed(tmp_path):
 def test_a_network_without_dropout_is_said_to_have_none(tmp_path, own):
     saved(nn.Sequential(nn.Flatten(), nn.Linear(64, 3)), tmp_path / "a.pt")
     found = ask(tmp_path / "a.pt", subject(), Asking(own("plain"), samples=10))
-    assert "has no dropout, so that --samples changes nothing" in found.warnings[0]
+    assert (
+        "has no dropout layer (nn.Dropout), so that --samples changes nothing" in found.warnings[0]
+    )
     assert found.outputs.statistics == {}
+
+
+def test_a_dropout_of_nothing_is_told(tmp_path, own):
+    saved(nn.Sequential(nn.Flatten(), nn.Dropout(0.0), nn.Linear(64, 3)), tmp_path / "a.pt")
+    found = ask(tmp_path / "a.pt", subject(), Asking(own("never"), samples=10))
+    assert "has a dropout of 0, so that --samples changes nothing" in found.warnings[0]
+    assert found.outputs.passes is None
+
+
+def test_an_answer_that_is_no_tensor_is_told(tmp_path, own):
+    saved(nn.Linear(64, 3), tmp_path / "a.pt")
+    with pytest.raises(BadInput, match="gave back a dict, not one tensor with a number for each"):
+        ask(tmp_path / "a.pt", subject(), Asking(own("wrapped")))
 
 
 def test_batch_normalisation_is_warned_of(tmp_path, own):
@@ -168,20 +193,24 @@ def test_a_wrong_number_of_classes_is_told(tmp_path, own):
 # ---------------------------------------------------------------- ONNX
 
 
-def onnx_model(path: Path, batch=None, flat=False, classes=CLASSES):
-    """Logits by one matrix, as any framework may export it."""
+def onnx_model(path: Path, batch=None, shape=SHAPE, classes=CLASSES, first=""):
+    """Logits by one matrix, as any framework may export it; perhaps with another output first."""
     onnx = pytest.importorskip("onnx")
     weight = np.random.default_rng(1).normal(size=(64, classes)).astype(np.float32)
-    shape = [batch or "n", 64] if flat else [batch or "n", *SHAPE]
-    float32, helper = onnx.TensorProto.FLOAT, onnx.helper
+    float32, helper, info = onnx.TensorProto.FLOAT, onnx.helper, onnx.helper.make_tensor_value_info
+    nodes = [
+        helper.make_node("Flatten", ["x"], ["flat"], axis=1),
+        helper.make_node("MatMul", ["flat", "w"], ["z"]),
+    ]
+    outputs = [info("z", float32, [batch or "n", classes])]
+    if first:
+        nodes.append(helper.make_node("ArgMax", ["z"], [first], axis=1, keepdims=0))
+        outputs.insert(0, info(first, onnx.TensorProto.INT64, [batch or "n"]))
     graph = helper.make_graph(
-        [
-            helper.make_node("Flatten", ["x"], ["flat"], axis=1),
-            helper.make_node("MatMul", ["flat", "w"], ["z"]),
-        ],
+        nodes,
         "model",
-        [helper.make_tensor_value_info("x", float32, shape)],
-        [helper.make_tensor_value_info("z", float32, [batch or "n", classes])],
+        [info("x", float32, [batch or "n", *shape])],
+        outputs,
         [onnx.numpy_helper.from_array(weight, "w")],
     )
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)])
@@ -191,14 +220,22 @@ def onnx_model(path: Path, batch=None, flat=False, classes=CLASSES):
 
 
 @pytest.mark.parametrize("batch", [None, 1, 7])
-@pytest.mark.parametrize("flat", [True, False])
-def test_an_onnx_model_needs_no_network(tmp_path, batch, flat):
-    weight = onnx_model(tmp_path / "a.onnx", batch, flat)
+@pytest.mark.parametrize("shape", [(64,), SHAPE, (8, 8), (8, 8, 1)])
+@pytest.mark.parametrize("first", ["", "label"])
+def test_an_onnx_model_needs_no_network(tmp_path, batch, shape, first):
+    weight = onnx_model(tmp_path / "a.onnx", batch, shape, first=first)
     asked = subject()
     x, y = asked.records.x, asked.records.y
     found = ask(tmp_path / "a.onnx", asked, Asking()).outputs
     z = log_softmax(x.reshape(N, -1) @ weight, axis=1)[np.arange(N), y]
     assert found.log_p == pytest.approx(z, abs=1e-4)
+
+
+def test_records_are_laid_out_as_an_onnx_model_declares_them():
+    x = np.arange(2 * 3 * 4 * 5).reshape(2, 3, 4, 5)
+    assert (laid_out(x, ["n", 4, 5, 3]) == np.moveaxis(x, 1, 3)).all()
+    for declared in (["n", 3, 4, 5], ["n", "c", "h", "w"], ["n", 7, 7, 7], ["n", 4, 5]):
+        assert laid_out(x, declared) is x
 
 
 def test_an_onnx_model_that_cannot_be_asked_is_one_sentence(tmp_path):

@@ -2,9 +2,15 @@
 
 import numpy as np
 import pytest
-from scipy.special import softmax
+from scipy.special import logit, softmax
 
-from dpaudit.checkpoint.outputs import of_logits, of_losses, of_probabilities, with_passes
+from dpaudit.checkpoint.outputs import (
+    label_odds,
+    of_logits,
+    of_losses,
+    of_probabilities,
+    with_passes,
+)
 from dpaudit.errors import BadInput
 
 DRAW = np.random.default_rng(0)
@@ -44,7 +50,19 @@ def test_a_negative_loss_is_refused():
 
 def test_passes_with_dropout_are_summarised():
     p = np.array([[0.2, 0.4], [0.5, 0.5]])
-    found = with_passes(of_logits(Z[:2], Y[:2]), p).statistics
-    assert found["mean"] == pytest.approx([0.3, 0.5])
-    assert found["inv_std"] == pytest.approx([10.0, np.inf])
-    assert (found["min"].tolist(), found["max"].tolist()) == ([0.2, 0.5], [0.4, 0.5])
+    found = with_passes(of_logits(Z[:2], Y[:2]), logit(p))
+    assert found.statistics["mean"] == pytest.approx([0.3, 0.5])
+    assert found.statistics["inv_std"] == pytest.approx([10.0, np.inf])
+    assert found.statistics["min"] == pytest.approx([0.2, 0.5])
+    assert found.statistics["max"] == pytest.approx([0.4, 0.5])
+    assert np.exp(found.passes.log_p) == pytest.approx([0.3, 0.5])
+    assert found.passes.log_odds == pytest.approx(logit(p).mean(axis=1))
+    assert (found.log_odds == of_logits(Z[:2], Y[:2]).log_odds).all()
+
+
+def test_odds_of_many_passes_are_those_of_each():
+    draw = np.random.default_rng(0)
+    z, y = draw.normal(size=(5, 4, 3)), np.array([0, 2, 1, 1])
+    for passed, found in zip(z, label_odds(z, y), strict=True):
+        p = softmax(passed, axis=1)[np.arange(4), y]
+        assert found == pytest.approx(logit(p))

@@ -19,6 +19,7 @@ def test_make_writes_a_kit_and_says_what_to_do(made):
     public = json.loads((kit / "kit.json").read_text())
     assert said.rstrip().endswith(public["commitment"])
     assert "12 canaries for own.npz" in said
+    assert "They can show an epsilon of at most" in said
 
 
 def test_show_draws_them_and_tells_that_the_seal_is_whole(made, cli, tmp_path):
@@ -41,7 +42,7 @@ def test_show_refuses_a_broken_seal(made, refused):
     [
         ("--count 3", "count must be a whole number of at least 10, not 3"),
         ("--count 1000000", "count must be at most 100,000, not 1,000,000"),
-        ("--count 80", "records to make such canaries of, not 80; take fewer (--count)"),
+        ("--count 91", "has 90 different records to make such canaries of, not 91; take fewer"),
         ("--seed -1", "seed must be a whole number of at least 0, not -1"),
         ("--kind noisy", "'noisy' is not one of"),
         ("--data nowhere.npz", "nowhere.npz: there is no such file"),

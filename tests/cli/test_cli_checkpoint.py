@@ -2,6 +2,7 @@
 
 import csv
 import json
+import shutil
 
 import numpy as np
 import pytest
@@ -14,13 +15,18 @@ SCHEMA = Draft202012Validator(load_schema("checkpoint"))
 
 
 @pytest.fixture(scope="module")
-def kit(tmp_path_factory):
-    """120 canaries of four values in three classes."""
+def untouched(tmp_path_factory):
+    """120 canaries of four values in three classes, at which nobody has looked."""
     folder = tmp_path_factory.mktemp("kits")
     draw = np.random.default_rng(0)
     x = draw.uniform(size=(300, 4)).astype(np.float32)
     np.savez(folder / "own.npz", x=x, y=np.arange(300) % 3)
     return kits.make(str(folder / "own.npz"), folder / "kit", "random", 120, seed=5)
+
+
+@pytest.fixture
+def kit(untouched, tmp_path):
+    return kits.read(shutil.copytree(untouched.path, tmp_path / "kit"))
 
 
 def write(path, kit, mu=4.0, rows=None, seed=0):
@@ -66,7 +72,9 @@ def test_predictions_of_any_framework_are_audited(told, kit):
     assert "TPR at 1 % FPR needs more canaries: 100 that were left out" in text
     assert "by Hoeffding's bound" in text
     assert f"The coins are those that were sealed: {kit.about.commitment}" in text
-    assert "one-run-fdp decides nothing, as the claim states no such curve." in text
+    assert "one-run-fdp decides nothing, as no such curve is claimed." in text
+    assert report["looks"] == 1
+    assert "This is the first look at the kit's coins." in text
 
 
 def test_every_score_is_written(told, kit, tmp_path):
@@ -125,6 +133,36 @@ def test_references_are_named_up_to_the_next_option(told, kit, tmp_path):
     assert (again["references"], again["score"]["name"]) == (report["references"], "rmia")
 
 
+def test_looking_again_is_counted_and_held_to_more(told, kit, tmp_path):
+    _, first, _ = told("--claim", "1,1e-5")
+    other = write(tmp_path / "other.csv", kit, seed=7)
+    text, second, _ = told("--claim", "1,1e-5", predictions=other)
+    assert [first["looks"], second["looks"]] == [1, 2]
+    assert [bound["confidence"] for bound in second["bounds"]] == [1 - 0.05 / 4] * 2
+    assert "This is look 2 at the kit's coins, held to 98.75 % confidence instead of 95 %" in text
+    assert "VIOLATION: with 98.75 % confidence" in text
+    assert told("--claim", "1,1e-5")[1]["bounds"] == first["bounds"]
+    assert len((kit.path / "looks.txt").read_text().splitlines()) == 2
+
+
+def test_references_are_asked_with_dropout_like_the_model(cli, kit, tmp_path):
+    import torch
+
+    from dpaudit.training import networks
+
+    for i in range(3):
+        torch.manual_seed(i)
+        torch.save(networks.build("mlp", (1, 1, 4), 3, 0.5).state_dict(), tmp_path / f"{i}.pt")
+    given = ["checkpoint", tmp_path / "0.pt", "--network", "mlp", "--kit", kit.path]
+    given += ["--reference", tmp_path / "1.pt", tmp_path / "2.pt"]
+    assert "in the mean of" not in " ".join(cli(*given).stdout.split())
+    result = cli(*given, "--samples", 9)
+    text = " ".join(result.stdout.split())
+    assert "asked once without dropout and 9 times with it" in text
+    assert "of each model what it says in the mean of its passes with dropout" in text
+    assert "This is look 2" in text
+
+
 # ---------------------------------------------------------------- without a kit
 
 
@@ -176,6 +214,10 @@ def test_an_uneven_split_has_no_bound_but_figures(cli, sides):
     assert "NO BOUND: no fair coin chose these records" in text
     assert "100 of 150 records are members, which fair coins hardly ever give" in text
     assert "AUC" in text
+    assert "TPR at 1 % FPR needs more records: 100 that are no members, not 50" in text
+    assert "50 records are among the members and among the others" not in text
+    same = cli(*words, "--nonmembers", folder / "in.npz").stdout
+    assert "100 records are among the members and among the others, too" in " ".join(same.split())
 
 
 # ---------------------------------------------------------------- refusals
@@ -187,20 +229,25 @@ def test_missing_rows_are_named(refused, kit, tmp_path):
     assert "3 of 120 canaries are missing (0, 1, 2)" in said
 
 
-def test_an_altered_seal_is_named_by_its_hash(refused, kit, leaking, tmp_path):
-    for file in kit.path.iterdir():
-        (tmp_path / "copy").mkdir(exist_ok=True)
-        (tmp_path / "copy" / file.name).write_bytes(file.read_bytes())
-    sealed = tmp_path / "copy" / "sealed.json"
+def test_an_altered_seal_is_named_by_its_hash(refused, kit, leaking):
+    sealed = kit.path / "sealed.json"
     coins = json.loads(sealed.read_text())["coins"]
     sealed.write_text(sealed.read_text().replace(coins, coins[::-1]))
-    said = refused("checkpoint", "--predictions", leaking, "--kit", tmp_path / "copy")
+    said = refused("checkpoint", "--predictions", leaking, "--kit", kit.path)
     assert "it was altered after the kit was made (its SHA-256 is" in said
 
 
 def test_another_commitment_than_was_kept_is_refused(refused, kit, leaking):
     words = ["checkpoint", "--predictions", leaking, "--kit", kit.path, "--commitment", "0" * 64]
     assert "this is not the kit that was made then" in refused(*words)
+
+
+def test_names_in_a_checkpoint_are_told_in_one_line_without_control_codes(refused, kit, tmp_path):
+    import torch
+
+    torch.save({"\x1b[31mred\nline": torch.zeros(1)}, tmp_path / "a.pt")
+    said = refused("checkpoint", tmp_path / "a.pt", "--network", "mlp", "--kit", kit.path)
+    assert "its  [31mred line 1 is not in the network" in said
 
 
 def test_a_pickle_that_runs_code_does_not_run(refused, kit, tmp_path):
@@ -226,6 +273,11 @@ def test_a_pickle_that_runs_code_does_not_run(refused, kit, tmp_path):
         ("a.pt --predictions p.csv --kit k", "give either a checkpoint (MODEL)"),
         ("--predictions p.csv --members a.npz --nonmembers b.npz", "dpaudit estimate --scores"),
         ("--predictions p.csv --kit k --network mlp", "--network has no effect on --predictions"),
+        (
+            "--predictions p.csv --kit k --outputs logits --dropout 0.1",
+            "--outputs, --dropout have no effect on --predictions",
+        ),
+        ("a.pt --network a:b --kit k --dropout 0.1", "--dropout has no effect on a network of"),
         ("--predictions p.csv --kit k --fair-coins", "a kit knows both"),
         (
             "a.pt --members a.npz --nonmembers b.npz --commitment 00",

@@ -2,6 +2,9 @@
 
 import csv
 import json
+import os
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -79,9 +82,44 @@ def test_blank_canaries_have_as_few_marks_as_tell_them_apart(grey, tmp_path, cou
 
 
 def test_more_canaries_than_records_are_refused(grey, tmp_path):
-    with pytest.raises(BadInput, match=r"has 92 records to make such canaries of, not 93"):
-        kits.make(grey, tmp_path / "kit", count=93)
+    assert len(kits.make(grey, tmp_path / "all", count=120).canaries) == 120
+    with pytest.raises(BadInput, match=r"has 120 different records to make such .* not 121"):
+        kits.make(grey, tmp_path / "kit", count=121)
     assert not (tmp_path / "kit").exists()
+
+
+def test_a_test_set_is_left_alone(grey, tmp_path):
+    x, y = arrays(grey)
+    parts = {"x_train": x[:60], "y_train": y[:60], "x_test": x[60:], "y_test": y[60:]}
+    np.savez(tmp_path / "parts.npz", **parts)
+    kit = kits.make(str(tmp_path / "parts.npz"), tmp_path / "kit", count=60)
+    assert all((x[:60, None] == record).all(axis=(1, 2, 3)).any() for record in kit.canaries.x)
+
+
+def test_of_records_that_are_the_same_one_is_taken(grey, tmp_path):
+    x, y = arrays(grey)
+    path = write_npz(tmp_path / "twice.npz", x=np.concatenate([x, x]), y=np.concatenate([y, y]))
+    kit = kits.make(path, tmp_path / "kit", count=120)
+    assert len(np.unique(kit.canaries.x, axis=0)) == 120
+    with pytest.raises(BadInput, match="has 120 different records"):
+        kits.make(path, tmp_path / "more", count=121)
+
+
+def test_canaries_that_the_data_would_keep_as_one_are_refused(tmp_path):
+    path = write_npz(tmp_path / "bits.npz", x=np.arange(360).reshape(120, 3) % 2 == 0)
+    with pytest.raises(BadInput, match="canaries are the same as another one, as the data keeps"):
+        kits.make(path, tmp_path / "kit", "random", count=20)
+
+
+def test_random_rows_differ_or_are_refused(tmp_path):
+    file = tmp_path / "few.csv"
+    rows = [f"{i % 5},{'ab'[i % 2]},{['no', 'yes'][i % 2]}" for i in range(80)]
+    file.write_text("\n".join(["age,kind,rich", *rows]) + "\n")
+    make = {"kind": "random", "options": {"label": "rich"}}
+    kit = kits.make(str(file), tmp_path / "kit", count=10, **make)
+    assert len(np.unique(kit.canaries.x, axis=0)) == 10
+    with pytest.raises(BadInput, match=r"differ in too few ways for 11 canaries .*10 were found"):
+        kits.make(str(file), tmp_path / "more", count=11, **make)
 
 
 # ---------------------------------------------------------------- coins
@@ -157,7 +195,7 @@ def test_an_altered_coin_is_found_by_the_hash(copied):
 
 def test_a_commitment_that_was_kept_elsewhere_finds_a_kit_that_was_forged_whole(copied, kit):
     file, public = copied / "sealed.json", copied / "kit.json"
-    file.write_bytes(sealed.sealed(60, kit.about.canaries, None).content())
+    file.write_bytes(sealed.sealed(60, kit.about.hash, None).content())
     forged = sealed.commitment(file.read_bytes())
     public.write_text(public.read_text().replace(kit.about.commitment, forged))
     assert len(kits.read(copied).opened()) == 60
@@ -170,6 +208,17 @@ def test_altered_canaries_are_refused(copied, kit):
     np.savez(copied / "canaries.npz", x=x, y=(y + 1) % 4)
     with pytest.raises(BadInput, match="not those that the kit was made with"):
         kits.read(copied)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("kind", "adv"), ("coins", "tossed by hand"), ("classes", 7), ("count", 30), ("data", "x")],
+)
+def test_what_is_said_of_a_kit_is_sealed_too(copied, name, value):
+    file = copied / "kit.json"
+    file.write_text(json.dumps({**json.loads(file.read_text()), name: value}, indent=1) + "\n")
+    with pytest.raises(BadInput, match=r"kit\.json: it was altered after the kit was made"):
+        kits.read(copied).opened()
 
 
 @pytest.mark.parametrize(
@@ -211,13 +260,27 @@ def test_a_failure_leaves_nothing_behind(grey, tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_what_a_killed_process_left_is_taken_away_and_nobody_elses(grey, tmp_path):
+    ended = subprocess.Popen([sys.executable, "-c", ""])
+    ended.wait()
+    left, written = tmp_path / f".kit.{ended.pid}.tmp", tmp_path / f".kit.{os.getppid()}.tmp"
+    others = tmp_path / f".kit2.{ended.pid}.tmp"
+    for folder in (left, written, others):
+        folder.mkdir()
+        (folder / "kit.json").touch()
+    kits.make(grey, tmp_path / "kit", count=20)
+    assert set(tmp_path.iterdir()) == {tmp_path / "kit", written, others}
+
+
 @pytest.mark.parametrize(
     ("shape", "dtype"),
     [((12,), np.float64), ((6, 5, 3), np.uint8), ((3, 6, 5), np.uint8), ((6, 5), bool)],
 )
 def test_canaries_come_in_the_layout_and_type_of_the_data(tmp_path, shape, dtype):
     draw = np.random.default_rng(1)
-    x = (draw.uniform(size=(90, *shape)) * (255 if dtype == np.uint8 else 1)).round(2)
+    x = (draw.uniform(size=(90, *shape)) * (255 if dtype == np.uint8 else 1)).round(
+        0 if dtype is bool else 2
+    )
     path = write_npz(tmp_path / "own.npz", x=x.astype(dtype), y=np.arange(90) % 2)
     for kind in ("mislabelled", "random"):
         kit = kits.make(path, tmp_path / kind, kind, count=20)
@@ -244,6 +307,9 @@ def test_a_table_gets_rows_of_its_own_columns(tmp_path):
         for row, x, y in zip(everyone, kit.canaries.x[:, 0, 0], kit.canaries.y, strict=True):
             assert x == pytest.approx([float(row[1]) / 120, *np.eye(2)["ab".index(row[2])]])
             assert ("no", "yes")[y] == row[3]
+        text = (tmp_path / kind / "README.md").read_text()
+        assert "ask it yourself about all of `canaries.npz` or `canaries.csv`" in text
+        assert "of a table as dpaudit reads it" in text
         if kind == "mislabelled":
             assert all(["no", "yes"][int(row[0]) % 2] != row[3] for row in everyone)
     with pytest.raises(BadInput, match="no rows of it; take --kind mislabelled or random"):
@@ -272,6 +338,7 @@ def test_the_readme_says_what_to_do_and_what_it_can_show(kit):
     text = (kit.path / "README.md").read_text()
     for said in (kit.about.commitment, "`add_to_training.npz`", f"at most {reach(60):.2f} "):
         assert said in text
+    assert reach(60) < reach(60, curve=True)
     assert max(map(len, text.splitlines())) <= 105
 
 

@@ -8,7 +8,7 @@ from torch import nn
 
 from dpaudit.errors import BadInput
 from dpaudit.training import networks
-from dpaudit.training.loading import cautions, load
+from dpaudit.training.loading import load
 
 SHAPE = (1, 8, 8)
 PATH = Path("model.pt")
@@ -76,10 +76,50 @@ def test_what_is_no_module_is_refused():
     assert "gave back a int, not a torch module" in refused(3, {}, "mine:net")
 
 
-def test_layers_that_break_the_accounting_are_told_with_the_reason():
-    assert cautions(mlp()) == []
-    (said,) = cautions(nn.Sequential(nn.Linear(2, 2), nn.BatchNorm1d(2)))
-    assert "batch normalisation (1), which mixes the records of a batch" in said
-    (said,) = cautions(nn.Sequential(nn.InstanceNorm2d(2, track_running_stats=True)))
-    assert "running statistics" in said
-    assert cautions(nn.Sequential(nn.InstanceNorm2d(2), nn.GroupNorm(1, 2))) == []
+def test_a_network_whose_attribute_is_called_module_is_loaded():
+    class Own(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.module = mlp()
+
+    saved = Own()
+    for prefix in ("", "_module.", "module."):
+        state = {f"{prefix}{name}": tensor for name, tensor in saved.state_dict().items()}
+        found = load(Own(), "mine:net", state, PATH, SHAPE, 10)
+        assert (found.module[1].weight == saved.module[1].weight).all()
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda t: t.to_sparse(), "holds sparse numbers, not floats"),
+        (lambda t: t.to("meta"), "holds no numbers, not floats"),
+        (lambda t: t.to(torch.complex64), "holds complex numbers, not floats"),
+        (lambda t: t > 0, "holds truth values, not floats"),
+        (lambda t: t.long(), "holds whole numbers, not floats"),
+    ],
+)
+def test_other_numbers_than_the_network_has_are_a_mismatch(change, said):
+    state = mlp().state_dict()
+    state["1.weight"] = change(state["1.weight"])
+    assert f"its 1.weight {said}" in refused(mlp(), state)
+
+
+def test_floats_of_another_precision_are_taken():
+    state = {name: tensor.half() for name, tensor in mlp().state_dict().items()}
+    assert load(mlp(), "mlp", state, PATH, SHAPE, 10)[1].weight.dtype == torch.float32
+
+
+def test_a_network_without_shapes_is_refused():
+    lazy = nn.Sequential(nn.Flatten(), nn.LazyLinear(10))
+    said = refused(lazy, mlp().state_dict(), "mine:net")
+    assert "1.weight, 1.bias have no shape before a first batch" in said
+
+
+def test_a_network_that_takes_no_state_is_blamed():
+    class Own(nn.Linear):
+        def _load_from_state_dict(self, *_):
+            raise KeyError("scale")
+
+    said = refused(Own(2, 2), nn.Linear(2, 2).state_dict(), "mine:net")
+    assert "mine:net does not take the parameters of model.pt: KeyError" in said

@@ -41,12 +41,22 @@ def test_what_wrappers_put_before_names_is_taken_off(tmp_path, prefix, suffix):
     path = tmp_path / f"model{suffix}"
     saved = {f"{prefix}{name}": tensor for name, tensor in WHOLE.items()}
     save_file(saved, path) if suffix == ".safetensors" else torch.save(saved, path)
-    assert same(state.read(path))
+    assert same(state.renamed(state.read(path), WHOLE))
 
 
-def test_a_prefix_that_not_all_names_have_is_a_name(tmp_path):
-    torch.save({"module.a": torch.ones(1), "b": torch.ones(1)}, tmp_path / "a.pt")
-    assert set(state.read(tmp_path / "a.pt")) == {"module.a", "b"}
+@pytest.mark.parametrize("wrapped", ["", "_module.", "module."])
+@pytest.mark.parametrize("own", ["module.", "_module.net."])
+def test_a_network_may_have_such_names_itself(own, wrapped):
+    """An attribute that is called module, saved bare or by a wrapper; or a wrapper itself."""
+    wants = [f"{own}{name}" for name in WHOLE]
+    for before in (own, f"{wrapped}{own}", own.removeprefix("module.")):
+        saved = {f"{before}{name}": tensor for name, tensor in WHOLE.items()}
+        assert list(state.renamed(saved, wants)) == wants
+
+
+def test_a_prefix_that_not_all_names_have_is_a_name():
+    saved = {"module.a": torch.ones(1), "b": torch.ones(1)}
+    assert set(state.renamed(saved, ["a", "b"])) == {"module.a", "b"}
 
 
 @pytest.mark.parametrize("name", state.WRAPPED)

@@ -68,15 +68,13 @@ def ask(path: Path, subject: Subject, how: Asking) -> Answers:
             "your own as --network MODULE:FUNCTION"
         )
     # Here, because torch takes seconds to import and much can be refused before.
-    from torch import nn
-
     from dpaudit.training import cautions, loading, predict, state
 
     tensors = state.read(path)
     shape = tuple(subject.records.x.shape[1:])
     own = ":" in how.network
     made = _own(how.network) if own else _named(how, shape, subject.classes)
-    untrained = cautions.buffers(made) if isinstance(made, nn.Module) else {}
+    untrained = cautions.buffers(made)
     model = loading.load(made, how.network, tensors, path, shape, subject.classes)
     warnings = cautions.cautions(model, untrained)
     x = subject.records.x

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch import nn
 
@@ -9,8 +11,10 @@ from dpaudit.checks import listed
 from dpaudit.training.state import State
 
 
-def buffers(network: nn.Module) -> State:
+def buffers(network: Any) -> State:
     """What a network keeps beside its parameters, but for layers that are known to."""
+    if not isinstance(network, nn.Module):
+        return {}
     known = {
         id(buffer)
         for layer in network.modules()
@@ -22,7 +26,7 @@ def buffers(network: nn.Module) -> State:
     return {
         name: buffer.detach().clone()
         for name, buffer in network.named_buffers()
-        if buffer.is_floating_point() and id(buffer) not in known
+        if id(buffer) not in known and buffer.is_floating_point()
     }
 
 

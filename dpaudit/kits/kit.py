@@ -16,7 +16,7 @@ from dpaudit.kits import sealed
 from dpaudit.opened import opened
 from dpaudit.types import Array, Records
 
-VERSION = 1
+VERSION = 2
 PUBLIC, CANARIES, SEALED = "kit.json", "canaries.npz", "sealed.json"
 LARGEST = 1 << 26
 """Bytes of a file of text; those of a kit have a few for each canary."""

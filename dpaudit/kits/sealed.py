@@ -19,7 +19,7 @@ from dpaudit.seeds import coins as seeded
 from dpaudit.seeds import derive
 from dpaudit.types import Array
 
-VERSION = 1
+VERSION = 2
 
 
 @dataclass(frozen=True)

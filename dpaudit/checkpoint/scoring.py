@@ -40,7 +40,7 @@ class Score:
         if references and self.name not in REFERRING:
             raise BadInput(
                 f"the score {self.name} does not use reference models; leave --reference out, or "
-                "take --score lira or rmia"
+                "take --score calibrated, lira or rmia"
             )
         if references and target.passes and not all(r.passes for r in references):
             raise BadInput(
@@ -52,6 +52,19 @@ class Score:
 
 def _log_odds(target: Outputs, references: Sequence[Outputs]) -> Array:
     return target.log_odds
+
+
+def _calibrated(target: Outputs, references: Sequence[Outputs]) -> Array:
+    """What is left of the log-odds once a line through all canaries, in and out, is taken off.
+
+    No coin has a part in the line. Models that were trained on no canary at all are too sure of
+    them; a slope of 1, as LiRA has it, then adds more noise than it takes away.
+    """
+    own = _said(target).log_odds
+    others = np.mean([_said(reference).log_odds for reference in references], axis=0)
+    spread = others - others.mean()
+    square = float(spread @ spread)
+    return np.asarray(own - (float(spread @ own) / square if square > 0 else 0.0) * spread)
 
 
 def _lira(target: Outputs, references: Sequence[Outputs]) -> Array:
@@ -74,12 +87,19 @@ def _passes(name: str, target: Outputs, references: Sequence[Outputs]) -> Array:
     return np.asarray(target.statistics[name])
 
 
-REFERRING = ("lira", "rmia")
+REFERRING = ("calibrated", "lira", "rmia")
 
 SCORES = {
     score.name: score
     for score in (
         Score("loss", "the log-odds of its label, which rise as its loss falls", _log_odds),
+        Score(
+            "calibrated",
+            "the log-odds of its label less what those in the reference models let expect, by a "
+            "line fitted to all canaries, whatever their coins (LiRA, offline, with a slope; "
+            "Carlini et al. 2022, Watson et al. 2022)",
+            _calibrated,
+        ),
         Score(
             "lira",
             "the log-odds of its label less their mean in the reference models (LiRA, offline, "
@@ -118,4 +138,4 @@ def fixed(name: str, references: int, samples: bool) -> Score:
 def _named(name: str, references: int, samples: bool) -> Score:
     if name != AUTO:
         return SCORES[name]
-    return SCORES["lira" if references else "mean" if samples else "loss"]
+    return SCORES["calibrated" if references else "mean" if samples else "loss"]

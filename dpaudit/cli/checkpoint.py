@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from dpaudit.checkpoint.subject import Subject
 
 FILE = click.Path(path_type=Path)
-SCORES = ("auto", "loss", "lira", "rmia", "mean", "inv_std", "min", "max")
+SCORES = ("auto", "loss", "calibrated", "lira", "rmia", "mean", "inv_std", "min", "max")
 SAVED = "dpaudit-scores.csv"
 
 
@@ -87,8 +87,8 @@ class ManyReferences(click.Command):
     "--score",
     type=click.Choice(SCORES),
     default="auto",
-    help="By what they are guessed; another one is another look at the kit.  [default: lira with "
-    "references, mean with --samples, loss otherwise]",
+    help="By what they are guessed; another one is another look at the kit.  [default: calibrated "
+    "with references, mean with --samples, loss otherwise]",
 )
 @click.option("--samples", type=int, metavar="T", help="Passes with dropout, if it has any.")
 @click.option(

@@ -8,6 +8,7 @@ from scipy.stats import binom
 from dpaudit.checkpoint.audit import audit
 from dpaudit.checkpoint.audited import Question
 from dpaudit.checkpoint.outputs import of_logits, of_losses, with_passes
+from dpaudit.checkpoint.scoring import REFERRING
 from dpaudit.checkpoint.subject import Subject
 from dpaudit.errors import BadInput
 from dpaudit.estimators import OneRun
@@ -140,11 +141,29 @@ def test_a_reference_takes_away_what_makes_records_differ():
     target = model(1.5 * whole.put_in + noise[0])
     others = [(f"r{i}", model(noise[i])) for i in (1, 2)]
     alone = audit(Question(score="loss"), whole, "m", target)
-    for name in ("auto", "lira", "rmia"):
+    for name in ("auto", "calibrated", "lira", "rmia"):
         found = audit(Question(score=name), whole, "m", target, others)
         assert found.risk.auc > 0.85 > alone.risk.auc
         assert found.bounds[0].epsilon > alone.bounds[0].epsilon + 1
-    assert audit(Question(), whole, "m", target, others).score.name == "lira"
+    assert audit(Question(), whole, "m", target, others).score.name == "calibrated"
+
+
+def test_references_that_say_nothing_of_the_model_do_no_harm():
+    """Those that never saw a canary are too sure of them: a slope of 1 would add their noise."""
+    whole = subject()
+    target = leaking(whole, 3)
+    others = [("r", of_losses(np.random.default_rng(2).exponential(9, N), ""))]
+    found = {name: audit(Question(score=name), whole, "m", target, others) for name in REFERRING}
+    alone = audit(Question(), whole, "m", target)
+    assert found["calibrated"].risk.auc == pytest.approx(alone.risk.auc, abs=0.01)
+    assert found["lira"].risk.auc < alone.risk.auc - 0.1
+
+
+def test_a_reference_that_says_the_same_of_all_changes_nothing():
+    whole = subject()
+    target = leaking(whole, 3)
+    found = audit(Question(), whole, "m", target, [("r", of_losses(np.ones(N), ""))])
+    assert found.calls.tolist() == audit(Question(), whole, "m", target).calls.tolist()
 
 
 def test_a_score_says_what_it_lacks():
@@ -166,7 +185,7 @@ def test_with_passes_their_mean_is_the_score():
     assert found.risk.auc == 1.0
 
 
-@pytest.mark.parametrize("name", ["auto", "lira", "rmia"])
+@pytest.mark.parametrize("name", ["auto", "calibrated", "lira", "rmia"])
 def test_passes_with_dropout_are_compared_with_those_of_the_references(name):
     """The coins show in the passes of the model alone, once those of a reference are taken off."""
     whole = subject()

@@ -126,7 +126,7 @@ def test_references_are_named_up_to_the_next_option(told, kit, tmp_path):
     others = [write(tmp_path / f"r{i}.csv", kit, mu=0.0, seed=i) for i in (1, 2)]
     text, report, _ = told("--reference", *others, "--claim", "1,1e-5")
     assert report["references"] == [str(path) for path in others]
-    assert report["score"]["name"] == "lira"
+    assert report["score"]["name"] == "calibrated"
     assert "LiRA, offline" in text
     assert "must not have been trained on these canaries" in text
     again = told("--reference", others[0], "--reference", others[1], "--score", "rmia")[1]

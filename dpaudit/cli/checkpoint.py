@@ -123,8 +123,8 @@ def command(scores: Path, json: Path | None, fail_on_violation: bool, **given: A
 
     \b
         dpaudit canaries make --data train.npz --out kit     # then train with it
-        dpaudit checkpoint model.pt --network my_module:make_net --kit kit --claim 8,1e-5
-        dpaudit checkpoint --predictions predictions.csv --kit kit --claim 8,1e-5
+        dpaudit checkpoint model.pt --network my_module:make_net --kit kit --claim 4,1e-5
+        dpaudit checkpoint --predictions predictions.csv --kit kit --claim 4,1e-5
         dpaudit checkpoint model.pt --network mlp --members in.npz --nonmembers out.npz
     """
     from dpaudit.files import write_whole

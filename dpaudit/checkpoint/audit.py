@@ -78,13 +78,13 @@ def _looks(
 ) -> int:
     """The number of this look at a kit's coins.
 
-    A look is an order of the canaries, the numbers of guesses and what decides: the same ones are
-    the same look, whatever the claim. Another model is another look too, because nobody can tell
-    it from another moment of the same training.
+    A look is all that is guessed, and what decides: the same guesses are the same look, whatever
+    the claim. Another model is another look too, because nobody can tell it from another moment of
+    the same training.
     """
     decides = _makers(question)[0]
-    about = f"look {decides(question.confidence)!r} {list(numbers.numbers)}"
-    what = fingerprint(about, order=np.argsort(scores, kind="stable"))
+    guessed = np.stack([called(scores, r) for r in numbers.numbers])
+    what = fingerprint(f"look {decides(question.confidence)!r}", guesses=guessed)
     number = kept.upcoming(what)
     try:
         decides(numbers.each(deciding(question.confidence, number)))

@@ -54,12 +54,15 @@ def _rows(canaries: Records) -> Figure:
     axes.set_yticks(np.arange(shown), [str(y) for y in canaries.y[:shown]], fontsize=6)
     axes.set_ylabel("label")
     axes.set_xlabel("feature")
+    axes.xaxis.get_major_locator().set_params(integer=True)
     figure.suptitle(_title(canaries, shown), fontsize=SMALL)
     return figure
 
 
 def _title(canaries: Records, shown: int) -> str:
     part = (
-        f"the first {shown} of {len(canaries):,} canaries" if shown < len(canaries) else "canaries"
+        f"the first {shown} of {len(canaries):,} canaries"
+        if shown < len(canaries)
+        else f"all {shown} canaries"
     )
     return f"{part}, with their labels"

@@ -40,6 +40,11 @@ def listed(items: Sequence[object], most: int = 5) -> str:
     return f"{first} and {len(items) - most} more" if len(items) > most else first
 
 
+def printable(text: str) -> str:
+    """Text without control codes: names come from files and plug-ins, and end in a terminal."""
+    return "".join(c if c.isprintable() else " " for c in text)
+
+
 def positive(name: str, value: object) -> str | None:
     """For epsilon, learning rate, clip: a finite number above 0."""
     number = _finite(value)

@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 
+from dpaudit.checks import printable
 from dpaudit.errors import DpauditError
 
 COMMANDS = (
@@ -40,7 +41,8 @@ class Commands(click.Group):
         try:
             return super().invoke(ctx)
         except DpauditError as error:
-            raise Refused(_one_line(str(error))) from error
+            # One line, whatever the names in a user's files are.
+            raise Refused(printable(str(error))) from error
         except click.UsageError as error:
             about = error.ctx.command_path if error.ctx else "dpaudit"
             raise Refused(f"{error.format_message()} (see {about} --help)") from error
@@ -60,11 +62,6 @@ class Commands(click.Group):
             traceback.print_exc()
             click.echo("This is a fault in dpaudit itself; please report it.", err=True)
             ctx.exit(3)
-
-
-def _one_line(text: str) -> str:
-    """Without line breaks and control codes, which names from a user's files may have."""
-    return "".join(c if c.isprintable() else " " for c in text)
 
 
 class Refused(click.ClickException):

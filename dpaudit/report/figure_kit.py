@@ -54,7 +54,7 @@ def _rows(canaries: Records) -> Figure:
     axes.set_yticks(np.arange(shown), [str(y) for y in canaries.y[:shown]], fontsize=6)
     axes.set_ylabel("label")
     axes.set_xlabel("feature")
-    axes.xaxis.get_major_locator().set_params(integer=True)
+    axes.locator_params(axis="x", integer=True)
     figure.suptitle(_title(canaries, shown), fontsize=SMALL)
     return figure
 

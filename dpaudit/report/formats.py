@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
 from typing import Any
 
+from dpaudit.checks import printable as printable
 from dpaudit.percentages import percent as percent
 
 
@@ -52,11 +53,6 @@ def duration(seconds: float) -> str:
     if whole < 3600:
         return f"{whole // 60} min {whole % 60} s"
     return f"{whole // 3600:,} h {whole % 3600 // 60} min"
-
-
-def printable(text: str) -> str:
-    """Text without control codes: names come from files and plug-ins, and end in a terminal."""
-    return "".join(c if c.isprintable() else " " for c in text)
 
 
 def value(x: Any) -> str:

@@ -1,0 +1,81 @@
+"""Organisations with data of their own, which exchange private learners and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol
+
+import numpy as np
+
+from dpaudit.ensemble.aggregation import Aggregate, Weighting
+from dpaudit.ensemble.logistic import minimised
+from dpaudit.ensemble.rows import Rows
+from dpaudit.errors import BadInput
+from dpaudit.types import Array
+
+
+class Learner(Protocol):
+    """A private way to learn, with the exact likelihood ratio of what it releases."""
+
+    def release(self, rows: Rows, draws: Sequence[np.random.Generator]) -> Array: ...
+
+    def log_ratio(self, w: Array, out: Rows, inn: Rows) -> Array: ...
+
+
+@dataclass(frozen=True)
+class Organisation:
+    """One of M + 1, with the data D^(m) that nobody else may see."""
+
+    number: int
+    rows: Rows
+
+    def published(self, learner: Learner, draw: np.random.Generator) -> Array:
+        """The learner that all others receive, w_m: one release, however many they are."""
+        return np.asarray(learner.release(self.rows, [draw])[0])
+
+    def local(self, lam: float) -> Array:
+        """What it learns alone, without any noise, and keeps to itself."""
+        return minimised(self.rows, lam)
+
+    def aggregate(self, received: Array, weighting: Weighting) -> Aggregate:
+        """What others have published, weighed by its own data.
+
+        That uses its own data without noise: the aggregate is not private for them. It is for the
+        data of the others, each of which had its part in one learner alone.
+        """
+        return weighting.aggregate(received, self.rows)
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """M + 1 organisations, each of which publishes once and receives from the M others."""
+
+    organisations: Sequence[Organisation]
+
+    def __post_init__(self) -> None:
+        if len(self.organisations) < 2:
+            raise BadInput("an exchange takes at least two organisations")
+
+    @classmethod
+    def of(cls, rows: Rows, nodes: int) -> Exchange:
+        """Rows dealt out to so many organisations, as many to each."""
+        return cls([Organisation(m, dealt) for m, dealt in enumerate(rows.dealt(nodes))])
+
+    @cached_property
+    def pooled(self) -> Rows:
+        """The data of all together, which nobody has."""
+        each = [organisation.rows for organisation in self.organisations]
+        return Rows(np.concatenate([r.x for r in each]), np.concatenate([r.y for r in each]))
+
+    def published(self, learner: Learner, draw: np.random.Generator) -> Array:
+        """What every organisation publishes, (M + 1, d)."""
+        return np.stack([each.published(learner, draw) for each in self.organisations])
+
+    def aggregates(self, published: Array, weighting: Weighting) -> list[Aggregate]:
+        """What each of them makes of the learners of the others."""
+        return [
+            each.aggregate(np.delete(published, m, axis=0), weighting)
+            for m, each in enumerate(self.organisations)
+        ]

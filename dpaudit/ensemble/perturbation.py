@@ -1,0 +1,135 @@
+"""Logistic regression that is differentially private: noise in its objective, or in its result.
+
+Chaudhuri, Monteleoni and Sarwate, Differentially Private Empirical Risk Minimization (2011),
+Algorithms 2 and 1. Neighbours replace one of n records; rows have ||x|| <= 1; the loss has
+|l'| <= 1 and 0 <= l'' <= c.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from dpaudit import checks
+from dpaudit.ensemble.logistic import hessian, minimised, sigmoid_sum
+from dpaudit.ensemble.rows import Rows
+from dpaudit.types import Array
+
+C = 0.25
+"""c, the largest second derivative of the logistic loss."""
+
+
+@dataclass(frozen=True)
+class Noise:
+    """How much noise goes into an objective: b with a density prop. to exp(-(eps'/2) ||b||).
+
+    And how much regularisation, Delta, is added to that which is asked for.
+    """
+
+    epsilon: float
+    added: float
+
+    @classmethod
+    def of(cls, epsilon: float, n: int, lam: float) -> Noise:
+        """Of n records of one organisation: what is left of epsilon after the Jacobian's share.
+
+        eps' = eps - 2 ln(1 + c/(n Lambda)), and Delta = 0, where that is above 0. Else half of
+        epsilon goes to either, which takes Delta = c/(n (e^(eps/4) - 1)) - Lambda more. So eps' is
+        not monotone in eps: it falls to 0 from above, and below the switch it is eps/2 again.
+        """
+        checks.refuse(
+            [
+                checks.positive("epsilon", epsilon),
+                checks.at_least("records", n, 1),
+                checks.positive("the regularisation", lam),
+            ]
+        )
+        left = epsilon - 2 * math.log1p(C / (n * lam))
+        if left > 0:
+            return cls(left, 0.0)
+        return cls(epsilon / 2, C / (n * math.expm1(epsilon / 4)) - lam)
+
+
+@dataclass(frozen=True)
+class ObjectivePerturbation:
+    """w = argmin J with noise b: eps-DP because w and b determine each other.
+
+    b(w; D) = sum_i y_i s(-y_i w.x_i) x_i - n (Lambda + Delta) w. Between neighbours it moves by 2 at
+    most, which costs e^eps', and the Jacobian's determinant changes by a factor of at most
+    (1 + c/(n (Lambda + Delta)))^2.
+    """
+
+    epsilon: float
+    lam: float
+
+    def noise(self, n: int) -> Noise:
+        """What is added to the objective of n records."""
+        return Noise.of(self.epsilon, n, self.lam)
+
+    def release(self, rows: Rows, draws: Sequence[np.random.Generator]) -> Array:
+        """A learner from each generator, (draws, d)."""
+        noise = self.noise(len(rows))
+        b = self.draw(noise.epsilon / 2, rows.features, draws)
+        return self.minimise(rows, self.lam + noise.added, b)
+
+    def draw(self, rate: float, d: int, draws: Sequence[np.random.Generator]) -> Array:
+        """b with a density prop. to exp(-rate ||b||)."""
+        return spherical(rate, d, draws)
+
+    def minimise(self, rows: Rows, lam: float, b: Array) -> Array:
+        """argmin J, exactly."""
+        return minimised(rows, lam, b)
+
+    def log_ratio(self, w: Array, out: Rows, inn: Rows) -> Array:
+        """ln p(w | D')/p(w | D) of each released w: the best score there is, exactly.
+
+        -(eps'/2) (||b(w; D')|| - ||b(w; D)||) + ln det H(w; D') - ln det H(w; D), where H is
+        n times the Hessian.
+        """
+        return self._log_density(w, inn) - self._log_density(w, out)
+
+    def _log_density(self, w: Array, rows: Rows) -> Array:
+        """ln p(w | rows), up to what all data sets of this size share."""
+        noise = self.noise(len(rows))
+        lam = self.lam + noise.added
+        b = sigmoid_sum(rows, w) - len(rows) * lam * w
+        _, determinant = np.linalg.slogdet(hessian(rows, lam, w))
+        return np.asarray(determinant - noise.epsilon / 2 * self.length(b))
+
+    def length(self, b: Array) -> Array:
+        """The norm by which the noise falls off."""
+        return np.asarray(np.linalg.norm(b, axis=1))
+
+
+@dataclass(frozen=True)
+class OutputPerturbation:
+    """w = argmin J without noise, plus noise: eps-DP because w moves by 2/(n Lambda) at most."""
+
+    epsilon: float
+    lam: float
+
+    def rate(self, n: int) -> float:
+        """The density of the noise is prop. to exp(-rate ||noise||)."""
+        checks.refuse([checks.positive("epsilon", self.epsilon)])
+        return n * self.lam * self.epsilon / 2
+
+    def release(self, rows: Rows, draws: Sequence[np.random.Generator]) -> Array:
+        """A learner from each generator, (draws, d)."""
+        return minimised(rows, self.lam) + spherical(self.rate(len(rows)), rows.features, draws)
+
+    def log_ratio(self, w: Array, out: Rows, inn: Rows) -> Array:
+        """ln p(w | D')/p(w | D) of each released w."""
+        away = [np.linalg.norm(w - minimised(rows, self.lam), axis=1) for rows in (out, inn)]
+        return np.asarray(self.rate(len(out)) * (away[0] - away[1]))
+
+
+def spherical(rate: float, d: int, draws: Sequence[np.random.Generator]) -> Array:
+    """Vectors with a density prop. to exp(-rate ||b||): Gamma(d) norms, uniform directions."""
+    drawn = np.empty((len(draws), d))
+    for i, draw in enumerate(draws):
+        direction = draw.standard_normal(d)
+        drawn[i] = draw.gamma(d, 1 / rate) * direction / np.linalg.norm(direction)
+    return drawn

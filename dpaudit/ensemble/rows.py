@@ -1,0 +1,85 @@
+"""What is learned from: rows x with ||x||_2 <= 1 and labels y in {-1, 1}.
+
+The proof of differentially private logistic regression stands on both. A longer row breaks it
+silently, so that one is refused; or it is shortened, by something that does not depend on the data.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from dpaudit.errors import BadInput
+from dpaudit.types import Array
+
+SLACK = 1e-6
+"""A norm above 1 by less is rounding, of single precision say, and is shortened to 1."""
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Labelled rows, found to be no longer than 1."""
+
+    x: Array
+    y: Array
+
+    def __post_init__(self) -> None:
+        x, y = np.asarray(self.x, np.float64), np.asarray(self.y, np.float64)
+        if x.ndim != 2 or x.shape[1] < 1 or y.shape != (len(x),):
+            raise BadInput(
+                f"rows are (records, features) with a label each, not {x.shape} with {y.shape}"
+            )
+        if not np.isin(y, (-1, 1)).all():
+            raise BadInput("labels must be -1 or 1")
+        norms = np.linalg.norm(x, axis=1)
+        if not np.isfinite(norms).all():
+            raise BadInput("rows must be finite numbers")
+        if (too_long := norms > 1 + SLACK).any():
+            raise BadInput(
+                f"{too_long.sum()} of {len(x)} rows are longer than 1, the longest {norms.max():.4g}"
+                "; privacy holds only for rows of a norm of at most 1: divide all of them by a "
+                "bound that is known without the data, or shorten those that are longer"
+            )
+        object.__setattr__(self, "x", clipped(x))
+        object.__setattr__(self, "y", y)
+
+    def __len__(self) -> int:
+        return len(self.y)
+
+    @property
+    def features(self) -> int:
+        """How many there are, d."""
+        return int(self.x.shape[1])
+
+    def accuracy(self, scores: Array) -> Array:
+        """The share of rows whose label has the sign of the score; (..., rows) to (...)."""
+        return np.asarray(np.mean(np.sign(scores) == self.y, axis=-1))
+
+    def dealt(self, nodes: int) -> list[Rows]:
+        """As many to each of so many organisations, in their order; the rest to none."""
+        size = len(self) // nodes
+        return [Rows(self.x[i : i + size], self.y[i : i + size]) for i in _starts(nodes, size)]
+
+
+def clipped(x: Array, bound: float = 1.0) -> Array:
+    """Rows that are longer than a bound, shortened to it; the others as they are."""
+    norms = np.linalg.norm(x, axis=1, keepdims=True)
+    return np.asarray(x * np.minimum(1.0, bound / np.where(norms > 0, norms, 1.0)))
+
+
+def normalised(x: Array) -> Array:
+    """Every row divided by its own norm, which no other record has a part in; zeros stay zeros."""
+    norms = np.linalg.norm(x, axis=1, keepdims=True)
+    return np.asarray(x / np.where(norms > 0, norms, 1.0))
+
+
+def with_intercept(x: Array) -> Array:
+    """Rows with a 1 at their end, all divided by sqrt(2), so that their norm stays at most 1."""
+    return np.column_stack([x, np.ones(len(x))]) / np.sqrt(2)
+
+
+def _starts(nodes: int, size: int) -> range:
+    if nodes < 1 or size < 1:
+        raise BadInput(f"there are too few records for {nodes} organisations; give them fewer")
+    return range(0, nodes * size, size)

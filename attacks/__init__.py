@@ -10,6 +10,7 @@ if __name__ != "dpaudit.attacks":
 
 from dpaudit.attacks.expressions import parse
 from dpaudit.attacks.learned import Learned
+from dpaudit.attacks.learner import Learner
 from dpaudit.attacks.loss import Loss, minus_loss
 from dpaudit.attacks.mc_dropout import InvStd, Max, Mean, Min, inv_std, max_, mean, min_
 from dpaudit.attacks.released import Released
@@ -25,6 +26,7 @@ __all__ = [
     "AllFour",
     "InvStd",
     "Learned",
+    "Learner",
     "Loss",
     "Max",
     "Mean",

@@ -6,6 +6,7 @@ if __name__ != "dpaudit.canaries":
 from dpaudit.canaries.adv_maxloss import AdvMaxLoss
 from dpaudit.canaries.adv_random import AdvRandom
 from dpaudit.canaries.blank import Blank
+from dpaudit.canaries.corner import Corner
 from dpaudit.canaries.dirac import Dirac
 from dpaudit.canaries.maxloss import MaxLoss
 from dpaudit.canaries.mislabelled import Mislabelled
@@ -19,6 +20,7 @@ __all__ = [
     "AdvMaxLoss",
     "AdvRandom",
     "Blank",
+    "Corner",
     "Dirac",
     "MaxLoss",
     "Mislabelled",

@@ -1,0 +1,239 @@
+"""Private learners of several organisations: what one publishes, and what another makes of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from dpaudit import checks
+from dpaudit.ensemble import ObjectivePerturbation, OutputPerturbation, Rows, Weighting
+from dpaudit.ensemble.neighbouring import Neighbouring
+from dpaudit.ensemble.organisations import Learner
+from dpaudit.ensemble.scaling import Scaling
+from dpaudit.errors import BadInput
+from dpaudit.seeds import generator
+from dpaudit.types import OUT, Array, Claim, Data, Observation, Pair, Trial
+
+TARGETS = ("learner", "aggregate", "receiver")
+PERTURBATIONS: Mapping[str, type[ObjectivePerturbation] | type[OutputPerturbation]] = {
+    "objective": ObjectivePerturbation,
+    "output": OutputPerturbation,
+}
+
+
+class PrivateEnsemble:
+    """Private logistic regressions that organisations exchange, and one aggregates.
+
+    M + 1 organisations have n records each. Number m publishes w_m = argmin (1/n) sum of
+    ln(1 + e^(-y w.x)) + (Lambda/2) ||w||^2 + b.w/n, where the density of b is prop. to
+    exp(-(eps'/2) ||b||). Number 0 weighs what it receives by how well it does on its own records
+    (mirror averaging). Classes become -1 (even) and 1 (odd); n is that of one organisation.
+
+    The claim: every w_m is eps-DP for replacing one of the n records, if no row is longer than 1
+    and the minimum is exact. eps' = eps - 2 ln(1 + 1/(4 n Lambda)), the rest being the Jacobian's;
+    where that is not above 0, eps/2 and more regularisation, so that eps' may fall as eps grows.
+    It holds, with slack: who flips a label shows at most eps'/2 (--canary replaced), a record in a
+    `corner` more, each the less the more features there are.
+
+    The flaw: only the data of those who publish are protected. target: `learner`, who sees a w_m;
+    `aggregate`, who sees what number 0 has made of it and of others, which are fixed: no more than
+    w_m shows; `receiver`, who sees an aggregate and asks for the data of number 0 itself, which
+    went into it without noise: nothing is promised, and all is told. Organisation 0 must not
+    publish the aggregate.
+
+    organisations: M + 1. records: n; as many as there are for each if left out. lam: Lambda.
+    perturbation: `objective`, or `output` (noise of sensitivity 2/(n Lambda) upon the minimum).
+    features: how many of the first are learned from; all if left out. bound: all rows are divided
+    by it; state one that is known without the data. rows: those that are still longer than 1 are
+    refused (`refuse`) or shortened (`clip`), or every row is divided by its norm (`normalise`).
+    intercept: a feature that is always 1. beta, start (0, or the paper's 1), reading (`linear`,
+    `sign`) and average (`mirror`, `single`) are of the aggregate.
+
+    Minami, Sato, Arai and Nakagawa, Aggregating Differentially Private Weak Learners (in Japanese);
+    Chaudhuri, Monteleoni and Sarwate, Differentially Private Empirical Risk Minimization (2011).
+    """
+
+    sets: ClassVar[Mapping[str, Any]] = {
+        "data": "sphere",
+        "canary": "corner",
+        "attacks": ("learner",),
+        "epsilon": 4.0,
+        "models": 20_000,
+    }
+    at_once = 500
+
+    def __init__(
+        self,
+        data: Data,
+        epsilon: float = 4.0,
+        seed: int = 0,
+        target: str = "learner",
+        organisations: int = 16,
+        records: int | None = None,
+        lam: float = 0.005,
+        perturbation: str = "objective",
+        features: int | None = None,
+        bound: float = 1.0,
+        rows: str = "refuse",
+        intercept: bool = False,
+        beta: float = 3.0,
+        start: int = 0,
+        reading: str = "linear",
+        average: str = "mirror",
+    ) -> None:
+        checks.refuse(
+            [
+                checks.one_of("target", target, TARGETS),
+                checks.one_of("perturbation", perturbation, PERTURBATIONS),
+                checks.positive("epsilon", epsilon),
+                checks.positive("lam", lam),
+                checks.at_least("organisations", organisations, 2),
+                None if records is None else checks.at_least("records", records, 2),
+            ]
+        )
+        self.target, self.seed, self.perturbation = target, seed, perturbation
+        self.learner: Learner = PERTURBATIONS[perturbation](epsilon, lam)
+        self.epsilon, self.lam = epsilon, lam
+        self.organisations = organisations
+        self.records = records or len(data.pool) // organisations
+        _refuse_too_few(data, organisations, self.records)
+        self.weighting = Weighting(beta, start, reading, average)
+        self.scaling = Scaling(rows, bound, features, intercept)
+        self.features = self.scaling.of(data.pool).features
+
+    def __repr__(self) -> str:
+        told = ("learner", "target", "seed", "organisations", "records", "scaling", "weighting")
+        return f"PrivateEnsemble({', '.join(f'{t}={getattr(self, t)!r}' for t in told)})"
+
+    # ------------------------------------------------------------ what is promised
+
+    @property
+    def claim(self) -> Claim:
+        """Epsilon for the data of who publishes; for those of the receiver, nothing."""
+        if self.target == "receiver":
+            return Claim(
+                math.inf,
+                0.0,
+                unit="the receiver's own records",
+                adjacency="replace",
+                source="none: the receiver's own records go into the aggregate without noise",
+            )
+        unit = "one learner" if self.target == "learner" else "an aggregate of learners"
+        source = f"{self.perturbation} perturbation of logistic regression"
+        if isinstance(self.learner, ObjectivePerturbation):
+            source += f", whose noise has eps' {self.learner.noise(self.records).epsilon:.4g}"
+        return Claim(self.epsilon, 0.0, unit=unit, adjacency="replace", source=source)
+
+    @property
+    def adversary(self) -> str:
+        """What it knows and sees."""
+        return {
+            "learner": "knows all records but one, and sees what their organisation publishes",
+            "aggregate": "knows all records but one and the learners of all other organisations, "
+            "and sees the aggregate",
+            "receiver": "knows all records but one and all learners, and sees the aggregate",
+        }[self.target]
+
+    @property
+    def deployment(self) -> str:
+        """What follows for organisations that do as the paper says."""
+        if self.target == "receiver":
+            return (
+                "organisation 0 keeps the aggregate to itself, or tells what its own records are"
+            )
+        return (
+            "every organisation that receives the learner could show as much, and knows less of "
+            "the other records"
+        )
+
+    breaks = (
+        "Look for what breaks the claim: rows longer than 1, a minimum that is not exact, noise "
+        "whose density is not that of its norm, the number of records of one organisation."
+    )
+
+    def about(self, pair: Pair) -> Mapping[str, Any]:
+        """What a report tells of the data: not all that there are, but what was dealt out."""
+        told = {
+            "name": pair.about["name"],
+            "organisations": self.organisations,
+            "records_of_each": self.records,
+            "features": self.features,
+        }
+        return {"data": told}
+
+    # ------------------------------------------------------------ the game
+
+    @property
+    def example(self) -> Observation:
+        """An observation, of which only names and shapes matter."""
+        values = np.zeros(self.features)
+        return {"values": values, "log_ratio" if self.target == "learner" else "leaning": values[0]}
+
+    def play(self, pair: Pair, trials: Sequence[Trial]) -> list[Observation]:
+        """A learner for each trial, and the aggregate that is made of it where that is released."""
+        of = Neighbouring.of(pair, self.records, self.scaling)
+        if self.target == "receiver":
+            return self._aggregated_by_receiver(of, trials)
+        w = self._published(of, trials)
+        if self.target == "learner":
+            ratio = self.learner.log_ratio(w, of.out, of.inn)
+            return [{"values": v, "log_ratio": r} for v, r in zip(w, ratio, strict=True)]
+        own, *others = of.organisations(self.organisations - 1)
+        fixed = np.broadcast_to(self._fixed(others), (len(w), len(others), self.features))
+        made = self.weighting.aggregate(np.concatenate([w[:, None], fixed], axis=1), own)
+        lean = made.scores(of.inn.x[:1]) * of.inn.y[0] - made.scores(of.out.x[:1]) * of.out.y[0]
+        return [
+            {"values": v, "leaning": s}
+            for v, s in zip(made.scores(self._asked), lean[:, 0], strict=True)
+        ]
+
+    @property
+    def _asked(self) -> Array:
+        """What an aggregate is asked about: of linear learners the answers are all there is of it."""
+        return np.eye(self.features)
+
+    def _published(self, of: Neighbouring, trials: Sequence[Trial]) -> Array:
+        """What the organisation with the record publishes in each trial."""
+        w = np.empty((len(trials), self.features))
+        worlds = np.array([trial.world for trial in trials])
+        for world, rows in enumerate((of.out, of.inn)):
+            # A generator for each trial, so that it is the same whatever is played beside it.
+            here = np.flatnonzero(worlds == world)
+            draws = [np.random.default_rng(trials[i].seed) for i in here]
+            if draws:
+                w[here] = self.learner.release(rows, draws)
+        return w
+
+    def _fixed(self, others: Sequence[Rows]) -> Array:
+        """What other organisations have published: the same in all trials, and public."""
+        draws = [generator(self.seed, "ensemble", "other", m) for m in range(len(others))]
+        return np.stack(
+            [self.learner.release(r, [d])[0] for r, d in zip(others, draws, strict=True)]
+        )
+
+    def _aggregated_by_receiver(
+        self, of: Neighbouring, trials: Sequence[Trial]
+    ) -> list[Observation]:
+        """The aggregate of fixed learners by the one record: no noise, so that it is one of two."""
+        learners = self._fixed(of.organisations(self.organisations - 1))
+        made = [
+            self.weighting.aggregate(learners, own).scores(self._asked)
+            for own in (of.out, of.inn)
+        ]
+        apart = np.linalg.norm(made[0] - made[1])
+        return [
+            {"values": made[t.world], "leaning": -apart if t.world == OUT else apart}
+            for t in trials
+        ]
+
+
+def _refuse_too_few(data: Data, organisations: int, records: int) -> None:
+    there = len(data.pool)
+    if records < 2 or organisations * records > there:
+        raise BadInput(
+            f"{organisations} organisations of {records} records are more than the {there} that "
+            f"{data.name} has for D; set fewer organisations, or records"
+        )

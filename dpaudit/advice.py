@@ -39,7 +39,7 @@ def next_steps(
     """
     steps = []
     refuted = bound.epsilon > claim.epsilon
-    if refuted:
+    if refuted or not claim.guarantees:
         steps.append(breaks or (STEP_BREAKS if claim.by_step else BREAKS))
     else:
         if not goes_on:

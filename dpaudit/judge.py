@@ -163,8 +163,10 @@ def verdict(claim: Claim, bound: Bound, reach: float | None = None) -> Verdict:
     """The claim against the one bound that decides, which could have reached so much.
 
     A bound that assumes a curve refutes only a claim that has that curve; a bare
-    (epsilon, delta) never promised it.
+    (epsilon, delta) never promised it. Where nothing is promised, nothing is refuted.
     """
+    if not claim.guarantees:
+        return "NO_GUARANTEE_CLAIMED"
     if bound.epsilon > claim.epsilon:
         return "VIOLATION" if promises(claim, bound.assumption) else "INCONCLUSIVE"
     reach = bound.ceiling if reach is None else reach

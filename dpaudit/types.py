@@ -8,6 +8,7 @@ The way of the data, one direction, no way back::
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, ClassVar, Literal, TypeAlias, Union
@@ -24,7 +25,9 @@ OUT, IN = 0, 1
 
 Adjacency: TypeAlias = Literal["add-remove", "replace"]
 Assumption: TypeAlias = Literal["none", "gaussian", "accountant", "prior"]
-Verdict: TypeAlias = Literal["VIOLATION", "NO_VIOLATION_FOUND", "INCONCLUSIVE"]
+Verdict: TypeAlias = Literal[
+    "VIOLATION", "NO_VIOLATION_FOUND", "INCONCLUSIVE", "NO_GUARANTEE_CLAIMED"
+]
 
 
 # ---------------------------------------------------------------- what is promised
@@ -71,7 +74,7 @@ CURVES: Mapping[str, type[Curve]] = {c.kind: c for c in (GaussianCurve, DPSGDCur
 
 @dataclass(frozen=True)
 class Claim:
-    """What is promised, for which unit, and who says so."""
+    """What is promised, for which unit, and who says so; an infinite epsilon promises nothing."""
 
     epsilon: float
     delta: float
@@ -83,6 +86,11 @@ class Claim:
     """Other accountants' epsilon for the same mechanism: shown, never judged."""
     trials: str = "models"
     """What a report calls the trials: models, or what else the mechanism gives."""
+
+    @property
+    def guarantees(self) -> bool:
+        """Whether anything is promised."""
+        return math.isfinite(self.epsilon)
 
     @property
     def by_step(self) -> bool:

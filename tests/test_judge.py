@@ -333,6 +333,11 @@ def test_verdict_is_the_claim_against_bound_and_ceiling(epsilon, ceiling, expect
     assert verdict(Claim(1.0, DELTA), bound) == expected
 
 
+def test_where_nothing_is_promised_nothing_is_refuted():
+    bound = Bound(3.0, 0.0, 0.95, "exact-scan", "none", "nothing to choose", 3.0)
+    assert verdict(Claim(np.inf, 0.0), bound) == "NO_GUARANTEE_CLAIMED"
+
+
 @pytest.mark.parametrize(
     ("claimed", "expected"),
     [(0.5, "VIOLATION"), (2.5, "NO_VIOLATION_FOUND"), (2.6, "INCONCLUSIVE")],

@@ -1,6 +1,6 @@
 """Regularised logistic regression with a linear term, minimised exactly: many such terms at once.
 
-    J(w) = (1/n) sum_i ln(1 + exp(-y_i w.x_i)) + (Lambda/2) ||w||^2 + (1/n) b.w
+J(w) = (1/n) sum_i ln(1 + exp(-y_i w.x_i)) + (Lambda/2) ||w||^2 + (1/n) b.w
 """
 
 from __future__ import annotations
@@ -51,9 +51,7 @@ def minimised(rows: Rows, lam: float, b: Array | None = None) -> Array:
         if not len(open_):
             return w
         step = np.linalg.solve(hessian(rows, lam, w[open_]), g[open_, :, None])[..., 0]
-        w[open_], g[open_], size[open_] = _shorter(
-            rows, lam, b[open_], w[open_], step, size[open_]
-        )
+        w[open_], g[open_], size[open_] = _shorter(rows, lam, b[open_], w[open_], step, size[open_])
     raise NotMinimised(
         f"no minimum within {MOST} steps (gradient {size.max():.1e}); take more regularisation"
     )

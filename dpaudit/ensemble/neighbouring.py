@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dpaudit.ensemble.organisations import Organisation
 from dpaudit.ensemble.rows import Rows
 from dpaudit.ensemble.scaling import Scaling
 from dpaudit.types import Pair, Records
@@ -31,9 +32,7 @@ class Neighbouring:
         if "crowd" in pair.given:
             crowd = np.repeat(pair.given["crowd"][None], n - 1, axis=0)
             first = (pair.given["before"], canary.x)
-            out, inn = (
-                scaling.crafted(np.concatenate([x[None], crowd]), canary.y) for x in first
-            )
+            out, inn = (scaling.crafted(np.concatenate([x[None], crowd]), canary.y) for x in first)
             return cls(out, inn, scaling.of(rest))
         before = Records(pair.out.x[i : i + 1], pair.out.y[i : i + 1])
         after = before
@@ -43,12 +42,11 @@ class Neighbouring:
         left = Records(rest.x[n - 1 :], rest.y[n - 1 :])
         return cls(out, inn, scaling.of(left))
 
-    def organisations(self, number: int) -> list[Rows]:
+    def organisations(self, number: int) -> list[Organisation]:
         """So many others, each of as many records."""
         n = len(self.out)
-        return [
-            Rows(self.rest.x[i : i + n], self.rest.y[i : i + n]) for i in range(0, number * n, n)
-        ]
+        taken = Rows(self.rest.x[: number * n], self.rest.y[: number * n])
+        return [Organisation(m, rows) for m, rows in enumerate(taken.dealt(number))]
 
 
 def _joined(first: Records, rest: Records, n: int) -> Records:

@@ -57,8 +57,8 @@ class Noise:
 class ObjectivePerturbation:
     """w = argmin J with noise b: eps-DP because w and b determine each other.
 
-    b(w; D) = sum_i y_i s(-y_i w.x_i) x_i - n (Lambda + Delta) w. Between neighbours it moves by 2 at
-    most, which costs e^eps', and the Jacobian's determinant changes by a factor of at most
+    b(w; D) = sum_i y_i s(-y_i w.x_i) x_i - n (Lambda + Delta) w. Between neighbours it moves by at
+    most 2, which costs e^eps', and the Jacobian's determinant changes by a factor of at most
     (1 + c/(n (Lambda + Delta)))^2.
     """
 

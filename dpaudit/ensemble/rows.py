@@ -37,9 +37,9 @@ class Rows:
             raise BadInput("rows must be finite numbers")
         if (too_long := norms > 1 + SLACK).any():
             raise BadInput(
-                f"{too_long.sum()} of {len(x)} rows are longer than 1, the longest {norms.max():.4g}"
-                "; privacy holds only for rows of a norm of at most 1: divide all of them by a "
-                "bound that is known without the data, or shorten those that are longer"
+                f"{too_long.sum()} of {len(x)} rows are longer than 1, the longest "
+                f"{norms.max():.4g}; privacy holds only for rows of a norm of at most 1: divide "
+                "all by a bound that is known without the data, or shorten those that are longer"
             )
         object.__setattr__(self, "x", clipped(x))
         object.__setattr__(self, "y", y)
@@ -76,7 +76,7 @@ def normalised(x: Array) -> Array:
 
 def with_intercept(x: Array) -> Array:
     """Rows with a 1 at their end, all divided by sqrt(2), so that their norm stays at most 1."""
-    return np.column_stack([x, np.ones(len(x))]) / np.sqrt(2)
+    return np.asarray(np.column_stack([x, np.ones(len(x))]) / np.sqrt(2))
 
 
 def _starts(nodes: int, size: int) -> range:

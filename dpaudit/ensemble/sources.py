@@ -86,10 +86,10 @@ def breast_cancer(seed: int, train: int = 400) -> Split:
 
 
 def pima(path: Path, seed: int, train: int = 600) -> Split:
-    """Pima Indians Diabetes, 768 records of 8 features, each of [0, 1] by a public bound, / sqrt(8).
+    """Pima Indians Diabetes, 768 records of 8 features, each put into [0, 1/sqrt(8)].
 
-    Read from a .csv or .csv.gz with a header and the label in `diabetes`. (What scikit-learn has
-    as `load_diabetes` is another set, for regression.)
+    By public bounds. Read from a .csv or .csv.gz with a header and the label in `diabetes`. (What
+    scikit-learn has as `load_diabetes` is another set, for regression.)
     """
     try:
         with gzip.open(path, "rt") if path.suffix == ".gz" else path.open() as file:

@@ -9,13 +9,13 @@ from typing import Any, ClassVar
 import numpy as np
 
 from dpaudit import checks
-from dpaudit.ensemble import ObjectivePerturbation, OutputPerturbation, Rows, Weighting
+from dpaudit.ensemble import ObjectivePerturbation, Organisation, OutputPerturbation, Weighting
 from dpaudit.ensemble.neighbouring import Neighbouring
 from dpaudit.ensemble.organisations import Learner
 from dpaudit.ensemble.scaling import Scaling
 from dpaudit.errors import BadInput
 from dpaudit.seeds import generator
-from dpaudit.types import OUT, Array, Claim, Data, Observation, Pair, Trial
+from dpaudit.types import Array, Claim, Data, Observation, Pair, Trial
 
 TARGETS = ("learner", "aggregate", "receiver")
 PERTURBATIONS: Mapping[str, type[ObjectivePerturbation] | type[OutputPerturbation]] = {
@@ -141,18 +141,25 @@ class PrivateEnsemble:
     def deployment(self) -> str:
         """What follows for organisations that do as the paper says."""
         if self.target == "receiver":
-            return (
-                "organisation 0 keeps the aggregate to itself, or tells what its own records are"
-            )
+            return "organisation 0 keeps the aggregate to itself, or tells what its own records are"
         return (
             "every organisation that receives the learner could show as much, and knows less of "
             "the other records"
         )
 
-    breaks = (
-        "Look for what breaks the claim: rows longer than 1, a minimum that is not exact, noise "
-        "whose density is not that of its norm, the number of records of one organisation."
-    )
+    @property
+    def breaks(self) -> str:
+        """Where to look if the claim is refuted, or what to do where there is none."""
+        if self.target == "receiver":
+            return (
+                "Do not publish an aggregate: its receiver's own records are in it without noise. "
+                "See what it tells of the others' (--set target=aggregate)."
+            )
+        return (
+            "Look for what breaks the claim: rows longer than 1, a minimum that is not exact, "
+            "noise whose density is not that of its norm, the number of records of one "
+            "organisation."
+        )
 
     def about(self, pair: Pair) -> Mapping[str, Any]:
         """What a report tells of the data: not all that there are, but what was dealt out."""
@@ -183,7 +190,7 @@ class PrivateEnsemble:
             return [{"values": v, "log_ratio": r} for v, r in zip(w, ratio, strict=True)]
         own, *others = of.organisations(self.organisations - 1)
         fixed = np.broadcast_to(self._fixed(others), (len(w), len(others), self.features))
-        made = self.weighting.aggregate(np.concatenate([w[:, None], fixed], axis=1), own)
+        made = own.aggregate(np.concatenate([w[:, None], fixed], axis=1), self.weighting)
         lean = made.scores(of.inn.x[:1]) * of.inn.y[0] - made.scores(of.out.x[:1]) * of.out.y[0]
         return [
             {"values": v, "leaning": s}
@@ -192,7 +199,7 @@ class PrivateEnsemble:
 
     @property
     def _asked(self) -> Array:
-        """What an aggregate is asked about: of linear learners the answers are all there is of it."""
+        """What an aggregate is asked about; of linear learners the answers are all of it."""
         return np.eye(self.features)
 
     def _published(self, of: Neighbouring, trials: Sequence[Trial]) -> Array:
@@ -202,17 +209,15 @@ class PrivateEnsemble:
         for world, rows in enumerate((of.out, of.inn)):
             # A generator for each trial, so that it is the same whatever is played beside it.
             here = np.flatnonzero(worlds == world)
-            draws = [np.random.default_rng(trials[i].seed) for i in here]
+            draws = [np.random.default_rng(trials[int(i)].seed) for i in here]
             if draws:
                 w[here] = self.learner.release(rows, draws)
         return w
 
-    def _fixed(self, others: Sequence[Rows]) -> Array:
+    def _fixed(self, others: Sequence[Organisation]) -> Array:
         """What other organisations have published: the same in all trials, and public."""
-        draws = [generator(self.seed, "ensemble", "other", m) for m in range(len(others))]
-        return np.stack(
-            [self.learner.release(r, [d])[0] for r, d in zip(others, draws, strict=True)]
-        )
+        draws = (generator(self.seed, "ensemble", "other", each.number) for each in others)
+        return np.stack([o.published(self.learner, d) for o, d in zip(others, draws, strict=True)])
 
     def _aggregated_by_receiver(
         self, of: Neighbouring, trials: Sequence[Trial]
@@ -220,14 +225,12 @@ class PrivateEnsemble:
         """The aggregate of fixed learners by the one record: no noise, so that it is one of two."""
         learners = self._fixed(of.organisations(self.organisations - 1))
         made = [
-            self.weighting.aggregate(learners, own).scores(self._asked)
+            Organisation(0, own).aggregate(learners, self.weighting).scores(self._asked)
             for own in (of.out, of.inn)
         ]
-        apart = np.linalg.norm(made[0] - made[1])
-        return [
-            {"values": made[t.world], "leaning": -apart if t.world == OUT else apart}
-            for t in trials
-        ]
+        # Who knows both compares distances: the one from D less the one from D'.
+        leaning = np.array([-1.0, 1.0]) * np.linalg.norm(made[1] - made[0])
+        return [{"values": made[t.world], "leaning": leaning[t.world]} for t in trials]
 
 
 def _refuse_too_few(data: Data, organisations: int, records: int) -> None:

@@ -60,9 +60,8 @@ def render(comparison: Comparison, width: int = 80) -> str:
 
 def _setting(comparison: Comparison, width: int) -> list[str]:
     claim = comparison.claim
-    promised = f"epsilon {formats.nearest(claim.epsilon)}, delta {formats.power(claim.delta)}"
     return [
-        *labelled("Claim", [f"{promised}, for: {claim.unit}"], width),
+        *labelled("Claim", [f"{words.promise(claim)}, for: {claim.unit}"], width),
         *labelled("Data", [formats.value(comparison.data.get("name", ""))], width),
         *labelled("Canary", [formats.value(comparison.canary.get("name", ""))], width),
         *labelled("Models", words.models_lines(comparison.models), width),

@@ -70,12 +70,14 @@ def _check_verdict(report: Report) -> None:
     bound, claimed = report.bounds[report.primary], report.claim.epsilon
     refuted = bound.epsilon > claimed
     decides = bound.assumption == "none"
-    if report.verdict == "VIOLATION":
+    if not report.claim.guarantees:
+        fits = report.verdict == "NO_GUARANTEE_CLAIMED"
+    elif report.verdict == "VIOLATION":
         fits = refuted
     elif report.verdict == "NO_VIOLATION_FOUND":
         fits = report.reach >= claimed and not (refuted and decides)
     else:
-        fits = not (refuted and decides)
+        fits = report.verdict == "INCONCLUSIVE" and not (refuted and decides)
     if not fits:
         raise BadInput(
             f"the verdict {report.verdict} contradicts its numbers: claim {claimed}, "

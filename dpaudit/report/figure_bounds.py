@@ -127,7 +127,7 @@ def _row(axes: Axes, row: Row, y: float, columns: list[str], scale: Axis) -> Non
 
 def _claim(axes: Axes, report: Report, digits: int, scale: Axis) -> None:
     claimed = report.claim.epsilon
-    text = f"claim {nearest(claimed, digits)}"
+    text = f"claim {nearest(claimed, digits)}" if report.claim.guarantees else "no claim"
     if math.isfinite(claimed) and claimed > scale.end:
         axes.annotate(
             f"{text}, far to the right",

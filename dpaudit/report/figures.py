@@ -73,13 +73,18 @@ def _bounds(report: Report) -> Picture:
         + ", ".join(map(" ".join, zip(titles, cells(row, report, digits), strict=True)))
         for row in rows(report)
     )
+    caption = (
+        "A certified epsilon to the right of the claim would refute it, if it is the one that "
+        f"decides. A ceiling to the left of the claim means that so few {unit(report)} could "
+        "not have refuted it."
+    )
+    if not report.claim.guarantees:
+        caption = "How much is certified to leak; nothing was promised that it could refute."
     return Picture(
         "bounds",
         "What was found, against the claim",
-        "A certified epsilon to the right of the claim would refute it, if it is the one that "
-        f"decides. A ceiling to the left of the claim means that so few {unit(report)} could "
-        "not have refuted it.",
-        f"Claim: epsilon {nearest(report.claim.epsilon, digits)}. {found}.",
+        caption,
+        f"Claim: epsilon {words.promised(report.claim, digits)}. {found}.",
         figure_bounds.draw(report, digits),
     )
 
@@ -158,6 +163,11 @@ def _roc(attacks: list[Judged], report: Report) -> Picture:
         f"area is what epsilon {nearest(claim.epsilon)} and delta {power(claim.delta)} allow. "
         "The curves are measured, not proved: they may leave the area by chance."
     )
+    if not claim.guarantees:
+        caption = (
+            "Each curve is one attack; each of its points is one place to cut its scores. All of "
+            "the area is allowed, because nothing was promised."
+        )
     if claim.by_step:
         caption = ALLOWED
     if claim.curve is not None and within_reach(claim.curve):

@@ -75,7 +75,7 @@ def _banner(report: Report, digits: int) -> list[str]:
     reach = report.reach
     ceiling = "no limit" if reach == float("inf") else formats.nearest(reach, digits)
     numbers = (
-        ("claimed leak, at most", formats.nearest(report.claim.epsilon, digits)),
+        ("claimed leak, at most", words.promised(report.claim, digits)),
         (f"certified leak, at least ({sure} sure)", formats.at_least(bound.epsilon, digits)),
         ("ceiling: most that this audit could certify", ceiling),
     )

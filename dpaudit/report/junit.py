@@ -10,7 +10,11 @@ from dpaudit.report import formats, terminal, words
 from dpaudit.report.conclusion import conclusion, numbers
 from dpaudit.types import Report
 
-OUTCOMES = {"VIOLATION": "failure", "INCONCLUSIVE": "skipped"}
+OUTCOMES = {
+    "VIOLATION": "failure",
+    "INCONCLUSIVE": "skipped",
+    "NO_GUARANTEE_CLAIMED": "skipped",
+}
 """What a verdict is as the outcome of a test; a claim that was not refuted has passed."""
 
 
@@ -33,9 +37,8 @@ def to_junit(report: Report) -> bytes:
     told = _element(suite, "properties")
     for name, value in numbers(report).items():
         _element(told, "property", name=name, value="no limit" if value is None else str(value))
-    digits = words.digits_needed(report)
-    claimed = formats.nearest(report.claim.epsilon, digits)
-    name = f"epsilon {claimed}, delta {formats.power(report.claim.delta)}, {report.canary['name']}"
+    claimed = words.promise(report.claim, words.digits_needed(report))
+    name = f"{claimed}, {report.canary['name']}"
     case = _element(suite, "testcase", classname="dpaudit", name=name, time=seconds)
     if outcome:
         said = _element(case, outcome, message=conclusion(report))

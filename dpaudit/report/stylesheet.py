@@ -34,7 +34,7 @@ p { margin: .5rem 0; }
 .verdict strong { display: block; font-size: 1.5rem; line-height: 1.2; color: var(--tone); }
 .VIOLATION { --tone: var(--VIOLATION); }
 .NO_VIOLATION_FOUND { --tone: var(--NO_VIOLATION_FOUND); }
-.INCONCLUSIVE { --tone: var(--INCONCLUSIVE); }
+.INCONCLUSIVE, .NO_GUARANTEE_CLAIMED { --tone: var(--INCONCLUSIVE); }
 .numbers { display: flex; flex-wrap: wrap; gap: .6rem; margin: .9rem 0; }
 .numbers div {
   flex: 1 1 9rem; border: 1px solid var(--line); border-radius: .4rem; padding: .5rem .8rem;

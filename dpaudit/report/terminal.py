@@ -18,6 +18,7 @@ COLORS = {
     "VIOLATION": "\x1b[1;31m",
     "NO_VIOLATION_FOUND": "\x1b[1;32m",
     "INCONCLUSIVE": "\x1b[1;33m",
+    "NO_GUARANTEE_CLAIMED": "\x1b[1;33m",
 }
 
 

@@ -15,6 +15,7 @@ VERDICTS = {
     "VIOLATION": "VIOLATION",
     "NO_VIOLATION_FOUND": "NO VIOLATION FOUND",
     "INCONCLUSIVE": "INCONCLUSIVE",
+    "NO_GUARANTEE_CLAIMED": "NO GUARANTEE CLAIMED",
 }
 
 NOTHING = "—"
@@ -55,17 +56,33 @@ def digits_for(claimed: float, epsilon: float, reach: float) -> int:
 
 def question(claim: Claim, digits: int) -> str:
     """What the audit asks."""
+    if not claim.guarantees:
+        return "how much leaks where no guarantee is claimed?"
     return f"is the leak within the claimed epsilon of {nearest(claim.epsilon, digits)}?"
+
+
+def promised(claim: Claim, digits: int = 2) -> str:
+    """How much may leak, at most."""
+    return nearest(claim.epsilon, digits) if claim.guarantees else "no guarantee"
+
+
+def promise(claim: Claim, digits: int = 2) -> str:
+    """The same with the slack that goes with it."""
+    limit = promised(claim, digits)
+    return f"epsilon {limit}, delta {power(claim.delta)}" if claim.guarantees else limit
 
 
 def claim_lines(claim: Claim, digits: int) -> list[str]:
     """What is promised, and by whom."""
+    told, source = f"{promise(claim, digits)}, for: {claim.unit}", f"Source: {claim.source}"
+    if not claim.guarantees:
+        return [told, source]
     difference = "adding or removing" if claim.adjacency == "add-remove" else "replacing"
     lines = [
-        f"epsilon {nearest(claim.epsilon, digits)}, delta {power(claim.delta)}, for: {claim.unit}",
+        told,
         f"It limits how much {difference} one record may change what is released, "
         "up to a slack of delta.",
-        f"Source: {claim.source}",
+        source,
     ]
     if isinstance(claim.curve, GaussianCurve):
         lines.append(f"Curve: Gaussian, mu {value(claim.curve.mu)}")
@@ -233,6 +250,11 @@ def verdict_sentence(report: Report, digits: int) -> str:
     claimed, ceiling = nearest(report.claim.epsilon, digits), nearest(report.reach, digits)
     found = certified(bound, report.claim, digits)
     models = f"{judging(report):,} {'' if report.guesses else 'judging '}{unit(report)}"
+    if report.verdict == "NO_GUARANTEE_CLAIMED":
+        return (
+            f"{found}. Nothing was promised for {report.claim.unit}, so that nothing is refuted; "
+            f"{models} could have certified up to {ceiling}."
+        )
     if report.verdict == "VIOLATION":
         return (
             f"{found}, above the claim of {claimed}. The claim does not hold for what was run "

@@ -223,6 +223,7 @@ def test_infinite_values_are_words() -> None:
         bounds=[bound(ceiling=math.inf, assumption="gaussian", counts=None)],
         primary=0,
         claim=Claim(epsilon=math.inf, delta=0.0, beside={"rdp": math.inf}),
+        verdict="NO_GUARANTEE_CLAIMED",
         published=[
             published(epsilon_in_sample=math.inf),
             published("mean", null_mean=math.nan, null_q95=math.nan, permutations=0),
@@ -238,7 +239,7 @@ def test_infinite_values_are_words() -> None:
     seen = Page(text)
     said = " ".join([seen.text, *(image["alt"] for image in seen.all("img"))])
     assert not bare(said) & {"nan", "None", "-inf"}
-    assert "claimed epsilon of infinity?" in said
+    assert "how much leaks where no guarantee is claimed?" in said
     assert "no limit" in said
 
 

@@ -74,7 +74,8 @@ def test_every_verdict_fulfils_the_schema(schema: Draft202012Validator, report: 
     ],
 )
 def test_every_claim_fulfils_the_schema(schema: Draft202012Validator, claim: Claim) -> None:
-    written = through_json(inconclusive(claim=claim))
+    verdict = "INCONCLUSIVE" if claim.guarantees else "NO_GUARANTEE_CLAIMED"
+    written = through_json(inconclusive(claim=claim, verdict=verdict))
     assert list(schema.iter_errors(written)) == []
     assert written["claim"]["epsilon"] == (None if math.isinf(claim.epsilon) else 8.0)
 
@@ -209,6 +210,8 @@ def test_what_is_no_bound_is_never_written_as_one(changes: dict[str, Any]) -> No
         ("NO_VIOLATION_FOUND", 1.0, 1.1, 2.0),
         ("NO_VIOLATION_FOUND", 3.0, 1.0, 2.0),
         ("INCONCLUSIVE", 1.0, 1.1, 2.0),
+        ("INCONCLUSIVE", math.inf, 1.1, 2.0),
+        ("NO_GUARANTEE_CLAIMED", 1.0, 0.5, 2.0),
     ],
 )
 def test_a_verdict_against_its_numbers_is_refused(

@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 JOBS ?= 2
 
-.PHONY: demo test verify lint bench tightness mutants opacus clean
+.PHONY: demo test verify lint bench tightness mutants opacus ensembles clean
 
 demo: .venv/installed  ## a first audit on embedded data, in minutes
 	$(BIN)/dpaudit run --canary adv-maxloss --samples 1000
@@ -39,6 +39,10 @@ mutants: .venv/installed-dev  ## broken DP-SGD trainers that must be caught; som
 opacus: .venv/installed-dev  ## Opacus as its users have it; some ten minutes on two cores
 	mkdir -p build
 	$(BIN)/python benchmarks/opacus_audit.py --json build/opacus.json --figure build/opacus.png
+
+ensembles: .venv/installed-dev  ## private learners, aggregated and audited; DPAUDIT_DATA has pima.csv.gz
+	mkdir -p build
+	$(BIN)/python benchmarks/ensembles.py --json build/ensembles.json
 
 clean:  ## everything that make has made
 	rm -rf .venv build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -11,9 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import hadamard
 
-from dpaudit.ensemble import Noise, ObjectivePerturbation, Rows, minimised, normalised
+from dpaudit.ensemble import ObjectivePerturbation, Rows, minimised, normalised
 from dpaudit.ensemble.logistic import gradient
-from dpaudit.ensemble.organisations import Learner
 from dpaudit.seeds import generator
 from dpaudit.types import Array
 
@@ -59,10 +58,10 @@ class Case:
 
     name: str
     flaw: str
-    mutant: Learner
+    mutant: ObjectivePerturbation
     out: Rows
     inn: Rows
-    twin: Learner
+    twin: ObjectivePerturbation
     twin_out: Rows
     twin_inn: Rows
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import hadamard
 
+from dpaudit.canaries.corner import ASIDE, BACK
 from dpaudit.ensemble import ObjectivePerturbation, Rows, minimised, normalised
 from dpaudit.ensemble.logistic import gradient
 from dpaudit.seeds import generator
@@ -70,9 +71,9 @@ def corner(n: int, d: int, turned: bool = False) -> tuple[Rows, Rows]:
     """The canary `corner` and its crowd in R^d; turned, so that no coordinate is the larger one."""
     axes = hadamard(d) / np.sqrt(d) if turned else np.eye(d)
     both = []
-    for side in (0.893, -0.893):
+    for side in (ASIDE, -ASIDE):
         x = np.repeat(axes[:1], n, axis=0)
-        x[0] = -0.45 * axes[0] + side * axes[1]
+        x[0] = BACK * axes[0] + side * axes[1]
         both.append(Rows(x, np.ones(n)))
     return both[0], both[1]
 

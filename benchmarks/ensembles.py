@@ -20,7 +20,7 @@ import click
 from ensemble_audits import Audited, aggregates, audited, audits
 from ensemble_experiments import Found, claims, experiments
 
-RUNS = 10
+RUNS = 5
 
 
 def line(one: Audited) -> str:

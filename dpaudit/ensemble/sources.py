@@ -1,38 +1,22 @@
-"""What the paper's experiments learn from: points on a sphere, and two medical tables.
+"""What the paper's experiments learn from: points on a sphere, and medical tables.
 
-How the tables were scaled, by what they were split and how many organisations there were is not
-said in the paper. Here rows are scaled by what is known without the data.
+How tables were scaled, how they were split and how many organisations there were is not said in
+the paper. Here rows are scaled by what is known without the data.
 """
 
 from __future__ import annotations
 
-import csv
-import gzip
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
 from dpaudit import checks
 from dpaudit.ensemble.rows import Rows, normalised, with_intercept
-from dpaudit.errors import BadInput
 from dpaudit.seeds import generator
 from dpaudit.types import Array
 
 BLOCK = 20_000
 """Points that are drawn at a time."""
-
-PIMA = {
-    "pregnant": 20,
-    "glucose": 300,
-    "pressure": 150,
-    "triceps": 100,
-    "insulin": 1000,
-    "mass": 80,
-    "pedigree": 3,
-    "age": 100,
-}
-"""Of each column a bound that is known without the data; all of them begin at 0."""
 
 
 @dataclass(frozen=True)
@@ -82,27 +66,11 @@ def breast_cancer(seed: int, train: int = 400) -> Split:
     from sklearn.datasets import load_breast_cancer
 
     x, y = load_breast_cancer(return_X_y=True)
-    return _split(Rows(normalised(x), 2 * y - 1), train, seed)
+    return shuffled(Rows(normalised(x), 2 * y - 1), train, seed)
 
 
-def pima(path: Path, seed: int, train: int = 600) -> Split:
-    """Pima Indians Diabetes, 768 records of 8 features, each put into [0, 1/sqrt(8)].
-
-    By public bounds. Read from a .csv or .csv.gz with a header and the label in `diabetes`. (What
-    scikit-learn has as `load_diabetes` is another set, for regression.)
-    """
-    try:
-        with gzip.open(path, "rt") if path.suffix == ".gz" else path.open() as file:
-            table = list(csv.DictReader(file))
-        x = np.array([[float(row[name]) for name in PIMA] for row in table])
-        y = np.array([2 * int(row["diabetes"]) - 1 for row in table])
-    except (OSError, KeyError, ValueError, TypeError) as error:
-        raise BadInput(f"{path} is not the table of Pima Indians Diabetes: {error}") from error
-    unit = np.clip(x / np.array(list(PIMA.values())), 0, 1)
-    return _split(Rows(unit / np.sqrt(len(PIMA)), y), train, seed)
-
-
-def _split(rows: Rows, train: int, seed: int) -> Split:
+def shuffled(rows: Rows, train: int, seed: int) -> Split:
+    """So many rows to learn from, and all others to be asked about."""
     order = generator(seed, "ensemble", "split").permutation(len(rows))
     parts = (order[:train], order[train:])
     return Split(*(Rows(rows.x[part], rows.y[part]) for part in parts))

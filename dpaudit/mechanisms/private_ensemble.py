@@ -23,6 +23,9 @@ PERTURBATIONS: Mapping[str, type[ObjectivePerturbation] | type[OutputPerturbatio
     "output": OutputPerturbation,
 }
 
+DIRECTIONS = 64
+"""In which an aggregate of signs is asked."""
+
 
 class PrivateEnsemble:
     """Private logistic regressions that organisations exchange, and one aggregates.
@@ -176,8 +179,9 @@ class PrivateEnsemble:
     @property
     def example(self) -> Observation:
         """An observation, of which only names and shapes matter."""
-        values = np.zeros(self.features)
-        return {"values": values, "log_ratio" if self.target == "learner" else "leaning": values[0]}
+        if self.target == "learner":
+            return {"values": np.zeros(self.features), "log_ratio": np.array(0.0)}
+        return {"values": np.zeros(len(self._asked)), "leaning": np.array(0.0)}
 
     def play(self, pair: Pair, trials: Sequence[Trial]) -> list[Observation]:
         """A learner for each trial, and the aggregate that is made of it where that is released."""
@@ -199,8 +203,15 @@ class PrivateEnsemble:
 
     @property
     def _asked(self) -> Array:
-        """What an aggregate is asked about; of linear learners the answers are all of it."""
-        return np.eye(self.features)
+        """What an aggregate is asked about.
+
+        Of linear learners unit vectors, whose answers are all of it. Of signs so many directions
+        that learners do not agree in all of them, or else their weights would not show.
+        """
+        if self.weighting.reading == "linear":
+            return np.eye(self.features)
+        draw = generator(self.seed, "ensemble", "asked")
+        return draw.standard_normal((DIRECTIONS, self.features))
 
     def _published(self, of: Neighbouring, trials: Sequence[Trial]) -> Array:
         """What the organisation with the record publishes in each trial."""

@@ -1,0 +1,206 @@
+"""Private ensembles as they are played, and what audits make of what is exchanged."""
+
+import math
+
+import numpy as np
+import pytest
+
+from dpaudit.attacks import Learner
+from dpaudit.canaries import Corner, Null, Replaced
+from dpaudit.errors import BadInput
+from dpaudit.estimators import ClopperPearson, ExactScan
+from dpaudit.mechanisms import PrivateEnsemble
+from dpaudit.protocols import lacking, scoring
+from dpaudit.seeds import trials
+from dpaudit.types import IN, OUT, Counts, Data, Records, Scores
+
+SURE = 1 - 1e-5
+"""Of bounds that a test holds against the truth: one in 100,000 seeds would be a false alarm."""
+
+
+def points(n, seed, d=10):
+    x = np.random.default_rng(seed).standard_normal((n, 1, 1, d))
+    x /= np.linalg.norm(x, axis=-1, keepdims=True)
+    return Records(x.astype(np.float32), (x[:, 0, 0, 0] > 0).astype(np.int64))
+
+
+@pytest.fixture(scope="module")
+def data():
+    return Data("a sphere", points(800, 0), points(10, 1), points(10, 2), classes=2)
+
+
+def of(data, **given):
+    return PrivateEnsemble(data, **{"organisations": 4, **given})
+
+
+def played(mechanism, data, per_world, canary=None, seed=0):
+    """Scores of both worlds, as the attack has them."""
+    pair = (canary or Corner()).build(data, seed)
+    seen = mechanism.play(pair, wanted := trials(seed, 2 * per_world))
+    stacked = {name: np.stack([o[name] for o in seen]) for name in seen[0]}
+    score = Learner().features(stacked, {})[:, 0]
+    worlds = np.array([trial.world for trial in wanted])
+    return Scores(out=score[worlds == OUT], inn=score[worlds == IN])
+
+
+def proven(scores):
+    """By the exact scan of the scores, which decides a run."""
+    return ExactScan(draws=400).bound(scores, 0.0).epsilon
+
+
+def counted(scores):
+    """By the errors of the fixed rule, so surely that it may be held against the truth."""
+    fp, fn = int((scores.out > 0).sum()), int((scores.inn <= 0).sum())
+    counts = Counts(fp, len(scores.out), fn, len(scores.inn))
+    return ClopperPearson(SURE).bound(counts, 0.0).epsilon
+
+
+# ---------------------------------------------------------------- what is promised
+
+
+def test_a_learner_claims_epsilon_for_replacing_a_record(data):
+    claim = of(data, epsilon=2.0).claim
+    assert (claim.epsilon, claim.delta, claim.adjacency) == (2.0, 0.0, "replace")
+    assert claim.unit == "one learner"
+    assert "eps' 1.554" in claim.source  # 2 - 2 ln 1.25, of 200 records and lam .005
+    assert of(data, target="aggregate").claim.epsilon == 4.0
+
+
+def test_for_the_receiver_s_own_records_nothing_is_claimed(data):
+    claim = of(data, target="receiver").claim
+    assert math.isinf(claim.epsilon)
+    assert not claim.guarantees
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"target": "all"}, "target must be one of learner, aggregate, receiver"),
+        ({"perturbation": "input"}, "perturbation must be one of objective, output"),
+        ({"epsilon": 0.0}, "epsilon must be a number above 0"),
+        ({"lam": -1.0}, "lam must be a number above 0"),
+        ({"organisations": 1}, "organisations must be a whole number of at least 2"),
+        ({"records": 300}, "4 organisations of 300 records are more than the 800"),
+        ({"organisations": 801}, "801 organisations of 0 records"),
+        ({"features": 11}, "records have 10 features, not 11"),
+        ({"bound": 0.0}, "bound must be a number above 0"),
+        ({"rows": "cut"}, "rows must be one of refuse, clip, normalise"),
+        ({"beta": 0.0}, "beta must be a number above 0"),
+        ({"reading": "signs"}, "reading must be one of linear, sign"),
+        ({"bound": 0.5}, r"800 of 800 rows are longer than 1, the longest 2.*--set rows=clip"),
+    ],
+)
+def test_what_cannot_be_is_refused_in_one_sentence(data, given, said):
+    with pytest.raises(BadInput, match=said) as caught:
+        of(data, **given)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "given", [{"rows": "clip"}, {"rows": "normalise"}, {"bound": 5.0}], ids=str
+)
+def test_longer_rows_are_taken_if_they_are_shortened(data, given):
+    longer = Records(data.pool.x * np.float32(5), data.pool.y)
+    mechanism = of(Data("longer", longer, data.shadow, data.test, 2), **given)
+    assert mechanism.features == 10
+    assert of(data, intercept=True).features == 11
+
+
+# ---------------------------------------------------------------- what is played
+
+
+@pytest.mark.parametrize("target", ["learner", "aggregate", "receiver"])
+@pytest.mark.parametrize("canary", [Corner(), Replaced((0, 1)), Null("replace")], ids=str)
+def test_a_trial_is_the_same_whatever_is_played_beside_it(data, target, canary):
+    mechanism = of(data, target=target)
+    pair, wanted = canary.build(data, 0), trials(3, 12)
+    together = mechanism.play(pair, wanted)
+    assert together[0].keys() == mechanism.example.keys()
+    for trial, seen in zip(wanted, together, strict=True):
+        (alone,) = mechanism.play(pair, [trial])
+        for name, array in seen.items():
+            np.testing.assert_array_equal(alone[name], array)
+            assert np.shape(array) == np.shape(mechanism.example[name])
+
+
+def test_what_was_crafted_comes_with_the_pair_and_not_with_the_data(data):
+    """A run that goes on has the canary and what was given, and makes the pair of them anew."""
+    pair = Corner().build(data, 0)
+    assert set(pair.given) == {"before", "crowd"}
+    assert pair.adjacency == "replace"
+    assert pair.canary.x.shape == data.shape
+    with pytest.raises(BadInput, match="at least two features"):
+        Corner().build(Data("flat", points(20, 0, d=1), data.shadow, data.test, 2), 0)
+
+
+def test_the_attack_fixes_score_and_rule_beforehand():
+    attack = Learner()
+    assert not attack.fitted
+    assert scoring(attack) == "fixed"
+    assert lacking(attack, {"values"}) == "leaning or log_ratio"
+    assert lacking(attack, {"leaning"}) == ""
+
+
+# ---------------------------------------------------------------- audits
+
+
+@pytest.mark.parametrize(("epsilon", "least", "most"), [(2.0, 0.75, 1.25), (4.0, 1.9, 2.73)])
+def test_a_corner_shows_about_half_of_what_is_claimed_and_never_all(data, epsilon, least, most):
+    """Of 20,000 learners a world 1.1 and 2.3; the ratio itself is never above 1.25 and 2.73."""
+    scores = played(of(data, epsilon=epsilon, features=2), data, 2000)
+    assert max(np.abs(scores.out).max(), np.abs(scores.inn).max()) < most
+    assert least < proven(scores) < most
+    assert 0 < counted(scores) < epsilon
+
+
+def test_more_features_show_less(data):
+    few, many = (proven(played(of(data, features=d), data, 2000)) for d in (2, 10))
+    assert many < few - 0.3
+
+
+def test_who_flips_a_label_shows_at_most_half_of_what_the_noise_hides(data):
+    mechanism = of(data, organisations=16, epsilon=4.0, lam=0.01, features=2)
+    most = mechanism.learner.noise(mechanism.records).epsilon / 2
+    scores = played(mechanism, data, 1000, Replaced((0, 1)))
+    assert max(np.abs(scores.out).max(), np.abs(scores.inn).max()) <= most
+    assert counted(scores) <= most
+
+
+@pytest.mark.parametrize("reading", ["linear", "sign"])
+@pytest.mark.parametrize("average", ["mirror", "single"])
+def test_an_aggregate_shows_less_than_the_learner_that_it_is_made_of(data, reading, average):
+    how = {"features": 2, "reading": reading, "average": average}
+    learner, aggregate = (
+        proven(played(of(data, target=target, **how), data, 1000))
+        for target in ("learner", "aggregate")
+    )
+    assert aggregate < learner
+
+
+@pytest.mark.parametrize(
+    ("reading", "canary"),
+    [("linear", Corner()), ("linear", Replaced((0, 1))), ("sign", Replaced((0, 1)))],
+    ids=str,
+)
+def test_an_aggregate_tells_all_of_its_receiver_s_records(data, canary, reading):
+    scores = played(of(data, target="receiver", reading=reading, features=3), data, 100, canary)
+    assert scores.out.max() < scores.inn.min()
+    assert proven(scores) > 3.3  # 4.1 is the most
+
+
+def test_output_perturbation_keeps_its_claim_too(data):
+    scores = played(of(data, perturbation="output", features=2), data, 1000)
+    assert proven(scores) > 1.5
+    assert counted(scores) < 4
+
+
+@pytest.mark.parametrize("target", ["learner", "aggregate", "receiver"])
+def test_of_the_null_nothing_is_certified(data, target):
+    assert counted(played(of(data, target=target), data, 500, Null("replace"))) == 0
+
+
+@pytest.mark.verify
+@pytest.mark.parametrize(("epsilon", "expected"), [(2.0, 1.08), (4.0, 2.34)])
+def test_a_corner_shows_what_another_reproduction_of_20000_learners_has(data, epsilon, expected):
+    scores = played(of(data, epsilon=epsilon, features=2), data, 20_000)
+    assert proven(scores) == pytest.approx(expected, abs=0.1)

@@ -20,7 +20,9 @@ import click
 from ensemble_audits import Audited, aggregates, audited, audits
 from ensemble_experiments import Found, claims, experiments
 
-RUNS = 5
+from dpaudit.report.formats import at_least
+
+RUNS = 3
 
 
 def line(one: Audited) -> str:
@@ -29,7 +31,7 @@ def line(one: Audited) -> str:
     largest = "" if one.largest is None else f"{one.largest:.2f}"
     limit = "" if one.limit is None else f"{one.limit:.2f}"
     return (
-        f"{one.name:<38}{one.per_world:>8,}{claim:>7}{one.proven:>8.2f}{one.ceiling:>9.2f}"
+        f"{one.name:<38}{one.per_world:>8,}{claim:>7}{at_least(one.proven):>8}{one.ceiling:>9.2f}"
         f"{largest:>9}{limit:>7}  {one.verdict}"
     )
 

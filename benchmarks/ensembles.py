@@ -69,7 +69,7 @@ def main(only: str, scale: float, file: Path | None) -> None:
     try:
         found = list(_experiments(only, runs))
     except DpauditError as error:
-        raise click.ClickException(
+        raise click.UsageError(
             f"{error}; set DPAUDIT_DATA to the folder that has pima.csv.gz"
         ) from error
     held = claims(found)
@@ -78,7 +78,7 @@ def main(only: str, scale: float, file: Path | None) -> None:
     click.echo(f"\n{HEAD}")
     judged = list(_audits(only, scale))
     if not found and not judged:
-        raise click.ClickException(f"nothing is called {only!r}")
+        raise click.UsageError(f"nothing is called {only!r}")
     if file:
         about = {
             "command": "make ensembles",

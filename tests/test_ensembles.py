@@ -117,14 +117,14 @@ def test_it_prints_and_writes(benchmark, tmp_path):
     written = json.loads((tmp_path / "a.json").read_text())
     assert [row["per_world"] for row in written["audits"]] == [200, 200]
     done = CliRunner().invoke(benchmark("ensembles").main, ["--only", "nobody"])
-    assert done.exit_code == 1
+    assert done.exit_code == 2
     assert "nothing is called 'nobody'" in done.output
 
 
 def test_without_the_table_of_diabetes_it_says_where_to_put_it(benchmark, monkeypatch, tmp_path):
     monkeypatch.setenv("DPAUDIT_DATA", str(tmp_path))
     done = CliRunner().invoke(benchmark("ensembles").main, ["--only", "Fig. 5"])
-    assert done.exit_code == 1
+    assert done.exit_code == 2
     assert "set DPAUDIT_DATA to the folder that has pima.csv.gz" in done.output
 
 

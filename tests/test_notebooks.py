@@ -13,6 +13,7 @@ PROMISES = {
     "audit_your_checkpoint": "VIOLATION - the leak is at least epsilon",
     "calibration": "The evidence kept its word",
     "first_audit": "VIOLATION - the leak is at least epsilon",
+    "targets_ensembles": "NO GUARANTEE CLAIMED: with 95 % confidence the leak is at least epsilon",
 }
 """What the last cell of each notebook must say, at whatever scale."""
 

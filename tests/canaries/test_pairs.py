@@ -38,7 +38,7 @@ def one(x, y):
 
 def test_every_canary_that_is_registered_is_tested_here():
     named = {name for name in registry.names("canaries") if _is_built_in(name)}
-    assert named == {*ALL, *GRADIENTS, "replaced"}
+    assert named == {*ALL, *GRADIENTS, "replaced", "corner"}
     assert len(canaries.__all__) == len(named)
 
 
@@ -199,6 +199,18 @@ def test_a_replaced_record_keeps_its_place_and_has_another_label(told_apart, dat
     assert x == same
     assert label != other == pair.canary.y
     assert told_apart in (None, (label, other))
+
+
+def test_a_corner_is_mirrored_and_brings_the_others_along(data):
+    pair = canaries.Corner().build(data, 0)
+    before, after, crowd = (
+        x.reshape(-1) for x in (pair.given["before"], pair.canary.x, pair.given["crowd"])
+    )
+    assert pair.adjacency == "replace"
+    np.testing.assert_array_equal(before[:2] * [1, -1], after[:2])
+    assert before @ crowd == after @ crowd < 0
+    assert max(np.linalg.norm(x) for x in (before, after, crowd)) <= 1
+    assert all(x.shape == data.shape for x in (pair.canary.x, *pair.given.values()))
 
 
 def test_a_label_that_no_record_has_cannot_be_replaced(data):

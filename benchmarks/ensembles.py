@@ -31,14 +31,14 @@ def line(one: Audited) -> str:
     largest = "" if one.largest is None else f"{one.largest:.2f}"
     limit = "" if one.limit is None else f"{one.limit:.2f}"
     return (
-        f"{one.name:<38}{one.per_world:>8,}{claim:>7}{at_least(one.proven):>8}{one.ceiling:>9.2f}"
+        f"{one.name:<38}{one.per_world:>8,}{claim:>7}{at_least(one.proven):>8}{at_least(one.counted):>9}{one.ceiling:>9.2f}"
         f"{largest:>9}{limit:>7}  {one.verdict}"
     )
 
 
 HEAD = (
-    f"{'audit':<38}{'a world':>8}{'claim':>7}{'proven':>8}{'ceiling':>9}{'largest':>9}"
-    f"{'limit':>7}  verdict"
+    f"{'audit':<38}{'a world':>8}{'claim':>7}{'proven':>8}{'counted':>9}{'ceiling':>9}"
+    f"{'largest':>9}{'limit':>7}  verdict"
 )
 
 

@@ -28,7 +28,12 @@ class Weighting:
     averaging lambda is their mean over t = 0 .. n0 - 1 (`start` 0, of the oracle inequality: a
     weight never uses the point that it is judged by) or t = 1 .. n0 (`start` 1, as the paper has
     it); a `single` step takes t = n0 alone. f_m(x) is w_m.x (`linear`), so that the aggregate is a
-    linear classifier again, or its sign. A learner whose margins are up to R wants beta >= e^R.
+    linear classifier again, or its sign.
+
+    What it is for: the risk is at most min over m of R(f_m), plus beta ln M/n0. That takes a loss
+    which is 1/beta-exp-concave: of margins up to R the logistic one is if beta >= e^R, which is
+    2.72 for signs and much for learners that noise has made long. As printed, the right side of
+    (5) lacks 1/n0, which the sign does not see.
     """
 
     beta: float = 3.0

@@ -50,7 +50,16 @@ class Organisation:
 
 @dataclass(frozen=True)
 class Exchange:
-    """M + 1 organisations, each of which publishes once and receives from the M others."""
+    """M + 1 organisations, each of which publishes once and receives from the M others.
+
+    Their records are disjoint, so that epsilon holds for all of them together; to send one learner
+    to M peers is one release.
+
+    With n records in all, n0 of them the receiver's own, the paper's Theorem 4.1 bounds the excess
+    risk of an aggregate with probability 1 - alpha by A2(lam) + (1/lam) (sqrt(M ln(2M/alpha)/(n -
+    n0)) + sqrt(4M/(n - n0)) + C1 M ln(2M/alpha)/(n - n0)) + C2 M/(eps (n - n0)) + beta ln M/n0. It
+    does not say what A2, C1 and C2 are, so that no number follows.
+    """
 
     organisations: Sequence[Organisation]
 

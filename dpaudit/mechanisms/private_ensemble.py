@@ -67,6 +67,7 @@ class PrivateEnsemble:
         "models": 20_000,
     }
     at_once = 500
+    told_apart = (0, 1)
 
     def __init__(
         self,

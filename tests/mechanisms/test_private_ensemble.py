@@ -64,6 +64,7 @@ def test_a_learner_claims_epsilon_for_replacing_a_record(data):
     assert claim.unit == "one learner"
     assert "eps' 1.554" in claim.source  # 2 - 2 ln 1.25, of 200 records and lam .005
     assert of(data, target="aggregate").claim.epsilon == 4.0
+    assert of(data).told_apart == (0, 1)
 
 
 def test_for_the_receiver_s_own_records_nothing_is_claimed(data):
@@ -202,5 +203,6 @@ def test_of_the_null_nothing_is_certified(data, target):
 @pytest.mark.verify
 @pytest.mark.parametrize(("epsilon", "expected"), [(2.0, 1.08), (4.0, 2.34)])
 def test_a_corner_shows_what_another_reproduction_of_20000_learners_has(data, epsilon, expected):
+    """That one held trials out and counted; the exact scan shows as much or more."""
     scores = played(of(data, epsilon=epsilon, features=2), data, 20_000)
-    assert proven(scores) == pytest.approx(expected, abs=0.1)
+    assert expected - 0.1 < proven(scores) < np.abs(scores.inn).max()

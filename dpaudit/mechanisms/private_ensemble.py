@@ -100,8 +100,7 @@ class PrivateEnsemble:
         )
         self.target, self.seed, self.perturbation = target, seed, perturbation
         self.learner: Learner = PERTURBATIONS[perturbation](epsilon, lam)
-        self.epsilon, self.lam = epsilon, lam
-        self.organisations = organisations
+        self.epsilon, self.organisations = epsilon, organisations
         self.records = records or len(data.pool) // organisations
         _refuse_too_few(data, organisations, self.records)
         self.weighting = Weighting(beta, start, reading, average)
@@ -228,8 +227,11 @@ class PrivateEnsemble:
 
     def _fixed(self, others: Sequence[Organisation]) -> Array:
         """What other organisations have published: the same in all trials, and public."""
-        draws = (generator(self.seed, "ensemble", "other", each.number) for each in others)
-        return np.stack([o.published(self.learner, d) for o, d in zip(others, draws, strict=True)])
+        w = np.empty((len(others), self.features))
+        for i, each in enumerate(others):
+            draw = generator(self.seed, "ensemble", "other", each.number)
+            w[i] = each.published(self.learner, draw)
+        return w
 
     def _aggregated_by_receiver(
         self, of: Neighbouring, trials: Sequence[Trial]

@@ -189,6 +189,15 @@ def test_an_aggregate_tells_all_of_its_receiver_s_records(data, canary, reading)
     assert proven(scores) > 3.3  # 4.1 is the most
 
 
+def test_an_aggregate_of_one_learner_is_that_learner(data):
+    pair, wanted = Corner().build(data, 0), trials(0, 6)
+    seen = [
+        of(data, organisations=2, target=t).play(pair, wanted) for t in ("learner", "aggregate")
+    ]
+    for one, other in zip(*seen, strict=True):
+        np.testing.assert_allclose(one["values"], other["values"])
+
+
 def test_output_perturbation_keeps_its_claim_too(data):
     scores = played(of(data, perturbation="output", features=2), data, 1000)
     assert proven(scores) > 1.5

@@ -71,7 +71,7 @@ def test_what_is_kept_says_what_audits_find():
     found = {(row["name"], row["claim"]): row for row in rows}
     corner = {e: found["corner, d 2", e] for e in (2.0, 4.0)}
     for epsilon, near in ((2.0, 1.1), (4.0, 2.3)):
-        assert corner[epsilon]["counted"] == pytest.approx(near, abs=0.15)
+        assert corner[epsilon]["counted"] == pytest.approx(near, abs=0.2)
         assert near - 0.05 < corner[epsilon]["proven"] < corner[epsilon]["largest"]
     for row in rows:
         if row["limit"] is not None:

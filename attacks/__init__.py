@@ -9,6 +9,7 @@ if __name__ != "dpaudit.attacks":
     raise ImportError("import dpaudit.attacks, not attacks")
 
 from dpaudit.attacks.expressions import parse
+from dpaudit.attacks.laplace import Laplace
 from dpaudit.attacks.learned import Learned
 from dpaudit.attacks.learner import Learner
 from dpaudit.attacks.loss import Loss, minus_loss
@@ -25,6 +26,7 @@ from dpaudit.attacks.weights import Weights
 __all__ = [
     "AllFour",
     "InvStd",
+    "Laplace",
     "Learned",
     "Learner",
     "Loss",

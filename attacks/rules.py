@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence, Set
-from dataclasses import dataclass
+from copy import copy
+from dataclasses import dataclass, replace
 from typing import TypeAlias, Union
 
 import numpy as np
@@ -31,6 +32,8 @@ class ThresholdRule:
     thresholds: tuple[float, ...]
     scales: tuple[float, ...]
     how: str = "given"
+    raw: bool = False
+    """Whether its score is not to be rounded."""
 
     def score(self, features: Array) -> Array:
         if len(self.names) == 1:
@@ -86,6 +89,12 @@ class ThresholdAttack:
         """Every statistic of every trial, (trials, k)."""
         return np.stack([statistic.compute(seen, known) for statistic in self.statistics], axis=1)
 
+    def raw(self) -> ThresholdAttack:
+        """The same attack on statistics that are not rounded: it sees the low bits, too."""
+        same = copy(self)
+        same.statistics = tuple(replace(statistic, raw=True) for statistic in self.statistics)
+        return same
+
     def fit(self, features: Array, worlds: Array, criterion: Criterion) -> ThresholdRule:
         found = search(features, worlds, self.kinds, criterion)
         return ThresholdRule(
@@ -94,6 +103,7 @@ class ThresholdAttack:
             found.thresholds,
             tuple(_spread(column) for column in features.T),
             found.how,
+            raw=any(statistic.raw for statistic in self.statistics),
         )
 
     def __repr__(self) -> str:

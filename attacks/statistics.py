@@ -37,9 +37,13 @@ class Statistic:
     name: str
     needs: frozenset[str]
     formula: Callable[[Observations, Known], Array]
+    raw: bool = False
+    """Not rounded: an audit of what the low bits of released numbers give away."""
 
     def compute(self, seen: Observations, known: Known) -> Array:
         """One float per trial, rounded so that floating-point noise cannot separate the worlds.
+
+        Unless it is to be looked at `raw`.
 
         A diverged model may release NaN. It counts as the least float, the value least like D':
         any fixed value is post-processing, so the bound stays a bound. And so does -inf, which
@@ -47,7 +51,8 @@ class Statistic:
         """
         require(self.needs, seen, self.name)
         with np.errstate(over="ignore", invalid="ignore"):
-            values = rounded(self.formula(seen, known))
+            values = self.formula(seen, known)
+            values = np.asarray(values, float) if self.raw else rounded(values)
         return np.nan_to_num(values, nan=LEAST, neginf=LEAST, posinf=np.inf)
 
     def __and__(self, other: Operand) -> Expression:

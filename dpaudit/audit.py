@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from dpaudit import defences, game, sequential, settled
+from dpaudit import defences, game, planting, sequential, settled
 from dpaudit.choice import Choice
 from dpaudit.cluster import cluster
 from dpaudit.config import Config, digest
@@ -80,6 +80,8 @@ def play(
             "play trains many models; one training with many canaries, or two whose steps are "
             "trials, take a configuration: dpaudit.audit.prepare(Config(...)), or dpaudit run"
         )
+    game.refuse_other_adjacency(mechanism, pair)
+    pair = planting.foreseen(mechanism, pair)
     if not isinstance(workers, Here):
         _refuse_unsendable(mechanism, pair)
     canary = pair.canary

@@ -35,6 +35,7 @@ class Choice:
     defence: str = "none"
     estimator: str = Config.estimator
     confidence: float = 0.95
+    raw_scores: bool = False
 
     @classmethod
     def configured(cls, settings: Mapping[str, Any]) -> Choice:
@@ -60,17 +61,23 @@ class Choice:
 
     def make_attacks(self) -> dict[str, Attack]:
         """The attacks by name; an expression such as 'mean & inv_std' is one too."""
-        return {
+        made = {
             name: parse(name) if set(name) & set("&|") else registry.make("attacks", name)
             for name in self.attacks
         }
+        return _raw(made, named=self._named) if self.raw_scores else made
+
+    @property
+    def _named(self) -> bool:
+        """Whether attacks were chosen, instead of those that fit of all the default ones."""
+        return tuple(self.attacks) != Config.attacks
 
     def fitting(self, seen: Observations) -> dict[str, Attack]:
         """The attacks that take part in judging what is released."""
         attacks = self.make_attacks()
         if self.primary in attacks:
             refuse_lacking(self.primary, attacks[self.primary], seen)
-        if tuple(self.attacks) != Config.attacks:
+        if self._named:
             for name, attack in attacks.items():
                 refuse_lacking(name, attack, seen)
             return attacks
@@ -97,3 +104,11 @@ class Choice:
         for jury in juries.values():
             jury.refuse(1 - (1 - self.confidence) / share)
         return juries
+
+
+def _raw(attacks: Mapping[str, Attack], named: bool) -> dict[str, Attack]:
+    """The attacks on scores that are not rounded; one that was named and has none is refused."""
+    able = {name: attack.raw() for name, attack in attacks.items() if hasattr(attack, "raw")}
+    if unable := [name for name in attacks if name not in able and (named or not able)]:
+        raise BadInput(f"{', '.join(unable)} has no raw scores; leave --raw-scores out")
+    return able

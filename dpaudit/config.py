@@ -25,7 +25,7 @@ else:
 UNHASHED = frozenset({"data", "data_root"})
 """Where the data lie changes no number: `fingerprint` says what they are."""
 
-JUDGING = frozenset({"attacks", "primary", "estimator", "confidence", "defence"})
+JUDGING = frozenset({"attacks", "primary", "estimator", "confidence", "defence", "raw_scores"})
 """Settings that change how trials are judged, not the trials."""
 
 TRAINING = frozenset(
@@ -83,6 +83,7 @@ class Config:
     primary: str = "auto"
     defence: str = "none"
     estimator: str = "auto"
+    raw_scores: bool = False
     claim: tuple[float, float] | None = None
     confidence: float = 0.95
     seed: int = 0
@@ -132,6 +133,9 @@ class Config:
                 "until-decided out"
                 if self.until_decided and self.adversary == PER_STEP.name
                 else None,
+                "what decides when to stop is rounded; give either raw_scores or until_decided"
+                if self.raw_scores and self.until_decided
+                else None,
                 *self._one_run(),
             ]
         )
@@ -162,7 +166,7 @@ class Config:
             yield "canaries are of one training, and models of many; give either"
         if self.until_decided:
             yield "one training with many canaries cannot stop early; leave until-decided out"
-        for name in ("primary", "estimator", "defence"):
+        for name in ("primary", "estimator", "defence", "raw_scores"):
             if getattr(self, name) != getattr(Config, name):
                 yield f"guesses on many canaries leave no {name} to choose"
 
@@ -174,8 +178,7 @@ class Config:
         left_out = unasked(self.mechanism) - {"outputs"}
         if not self.set:
             left_out |= {"set"}
-        if not self.until_decided:
-            left_out |= {"until_decided"}
+        left_out |= {n for n in ("until_decided", "raw_scores") if not getattr(self, n)}
         if self.adversary == OBSERVER.name:
             left_out |= {"adversary"}
         if self.steps is not None:

@@ -40,6 +40,13 @@ from dpaudit.types import (
 )
 
 
+RAW = (
+    "floating-point side channel (--raw-scores): scores were not rounded, so that what decides may "
+    "be the low bits of released numbers. A leak that only raw scores show is one of the "
+    "implementation's arithmetic, not of the mechanism"
+)
+
+
 def judge(journal: Journal, choice: Choice) -> Report:
     """The report of a complete journal."""
     started = time.perf_counter()
@@ -101,7 +108,12 @@ def judge(journal: Journal, choice: Choice) -> Report:
             others=fitting_names(played.seen),
             breaks=facts.get("breaks", ""),
         ),
-        warnings=[*facts["warnings"], *suspicions(undefended.seen), *without_curve(claim)],
+        warnings=[
+            *([RAW] if choice.raw_scores else []),
+            *facts["warnings"],
+            *suspicions(undefended.seen),
+            *without_curve(claim),
+        ],
         defence=choice.defence,
         evidence=Evidence(
             scores=[rule.trials.scores(rule.rule) for rule, _ in judged],
@@ -125,12 +137,14 @@ class Look:
     defence: str
     held_out: bool
     picked: bool = field(compare=False)
+    raw: bool = False
 
     @property
     def name(self) -> str:
         """Of all but the estimator, for the journal."""
         behind = "" if self.defence == "none" else f" after {self.defence}"
-        return f"{self.attack}{behind}{'' if self.held_out else ' on all trials'}"
+        unrounded = " by raw scores" if self.raw else ""
+        return f"{self.attack}{unrounded}{behind}{'' if self.held_out else ' on all trials'}"
 
 
 def deciding(confidence: float, looks: int, attacks: int = 1) -> float:
@@ -198,13 +212,13 @@ def _look(
     if primary == ALL:
         by = dict.fromkeys(jury.names[0] for jury in juries.values())
         everyone = f"all of {', '.join(attacks)}"
-        return Look(everyone, ", ".join(by), choice.defence, held_out=True, picked=False)
+        return Look(everyone, ", ".join(by), choice.defence, True, False, choice.raw_scores)
     if primary == "auto":
         primary = pick(attacks, juries, {name: t.halves()[0] for name, t in trials.items()})
     picked = choice.primary == "auto" and len(attacks) > 1
     jury = juries[primary]
     held_out = picked or chooses(attacks[primary], jury.takes)
-    return Look(primary, jury.names[0], choice.defence, held_out, picked)
+    return Look(primary, jury.names[0], choice.defence, held_out, picked, choice.raw_scores)
 
 
 def as_settled(facts: Mapping[str, Any]) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import Executor
+from dataclasses import replace
 
 from dpaudit import game, registry
 from dpaudit.config import Config
@@ -41,3 +42,13 @@ def pair(made_by: CanaryBuilder, name: str, data: Data, mechanism: Mechanism, se
             raise ValueError(f"its record has the shape {made.canary.x.shape}")
     game.refuse_other_adjacency(mechanism, made)
     return made
+
+
+def foreseen(mechanism: Mechanism, pair: Pair) -> Pair:
+    """The pair with what an adversary who has it knows of the mechanism, where that says so.
+
+    Found out once: it is kept with the run, and sent to all who play.
+    """
+    if not hasattr(mechanism, "foresee"):
+        return pair
+    return replace(pair, given={**pair.given, **mechanism.foresee(pair)})

@@ -128,7 +128,7 @@ def neighbouring(prepared: Prepared, pool: Executor, say: Say) -> Pair:
         given = mechanism.craft(prepared.data, config.seed)
     builder = planting.builder(config, mechanism, pool, given)
     made = planting.pair(builder, config.canary, prepared.data, mechanism, config.seed)
-    return replace(made, given={**given, **made.given})
+    return planting.foreseen(mechanism, replace(made, given={**given, **made.given}))
 
 
 def _refuse_gradient(config: Config, mechanism: Mechanism) -> None:

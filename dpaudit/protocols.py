@@ -43,6 +43,8 @@ class Mechanism(Protocol):
     attack or a defence that does not fit be refused before anything is played. Others make a run
     work: `sets`, settings that it brings along where its user does not give them; `at_once`, how
     many trials a call of `play` is given; `known`, arrays that the adversary has beforehand;
+    `foresee(pair)`, those that depend on the pair, which `play` finds in its `given`, and attacks
+    among what is known under 'given NAME';
     `told_apart`, the two labels between which the canary `replaced` shows most.
     """
 
@@ -93,7 +95,8 @@ class Attack(Protocol):
     rule, on the choosing half of the rows only. So a search that is repeated, on chunks or on
     shuffled worlds, reads the observations once. `needs` names the observations that must be
     there; `fitted` is False where there is nothing to choose, so that the rule may be judged
-    on all trials. Optional: `any_of`, names of which one must be there; `scoring`, see below.
+    on all trials. Optional: `any_of`, names of which one must be there; `scoring`, see
+    below; `raw()`, the same attack on scores that are not rounded.
     """
 
     needs: frozenset[str]

@@ -76,7 +76,7 @@ class Trials:
         """The scores of these trials, larger = more like D'."""
         with blamed(f"the attack {self.attack}"):
             scores = rule.score(self.features)
-        return self.split(scores)
+        return replace(self.split(scores), raw=getattr(rule, "raw", False))
 
     def split(self, scores: Array) -> Scores:
         """One number a trial, by world."""

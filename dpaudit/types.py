@@ -188,7 +188,8 @@ class Pair:
     about: Mapping[str, Any] = field(default_factory=dict)
     """What a report says of the data: its name and the sizes of its sets."""
     given: Known = field(default_factory=dict)
-    """What the adversary has chosen beside the canary: initial parameters, gradients."""
+    """What the adversary has beside the canary: initial parameters or gradients that it has
+    chosen, and what it can foresee of the mechanism in either world."""
     adjacency: Adjacency = "add-remove"
 
     def world(self, world: int) -> Records:
@@ -268,10 +269,14 @@ class Counts:
 
 @dataclass(frozen=True)
 class Scores:
-    """One score per trial; larger means more like D'."""
+    """One score per trial; larger means more like D'.
+
+    Whoever orders them rounds them first, unless they are to be looked at `raw`.
+    """
 
     out: Array
     inn: Array
+    raw: bool = False
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,7 @@ def command(
     defence: str | None,
     primary: str | None,
     confidence: float | None,
+    raw_scores: bool | None,
     **shown: Any,
 ) -> None:
     """Judge a run again, without training.
@@ -39,5 +40,6 @@ def command(
         estimator=estimator,
         primary=primary,
         confidence=confidence,
+        raw_scores=raw_scores,
     )
     show(Run(run), found, **shown)

@@ -28,6 +28,12 @@ FILE = click.Path(path_type=Path)
 def judging_options(command: F) -> F:
     """The options that choose attacks, estimator, the bound that decides, and its confidence."""
     for option in (
+        click.option(
+            "--raw-scores/--no-raw-scores",
+            default=None,
+            help="Do not round scores: a deliberate audit of what the low bits of floating-point "
+            "noise give away.  [default: rounded]",
+        ),
         click.option("--confidence", type=float, help=f"[default: {Config.confidence}]"),
         click.option(
             "--primary",

@@ -18,12 +18,13 @@ def ranks(outcome: Outcome, who: str, seed: int) -> tuple[Array, Array]:
 
     Ties are broken by fair coins. They come from the seed and the order of the trials, not from
     the seed alone: coins that happen to favour one world would do so in every audit with that
-    seed. Scores are rounded first (see `rates.rounded`).
+    seed. Scores are rounded first (see `rates.rounded`), unless they are to be raw.
     """
     if not isinstance(outcome, Scores):
         raise BadInput(f"{who} needs a score for each trial, not counts or guesses")
     out, inn = _usable(outcome.out, "out"), _usable(outcome.inn, "in")
-    scores = rounded(np.concatenate([out, inn]))
+    both = np.concatenate([out, inn])
+    scores = both if outcome.raw else rounded(both)
     levels = np.unique(scores, return_inverse=True)[1].astype("<i8")
     order = hashlib.sha256(levels.tobytes()).hexdigest()
     coins = generator(seed, "ties", len(out), order).random(len(scores))

@@ -1,0 +1,229 @@
+"""AnonymizedLearning: a network trained by updates that all have Laplace noise."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, cast
+
+import numpy as np
+
+from dpaudit import checks
+from dpaudit.errors import BadInput
+from dpaudit.laplace import Limits
+from dpaudit.laplace.counterexample import released
+from dpaudit.laplace.learning import Anonymized, Clip, learned
+from dpaudit.mechanisms import laplace_training
+from dpaudit.mechanisms.laplace_training import PROMISES, UNITS, accuracy, of_world, replaced
+from dpaudit.types import IN, OUT, Array, Claim, Data, Known, Observation, Pair, Trial
+
+OBSERVERS = ("updates", "weights")
+
+
+class LaplaceAnonymizedLearning:
+    """A network trained by updates that each have Laplace noise, parameter by parameter.
+
+    ReLU inside, softmax and cross-entropy at the end. How far a record can move each parameter is
+    found from the current parameters alone (ranges pushed through the layers), and cut to the
+    thresholds; each record's own is clipped to that, the batch's sum gets Laplace noise of
+    E (max - min)/epsilon, E epochs, and is clamped.
+
+    The claim (Theorem 4) is epsilon for each parameter that is released at the end. It is proved
+    by adding up what each epoch's own noise protects.
+
+    The flaw: the theorem fails even for one parameter. Batches that do not hold a record still
+    depend on it through all other parameters, which leak it together, and carry it into this one.
+    `later=10` plays a counterexample: 10 batches after the record's, whose gradient of one
+    parameter follows the sign of 100 others' sum. That single number, claimed to be 1-DP, shows
+    more than 5. Nor is it a claim about the model (`unit=model`, the default): who sees the updates
+    adds up what all parameters show. What holds is `promise=composed`: d epsilon for the model of d
+    parameters and, for one of them, that or, if sums are clipped (`clipped=sum`), epsilon times the
+    batches of an epoch, whichever is less.
+
+    weights, biases: thresholds of what one record changes, LOW,HIGH, chosen without the data. clipped:
+    `record`, or `sum`, the literal reading, which clips what a whole batch adds up to. observer:
+    sees all `updates`, or the final `weights` alone. hidden, width: layers and nodes. decay: lambda,
+    of (5). later, others: of the counterexample.
+
+    Sei and Ohsuga, Privacy-Preserving Publication of Deep Neural Networks (2016; its report is in
+    Japanese). As printed, noise is put on w instead of its update, and min stands for max.
+    """
+
+    sets: ClassVar[Mapping[str, Any]] = {
+        "canary": "replaced",
+        "attacks": ("laplace",),
+        "epsilon": 1.0,
+        "epochs": 1,
+        "batch": 50,
+        "lr": 1.0,
+        "models": 1000,
+    }
+
+    def __init__(
+        self,
+        data: Data,
+        epsilon: float = 1.0,
+        epochs: int = 1,
+        batch: int | str = 50,
+        lr: float = 1.0,
+        seed: int = 0,
+        weights: str = "-0.1,0.1",
+        biases: str = "-0.1,0.1",
+        hidden: int = 1,
+        width: int = 16,
+        decay: float = 0.001,
+        clipped: str = "record",
+        unit: str = "model",
+        observer: str = "updates",
+        promise: str = "theorem",
+        later: int | None = None,
+        others: int = 100,
+    ) -> None:
+        checks.refuse(
+            [
+                checks.positive("epsilon", epsilon),
+                checks.one_of("clipped", clipped, ("record", "sum")),
+                checks.one_of("unit", unit, UNITS),
+                checks.one_of("observer", observer, OBSERVERS),
+                checks.one_of("promise", promise, PROMISES),
+                None if later is None else checks.whole("later", later, 0, 10_000),
+                checks.whole("others", others, 1, 10_000),
+            ]
+        )
+        course = laplace_training.course(data, hidden, width, epochs, batch, lr, decay, seed)
+        limits = Limits.read(weights, biases)
+        self.training = Anonymized(course, limits, epsilon, cast(Clip, clipped))
+        self.unit = unit if later is None else "parameter"
+        self.observer = observer if self.unit == "model" else "weights"
+        self.batches = len(course.batches(len(data.pool))) if later is None else 1 + later
+        self.epsilon, self.promise, self.later, self.others = epsilon, promise, later, others
+
+    def __repr__(self) -> str:
+        told = ("training", "unit", "observer", "promise", "later", "others")
+        return f"LaplaceAnonymizedLearning({', '.join(f'{t}={getattr(self, t)!r}' for t in told)})"
+
+    @property
+    def at_once(self) -> int:
+        """Trials in one call: few, where each trains a network."""
+        return 20 if self.later is None else 1000
+
+    # ------------------------------------------------------------ what is promised
+
+    @property
+    def claim(self) -> Claim:
+        """What Theorem 4 says of each parameter, or what composition allows."""
+        composed, theorem = self.promise == "composed", "Theorem 4 of Sei and Ohsuga"
+        if self.unit == "model":
+            theorem += ", read for the model"
+        return Claim(
+            epsilon=self._composed if composed else self.epsilon,
+            delta=0.0,
+            unit=UNITS[self.unit],
+            adjacency="replace",
+            source="composition" if composed else theorem,
+            beside={} if composed else {"composition": self._composed},
+        )
+
+    @property
+    def _composed(self) -> float:
+        """d epsilon: each record is in one batch an epoch, and later ones are post-processing.
+
+        For one parameter also once for each batch of an epoch, where the noise covers whatever the
+        sum of a batch may change by.
+        """
+        course = self.training.course
+        numbers = course.network.parameters if self.later is None else 1 + self.others
+        # Batches of the counterexample have one record each, whose own is their sum.
+        summed = self.training.clip == "sum" or self.later is not None
+        times = min(numbers, self.batches) if self.unit == "parameter" and summed else numbers
+        return times * self.epsilon
+
+    @property
+    def adversary(self) -> str:
+        """What the observer knows and sees."""
+        if self.later is not None:
+            return (
+                f"observer: has one of {1 + self.others} parameters after {self.batches} batches, "
+                "of which the first holds the record"
+            )
+        if self.unit == "parameter":
+            return "observer: has one trained parameter, that which the canary moves most"
+        sees = "sees every noisy update" if self.observer == "updates" else "has all parameters"
+        return f"observer: {sees}, and knows the other records"
+
+    @property
+    def deployment(self) -> str:
+        """What follows for models that are released as usual."""
+        if self.observer == "weights":
+            return "whoever has the released parameters could show as much"
+        return "who has the final parameters alone, and no updates, sees less (--set observer=weights)"
+
+    @property
+    def breaks(self) -> str:
+        """Where to look if the claim is refuted."""
+        return (
+            "Theorem 4 leaves out that later batches depend on a record through other parameters, "
+            "and that a model is all of its parameters: dpaudit explain laplace-anonymized-learning. "
+            "Claim what composition allows (--set promise=composed), or train with DP-SGD."
+        )
+
+    backend = "numpy"
+    backend_reason = "the paper's training"
+
+    # ------------------------------------------------------------ the game
+
+    def foresee(self, pair: Pair) -> Known:
+        """What the adversary has of a pair: where training would end in either world without noise.
+
+        Only who sees no updates needs it, to know which way the canary pulls.
+        """
+        if self.observer == "updates" or {"exact_out", "exact_in"} <= pair.given.keys():
+            return pair.given
+        if self.later is not None:
+            ends = [np.array([self._record(pair, w) * self.batches]) for w in (OUT, IN)]
+            return {"exact_out": ends[0], "exact_in": ends[1], "place": np.arange(1)}
+        course = self.training.course
+        out, inn = (learned(course, *of_world(pair, world), None) for world in (OUT, IN))
+        apart = np.abs(out - inn)
+        place = np.arange(len(out)) if self.unit == "model" else np.array([apart.argmax()])
+        return {"exact_out": out[place], "exact_in": inn[place], "place": place}
+
+    def _record(self, pair: Pair, world: int) -> float:
+        """To which side a record moves all parameters of the counterexample."""
+        return 1.0 if world == IN and pair.canary.inserted else -1.0
+
+    @property
+    def example(self) -> Observation:
+        """What is seen of a trial, but for its numbers."""
+        course = self.training.course
+        if self.observer == "updates":
+            return {"ratios": np.zeros(course.epochs)}
+        return {"trained": np.zeros(course.network.parameters if self.unit == "model" else 1)}
+
+    def play(self, pair: Pair, trials: Sequence[Trial]) -> list[Observation]:
+        """A network for each trial, or the number that the counterexample releases."""
+        if self.later is not None:
+            return [{"trained": np.array([self._number(pair, trial)])} for trial in trials]
+        place = self.foresee(pair).get("place")
+        return [self._play(pair, place, trial) for trial in trials]
+
+    def _number(self, pair: Pair, trial: Trial) -> float:
+        assert self.later is not None
+        record, draw = self._record(pair, trial.world), np.random.default_rng(trial.seed)
+        return released(record, self.later, self.others, self.epsilon, draw)
+
+    def _play(self, pair: Pair, place: Array | None, trial: Trial) -> Observation:
+        mine, (x, y) = trial.world, of_world(pair, trial.world)
+        draw, at = np.random.default_rng(trial.seed), replaced(pair)
+        twin = None
+        if place is None:
+            other_x, other_y = of_world(pair, OUT if mine == IN else IN)
+            # Of the null the worlds are the same, and every update shows as much: nothing.
+            where = 0 if at is None else at
+            twin = where, other_x[where], int(other_y[where]), mine == OUT
+        parameters, ratios = self.training.trained(x, y, draw, twin)
+        useful = accuracy(self.training.course.network, parameters, pair.test)
+        if place is None:
+            return {"ratios": ratios, "accuracy": useful}
+        if self.unit == "parameter":
+            return {"trained": parameters[place]}
+        return {"trained": parameters[place], "accuracy": useful}

@@ -1,0 +1,79 @@
+"""What the three Laplace mechanisms share: networks for their data, and worlds record by record."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dpaudit import checks
+from dpaudit.laplace.learning import Course
+from dpaudit.laplace.network import Network
+from dpaudit.types import IN, Array, Data, Known, Pair, Records
+
+UNITS = {"model": "whole model", "parameter": "each parameter"}
+PROMISES = ("theorem", "composed")
+
+OUT_EXACT, IN_EXACT = "exact_out", "exact_in"
+"""What would be released in either world without noise, among what the adversary has of a pair."""
+
+
+def course(
+    data: Data,
+    hidden: int,
+    width: int,
+    epochs: int,
+    batch: int | str,
+    lr: float,
+    decay: float,
+    seed: int,
+) -> Course:
+    """How networks for these data are trained; what cannot be is refused."""
+    checks.refuse(
+        [
+            checks.at_least("hidden", hidden, 0),
+            checks.at_least("width", width, 1),
+            checks.in_range("decay", decay, 0, 1),
+        ]
+    )
+    network = Network.of(int(np.prod(data.shape)), hidden, width, data.classes)
+    size = len(data.pool) if batch == "full" else int(batch)
+    return Course(network, epochs, size, lr, decay, seed)
+
+
+def of_world(pair: Pair, world: int) -> tuple[Array, Array]:
+    """The records of a world as rows, and their classes.
+
+    The canary lies where the record lay that it replaces, so that both worlds have the same
+    batches.
+    """
+    x, y, place = flat(pair.out), pair.out.y, replaced(pair)
+    if world == IN and place is not None:
+        x, y = x.copy(), y.copy()
+        x[place], y[place] = pair.canary.x.reshape(-1), pair.canary.y
+    return np.clip(x, 0, 1), y
+
+
+def replaced(pair: Pair) -> int | None:
+    """Where the worlds differ; None where they do not."""
+    c = pair.canary
+    return c.removed if c.inserted and c.replaces else None
+
+
+def flat(records: Records) -> Array:
+    """Records as rows, in double precision."""
+    return records.x.reshape(len(records), -1).astype(np.float64)
+
+
+def accuracy(network: Network, parameters: Array, test: Records) -> Array:
+    """The share of test records that a network gets right."""
+    guesses = network.classified(parameters, np.clip(flat(test), 0, 1))
+    return np.asarray(np.mean(guesses == test.y), dtype=np.float32)
+
+
+def exact(out: Array, inn: Array, low: Array, high: Array, scale: Array) -> Known:
+    """What the adversary has of numbers that are released with noise."""
+    return {OUT_EXACT: out, IN_EXACT: inn, "low": low, "high": high, "scale": scale}
+
+
+def exactly(given: Known, world: int) -> Array:
+    """What a world would release without noise."""
+    return given[IN_EXACT if world == IN else OUT_EXACT]

@@ -12,7 +12,7 @@ from dpaudit.types import Canary, Data, Pair, neighbours
 
 @dataclass(frozen=True)
 class Opposite:
-    """A record of the pool that is its opposite in D', under another label; neighbours by replacing.
+    """A record of the pool that is its opposite in D', under another label; replaces one.
 
     Each of its values is moved to the far end of [0, 1]: 1 where it was below one half, and 0 where
     it was not. Of a dark picture that is a bright one, which no network expects: it moves many

@@ -67,6 +67,7 @@ def play(
             until_decided=until_decided,
             primary=chosen.primary,
             estimator=chosen.estimator,
+            raw_scores=chosen.raw_scores,
         )
         .check()
         .models

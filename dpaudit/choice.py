@@ -110,5 +110,6 @@ def _raw(attacks: Mapping[str, Attack], named: bool) -> dict[str, Attack]:
     """The attacks on scores that are not rounded; one that was named and has none is refused."""
     able = {name: attack.raw() for name, attack in attacks.items() if hasattr(attack, "raw")}
     if unable := [name for name in attacks if name not in able and (named or not able)]:
-        raise BadInput(f"{', '.join(unable)} has no raw scores; leave --raw-scores out")
+        verb = "has" if len(unable) == 1 else "have"
+        raise BadInput(f"{', '.join(unable)} {verb} no raw scores; leave --raw-scores out")
     return able

@@ -39,7 +39,6 @@ from dpaudit.types import (
     Verdict,
 )
 
-
 RAW = (
     "floating-point side channel (--raw-scores): scores were not rounded, so that what decides may "
     "be the low bits of released numbers. A leak that only raw scores show is one of the "

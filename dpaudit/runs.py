@@ -58,8 +58,10 @@ class Run:
         **choice: Any,
     ) -> Comparison:
         """The same as numbers; `watch` is told how many defences are done, and of how many."""
+        # The low bits of what is released are no matter of defences.
+        given = {"raw_scores": False, **choice}
         with Journal.read(self.journal) as journal:
-            return compare.compare(journal, defences, _choice(journal, choice), watch)
+            return compare.compare(journal, defences, _choice(journal, given), watch)
 
 
 def _choice(journal: Journal, choice: Mapping[str, Any]) -> Choice:

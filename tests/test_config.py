@@ -40,6 +40,7 @@ OTHER = {
     "primary": "loss",
     "defence": "quantize:0.01",
     "estimator": "point",
+    "raw_scores": True,
     "claim": (4.0, 1e-7),
     "confidence": 0.99,
     "seed": 2**40,

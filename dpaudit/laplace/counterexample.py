@@ -26,4 +26,3 @@ def released(
         one += np.clip(np.sign(rest) + step[0], -1, 1)
         rest += np.clip(step[1:], -1, 1).sum()
     return float(one)
-

@@ -59,6 +59,16 @@ def learned(course: Course, x: Array, y: Array, limits: Limits | None) -> Array:
 
 
 @dataclass(frozen=True)
+class Twin:
+    """What another world has in a record's place; that world is D', or else D."""
+
+    place: int
+    x: Array
+    y: int
+    is_in: bool
+
+
+@dataclass(frozen=True)
 class Anonymized:
     """AnonymizedLearning: noise on every batch's update, for so much epsilon of each parameter.
 
@@ -78,15 +88,14 @@ class Anonymized:
         x: Array,
         y: Array,
         draw: np.random.Generator,
-        twin: tuple[int, Array, int, bool] | None = None,
+        twin: Twin | None = None,
     ) -> tuple[Array, Array]:
         """The parameters, and what every noisy update of a record's batch shows of its twin.
 
-        `twin` is a record's place, what is in it in the other world, and whether that world is D'
-        (or else D). Whoever sees all updates knows the parameters before each of them, and so what
-        either world would have added to it: one log-likelihood ratio for each epoch.
+        Whoever sees all updates knows the parameters before each of them, and so what either world
+        would have added to it: one log-likelihood ratio for each epoch.
         """
-        course, network = self.course, self.course.network
+        course = self.course
         flat, ratios = course.start(), []
         batches = course.batches(len(y))
         for _ in range(course.epochs):
@@ -97,12 +106,9 @@ class Anonymized:
                 size = 1 if self.clip == "sum" else len(batch)
                 ends = size * low, size * high
                 noisy = release(mine, *ends, scale, draw)
-                if twin is not None and twin[0] in batch:
-                    place, other_x, other_y, is_in = twin
-                    bx, by = x[batch].copy(), y[batch].copy()
-                    bx[batch == place], by[batch == place] = other_x, other_y
-                    theirs = self._sums(flat, bx, by, low, high)
-                    out, inn = (mine, theirs) if is_in else (theirs, mine)
+                if twin is not None and twin.place in batch:
+                    theirs = self._sums(flat, *_with(twin, batch, x, y), low, high)
+                    out, inn = (mine, theirs) if twin.is_in else (theirs, mine)
                     ratios.append(log_likelihood_ratio(noisy, out, inn, *ends, scale))
                 flat = course.stepped(flat, noisy, len(batch))
         return flat, np.array(ratios)
@@ -117,3 +123,10 @@ class Anonymized:
         if self.clip == "record":
             return network.clipped_sum(flat, x, y, low, high)
         return np.clip(network.gradient_sum(flat, x, y), low, high)
+
+
+def _with(twin: Twin, batch: Array, x: Array, y: Array) -> tuple[Array, Array]:
+    """A batch as the other world has it."""
+    bx, by, at = x[batch], y[batch], batch == twin.place
+    bx[at], by[at] = twin.x, twin.y
+    return bx, by

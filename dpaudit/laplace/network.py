@@ -1,4 +1,4 @@
-"""The paper's networks: ReLU inside, softmax and cross-entropy at the end; (1) to (6), (16) to (19).
+"""The paper's networks, (1) to (6) and (16) to (19): ReLU inside, softmax and cross-entropy.
 
     x_j^l = sum_i y_i^(l-1) w_ij^l + b_j^l,  y^l = max(x^l, 0),  y^L = softmax(x^L)
     delta^L = y^L - t,  delta_i^l = 1[x_i^l > 0] sum_j w_ij^(l+1) delta_j^(l+1)

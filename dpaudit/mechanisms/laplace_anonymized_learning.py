@@ -11,12 +11,23 @@ from dpaudit import checks
 from dpaudit.errors import BadInput
 from dpaudit.laplace import Limits
 from dpaudit.laplace.counterexample import released
-from dpaudit.laplace.learning import Anonymized, Clip, learned
+from dpaudit.laplace.learning import Anonymized, Clip, Twin, learned
 from dpaudit.mechanisms import laplace_training
-from dpaudit.mechanisms.laplace_training import PROMISES, UNITS, accuracy, of_world, replaced
-from dpaudit.types import IN, OUT, Array, Claim, Data, Known, Observation, Pair, Trial
+from dpaudit.mechanisms.laplace_training import (
+    EXACT,
+    PROMISES,
+    UNITS,
+    accuracy,
+    foreseen,
+    of_world,
+    replaced,
+)
+from dpaudit.types import IN, OUT, Claim, Data, Known, Observation, Pair, Trial
 
 OBSERVERS = ("updates", "weights")
+
+OTHERS = 100
+"""Parameters of the counterexample that carry the record into one."""
 
 
 class LaplaceAnonymizedLearning:
@@ -39,10 +50,11 @@ class LaplaceAnonymizedLearning:
     parameters and, for one of them, that or, if sums are clipped (`clipped=sum`), epsilon times the
     batches of an epoch, whichever is less.
 
-    weights, biases: thresholds of what one record changes, LOW,HIGH, chosen without the data. clipped:
-    `record`, or `sum`, the literal reading, which clips what a whole batch adds up to. observer:
-    sees all `updates`, or the final `weights` alone. hidden, width: layers and nodes. decay: lambda,
-    of (5). later, others: of the counterexample.
+    weights, biases: thresholds of what one record changes, LOW,HIGH, chosen without the data.
+    clipped: each `record`, or the `sum` of a batch, which is the literal reading. observer: sees
+    all `updates`, or the final `weights` alone, as who has one parameter does anyway. hidden,
+    width: layers, and nodes in each. decay: lambda, of (5). later, others: batches and other
+    parameters (100) of the counterexample, which is about one parameter.
 
     Sei and Ohsuga, Privacy-Preserving Publication of Deep Neural Networks (2016; its report is in
     Japanese). As printed, noise is put on w instead of its update, and min stands for max.
@@ -68,34 +80,44 @@ class LaplaceAnonymizedLearning:
         seed: int = 0,
         weights: str = "-0.1,0.1",
         biases: str = "-0.1,0.1",
-        hidden: int = 1,
+        hidden: int = 3,
         width: int = 16,
         decay: float = 0.001,
         clipped: str = "record",
-        unit: str = "model",
-        observer: str = "updates",
+        unit: str | None = None,
+        observer: str | None = None,
         promise: str = "theorem",
         later: int | None = None,
-        others: int = 100,
+        others: int | None = None,
     ) -> None:
         checks.refuse(
             [
                 checks.positive("epsilon", epsilon),
                 checks.one_of("clipped", clipped, ("record", "sum")),
-                checks.one_of("unit", unit, UNITS),
-                checks.one_of("observer", observer, OBSERVERS),
+                None if unit is None else checks.one_of("unit", unit, UNITS),
+                None if observer is None else checks.one_of("observer", observer, OBSERVERS),
                 checks.one_of("promise", promise, PROMISES),
                 None if later is None else checks.whole("later", later, 0, 10_000),
-                checks.whole("others", others, 1, 10_000),
+                None if others is None else checks.whole("others", others, 1, 10_000),
             ]
         )
+        self.unit = unit or ("model" if later is None else "parameter")
+        self.observer = observer or ("updates" if self.unit == "model" else "weights")
+        self.promise, self.later, self.others = promise, later, others or OTHERS
+        self._refuse_idle(others)
         course = laplace_training.course(data, hidden, width, epochs, batch, lr, decay, seed)
         limits = Limits.read(weights, biases)
         self.training = Anonymized(course, limits, epsilon, cast(Clip, clipped))
-        self.unit = unit if later is None else "parameter"
-        self.observer = observer if self.unit == "model" else "weights"
         self.batches = len(course.batches(len(data.pool))) if later is None else 1 + later
-        self.epsilon, self.promise, self.later, self.others = epsilon, promise, later, others
+
+    def _refuse_idle(self, others: int | None) -> None:
+        """Refuse what would have no effect."""
+        if self.later is None and others is not None:
+            raise BadInput("others are of the counterexample alone; give later, or leave them out")
+        if self.later is not None and self.unit != "parameter":
+            raise BadInput("the counterexample is about one parameter; leave unit out")
+        if self.unit == "parameter" and self.observer != "weights":
+            raise BadInput("whoever has one trained parameter sees no updates; leave observer out")
 
     def __repr__(self) -> str:
         told = ("training", "unit", "observer", "promise", "later", "others")
@@ -115,7 +137,7 @@ class LaplaceAnonymizedLearning:
         if self.unit == "model":
             theorem += ", read for the model"
         return Claim(
-            epsilon=self._composed if composed else self.epsilon,
+            epsilon=self._composed if composed else self.training.epsilon,
             delta=0.0,
             unit=UNITS[self.unit],
             adjacency="replace",
@@ -130,12 +152,15 @@ class LaplaceAnonymizedLearning:
         For one parameter also once for each batch of an epoch, where the noise covers whatever the
         sum of a batch may change by.
         """
-        course = self.training.course
-        numbers = course.network.parameters if self.later is None else 1 + self.others
+        numbers = 1 + self.others if self.later is not None else self._parameters
         # Batches of the counterexample have one record each, whose own is their sum.
         summed = self.training.clip == "sum" or self.later is not None
         times = min(numbers, self.batches) if self.unit == "parameter" and summed else numbers
-        return times * self.epsilon
+        return times * self.training.epsilon
+
+    @property
+    def _parameters(self) -> int:
+        return self.training.course.network.parameters
 
     @property
     def adversary(self) -> str:
@@ -154,18 +179,14 @@ class LaplaceAnonymizedLearning:
     def deployment(self) -> str:
         """What follows for models that are released as usual."""
         if self.observer == "weights":
-            return "whoever has the released parameters could show as much"
-        return "who has the final parameters alone, and no updates, sees less (--set observer=weights)"
+            return "whoever has what is released could show as much"
+        return "who has only the final parameters, no updates, sees less (--set observer=weights)"
 
-    @property
-    def breaks(self) -> str:
-        """Where to look if the claim is refuted."""
-        return (
-            "Theorem 4 leaves out that later batches depend on a record through other parameters, "
-            "and that a model is all of its parameters: dpaudit explain laplace-anonymized-learning. "
-            "Claim what composition allows (--set promise=composed), or train with DP-SGD."
-        )
-
+    breaks = (
+        "Theorem 4 leaves out that later batches depend on a record through other parameters, and "
+        "that a model is all of them: dpaudit explain laplace-anonymized-learning. Claim what "
+        "composition allows (--set promise=composed), or train with DP-SGD."
+    )
     backend = "numpy"
     backend_reason = "the paper's training"
 
@@ -176,54 +197,56 @@ class LaplaceAnonymizedLearning:
 
         Only who sees no updates needs it, to know which way the canary pulls.
         """
-        if self.observer == "updates" or {"exact_out", "exact_in"} <= pair.given.keys():
-            return pair.given
+        known = foreseen(pair)
+        if self.observer == "updates" or known is not None:
+            return known or {}
         if self.later is not None:
-            ends = [np.array([self._record(pair, w) * self.batches]) for w in (OUT, IN)]
-            return {"exact_out": ends[0], "exact_in": ends[1], "place": np.arange(1)}
+            ends = {w: np.array([self._record(pair, w) * self.batches]) for w in (OUT, IN)}
+            return {EXACT[world]: end for world, end in ends.items()}
         course = self.training.course
         out, inn = (learned(course, *of_world(pair, world), None) for world in (OUT, IN))
-        apart = np.abs(out - inn)
-        place = np.arange(len(out)) if self.unit == "model" else np.array([apart.argmax()])
-        return {"exact_out": out[place], "exact_in": inn[place], "place": place}
+        most = np.array([np.abs(out - inn).argmax()])
+        place = most if self.unit == "parameter" else np.arange(len(out))
+        return {EXACT[OUT]: out[place], EXACT[IN]: inn[place], "place": place}
+
+    @property
+    def example(self) -> Observation:
+        """What is seen of a trial, but for its numbers."""
+        if self.observer == "updates":
+            return {"ratios": np.zeros(self.training.course.epochs)}
+        return {"trained": np.zeros(self._parameters if self.unit == "model" else 1)}
+
+    def play(self, pair: Pair, trials: Sequence[Trial]) -> list[Observation]:
+        """A network for each trial, or the number that the counterexample releases."""
+        seen = self.foresee(pair)
+        return [
+            self._play(pair, seen, trial) if self.later is None else self._number(pair, trial)
+            for trial in trials
+        ]
+
+    def _number(self, pair: Pair, trial: Trial) -> Observation:
+        record, draw = self._record(pair, trial.world), np.random.default_rng(trial.seed)
+        later, epsilon = self.batches - 1, self.training.epsilon
+        return {"trained": np.array([released(record, later, self.others, epsilon, draw)])}
 
     def _record(self, pair: Pair, world: int) -> float:
         """To which side a record moves all parameters of the counterexample."""
         return 1.0 if world == IN and pair.canary.inserted else -1.0
 
-    @property
-    def example(self) -> Observation:
-        """What is seen of a trial, but for its numbers."""
-        course = self.training.course
-        if self.observer == "updates":
-            return {"ratios": np.zeros(course.epochs)}
-        return {"trained": np.zeros(course.network.parameters if self.unit == "model" else 1)}
-
-    def play(self, pair: Pair, trials: Sequence[Trial]) -> list[Observation]:
-        """A network for each trial, or the number that the counterexample releases."""
-        if self.later is not None:
-            return [{"trained": np.array([self._number(pair, trial)])} for trial in trials]
-        place = self.foresee(pair).get("place")
-        return [self._play(pair, place, trial) for trial in trials]
-
-    def _number(self, pair: Pair, trial: Trial) -> float:
-        assert self.later is not None
-        record, draw = self._record(pair, trial.world), np.random.default_rng(trial.seed)
-        return released(record, self.later, self.others, self.epsilon, draw)
-
-    def _play(self, pair: Pair, place: Array | None, trial: Trial) -> Observation:
-        mine, (x, y) = trial.world, of_world(pair, trial.world)
-        draw, at = np.random.default_rng(trial.seed), replaced(pair)
-        twin = None
-        if place is None:
-            other_x, other_y = of_world(pair, OUT if mine == IN else IN)
-            # Of the null the worlds are the same, and every update shows as much: nothing.
-            where = 0 if at is None else at
-            twin = where, other_x[where], int(other_y[where]), mine == OUT
-        parameters, ratios = self.training.trained(x, y, draw, twin)
-        useful = accuracy(self.training.course.network, parameters, pair.test)
-        if place is None:
-            return {"ratios": ratios, "accuracy": useful}
+    def _play(self, pair: Pair, seen: Known, trial: Trial) -> Observation:
+        draw = np.random.default_rng(trial.seed)
+        watched = self._twin(pair, trial.world) if self.observer == "updates" else None
+        parameters, ratios = self.training.trained(*of_world(pair, trial.world), draw, watched)
         if self.unit == "parameter":
-            return {"trained": parameters[place]}
-        return {"trained": parameters[place], "accuracy": useful}
+            return {"trained": parameters[seen["place"]]}
+        useful = accuracy(self.training.course.network, parameters, pair.test)
+        if watched is None:
+            return {"trained": parameters, "accuracy": useful}
+        return {"ratios": ratios, "accuracy": useful}
+
+    def _twin(self, pair: Pair, world: int) -> Twin:
+        """What stands in the canary's place in the other world; of the null the same."""
+        at = replaced(pair)
+        place = 0 if at is None else at
+        x, y = of_world(pair, OUT if world == IN else IN)
+        return Twin(place, x[place], int(y[place]), is_in=world == OUT)

@@ -1,4 +1,4 @@
-"""AnonymizingFirst: records are replaced by noisy means of groups, and a network learns from them."""
+"""AnonymizingFirst: a network that learns from noisy means of groups, instead of from records."""
 
 from __future__ import annotations
 
@@ -9,11 +9,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from dpaudit import checks
-from dpaudit.laplace import joint_epsilon
 from dpaudit.laplace.learning import learned
 from dpaudit.laplace.microaggregation import Groups, records_of, rows_of
 from dpaudit.mechanisms import laplace_training
-from dpaudit.mechanisms.laplace_training import accuracy, exact, exactly, of_world
+from dpaudit.mechanisms.laplace_training import accuracy, exact, foreseen, leak, noisy, of_world
 from dpaudit.types import IN, OUT, Array, Claim, Data, Known, Observation, Pair, Trial
 
 
@@ -113,19 +112,18 @@ class LaplaceAnonymizingFirst:
 
     def about(self, pair: Pair) -> Mapping[str, Any]:
         """What a report tells of this pair: how much it leaks in truth."""
-        seen = self.foresee(pair)
-        true = joint_epsilon(seen["exact_out"], seen["exact_in"], seen["scale"])
         return {
-            "deployment": f"between these two worlds all means together leak epsilon {true:.4g}, "
-            "which is known exactly; a network that is trained on them can only show less"
+            "deployment": "between these two worlds all means together leak epsilon "
+            f"{leak(self.foresee(pair)):.4g}, which is known exactly; a network that is trained on "
+            "them can only show less"
         }
 
     # ------------------------------------------------------------ the game
 
     def foresee(self, pair: Pair) -> Known:
         """What the adversary has of a pair: the means of either world without noise."""
-        if pair.given.keys() >= {"exact_out", "exact_in"}:
-            return pair.given
+        if (known := foreseen(pair)) is not None:
+            return known
         out, inn = (
             self.groups.means(rows_of(*of_world(pair, world), self.classes)).reshape(-1)
             for world in (OUT, IN)
@@ -145,15 +143,13 @@ class LaplaceAnonymizingFirst:
         return [self._play(pair, seen, trial) for trial in trials]
 
     def _play(self, pair: Pair, seen: Known, trial: Trial) -> Observation:
-        f = exactly(seen, trial.world)
-        draw = np.random.default_rng(trial.seed)
-        noisy = f + draw.laplace(size=f.shape) * seen["scale"]
+        released = noisy(seen, trial)
         if not self.trained:
-            return {"noisy": noisy}
-        network = self.course.network
-        return {"noisy": noisy, "accuracy": accuracy(network, self.network_of(noisy), pair.test)}
+            return {"noisy": released}
+        network, learnt = self.course.network, self.network_of(released)
+        return {"noisy": released, "accuracy": accuracy(network, learnt, pair.test)}
 
-    def network_of(self, noisy: Array) -> Array:
+    def network_of(self, released: Array) -> Array:
         """The parameters of a network that has learned from noisy means alone."""
-        means = noisy.reshape(self.groups.number, -1)
+        means = released.reshape(self.groups.number, -1)
         return learned(self.course, *records_of(means, self.groups.sizes(), self.classes), None)

@@ -8,20 +8,33 @@ from typing import Any, ClassVar
 import numpy as np
 
 from dpaudit import checks
-from dpaudit.laplace import Limits, joint_epsilon, release
+from dpaudit.errors import BadInput
+from dpaudit.laplace import Limits
 from dpaudit.laplace.learning import learned
 from dpaudit.mechanisms import laplace_training
-from dpaudit.mechanisms.laplace_training import PROMISES, UNITS, accuracy, exact, exactly, of_world
+from dpaudit.mechanisms.laplace_training import (
+    PROMISES,
+    UNITS,
+    accuracy,
+    exact,
+    foreseen,
+    leak,
+    noisy,
+    of_world,
+)
 from dpaudit.types import IN, OUT, Claim, Data, Known, Observation, Pair, Trial
+
+PARAMETERS = 100
+"""That a record shifts where nothing is trained."""
 
 
 class LaplaceLearningFirst:
     """A network trained as usual, each parameter of which is released with Laplace noise.
 
     ReLU inside, softmax and cross-entropy at the end. Weights and biases are kept between
-    thresholds while it is trained, and released as min(max, max(min, w + Lap((max - min)/epsilon))),
-    each with noise of its own. Where training starts and in which batches is public, and the same
-    in both worlds.
+    thresholds while it is trained. Each is released as min(max, max(min, w + Lap(b))) with noise of
+    its own, b = (max - min)/epsilon. Where training starts and in which batches is public, and the
+    same in both worlds.
 
     The claim (Theorem 3) is epsilon for each parameter: the distribution of every single one
     changes by at most e^epsilon if one record is replaced. `unit=parameter` audits just that, on
@@ -37,7 +50,7 @@ class LaplaceLearningFirst:
     weights, biases: the thresholds, LOW,HIGH; they must be chosen without the data. hidden, width:
     how many hidden layers, and nodes in each (the paper's number of layers contradicts itself).
     decay: lambda, of (5). shift: train nothing, and let the record move each of so many
-    `parameters` by this part of its range, as the worst data may; the sum is then known.
+    `parameters` (100) by this part of its range, as the worst data may.
 
     Sei and Ohsuga, Privacy-Preserving Publication of Deep Neural Networks (2016; its report is in
     Japanese). Lemma 1 is printed with min and max exchanged, which would release a constant.
@@ -70,7 +83,7 @@ class LaplaceLearningFirst:
         unit: str = "model",
         promise: str = "theorem",
         shift: float | None = None,
-        parameters: int = 100,
+        parameters: int | None = None,
     ) -> None:
         checks.refuse(
             [
@@ -78,13 +91,15 @@ class LaplaceLearningFirst:
                 checks.one_of("unit", unit, UNITS),
                 checks.one_of("promise", promise, PROMISES),
                 None if shift is None else checks.in_range("shift", shift, 0, 1, ends="(]"),
-                checks.whole("parameters", parameters, 1, 100_000),
+                None if parameters is None else checks.whole("parameters", parameters, 1, 100_000),
             ]
         )
+        if parameters is not None and shift is None:
+            raise BadInput("a trained network has its own parameters; give shift, or no parameters")
         self.limits = Limits.read(weights, biases)
         self.course = laplace_training.course(data, hidden, width, epochs, batch, lr, decay, seed)
         self.epsilon, self.unit, self.promise = epsilon, unit, promise
-        self.shift, self.parameters = shift, parameters
+        self.shift, self.parameters = shift, parameters or PARAMETERS
 
     def __repr__(self) -> str:
         told = ("course", "limits", "epsilon", "unit", "promise", "shift", "parameters")
@@ -135,11 +150,10 @@ class LaplaceLearningFirst:
 
     def about(self, pair: Pair) -> Mapping[str, Any]:
         """What a report tells of this pair: how much it leaks in truth."""
-        seen = self.foresee(pair)
-        true = joint_epsilon(seen["exact_out"], seen["exact_in"], seen["scale"])
         what = "all parameters together leak" if self.unit == "model" else "this parameter leaks"
         return {
-            "deployment": f"between these two worlds {what} epsilon {true:.4g}, which is known "
+            "deployment": f"between these two worlds {what} epsilon "
+            f"{leak(self.foresee(pair)):.4g}, which is known "
             "exactly; whoever has the released model and knows the other records could show as much"
         }
 
@@ -147,8 +161,8 @@ class LaplaceLearningFirst:
 
     def foresee(self, pair: Pair) -> Known:
         """What the adversary has of a pair: the parameters of either world without noise."""
-        if pair.given.keys() >= {"exact_out", "exact_in"}:
-            return pair.given
+        if (known := foreseen(pair)) is not None:
+            return known
         if self.shift is None:
             low, high = self.limits.of(self.course.network)
             out, inn = (
@@ -178,9 +192,7 @@ class LaplaceLearningFirst:
         return [self._play(pair, seen, trial) for trial in trials]
 
     def _play(self, pair: Pair, seen: Known, trial: Trial) -> Observation:
-        f = exactly(seen, trial.world)
-        draw = np.random.default_rng(trial.seed)
-        noisy = release(f, seen["low"], seen["high"], seen["scale"], draw)
+        released = noisy(seen, trial)
         if self.unit == "parameter" or self.shift is not None:
-            return {"noisy": noisy}
-        return {"noisy": noisy, "accuracy": accuracy(self.course.network, noisy, pair.test)}
+            return {"noisy": released}
+        return {"noisy": released, "accuracy": accuracy(self.course.network, released, pair.test)}

@@ -5,15 +5,15 @@ from __future__ import annotations
 import numpy as np
 
 from dpaudit import checks
+from dpaudit.laplace import Network, joint_epsilon, release
 from dpaudit.laplace.learning import Course
-from dpaudit.laplace.network import Network
-from dpaudit.types import IN, Array, Data, Known, Pair, Records
+from dpaudit.types import IN, OUT, Array, Data, Known, Pair, Records, Trial
 
 UNITS = {"model": "whole model", "parameter": "each parameter"}
 PROMISES = ("theorem", "composed")
 
-OUT_EXACT, IN_EXACT = "exact_out", "exact_in"
-"""What would be released in either world without noise, among what the adversary has of a pair."""
+EXACT = {OUT: "exact_out", IN: "exact_in"}
+"""What either world would release without noise, among what the adversary has of a pair."""
 
 
 def course(
@@ -69,11 +69,23 @@ def accuracy(network: Network, parameters: Array, test: Records) -> Array:
     return np.asarray(np.mean(guesses == test.y), dtype=np.float32)
 
 
+def foreseen(pair: Pair) -> Known | None:
+    """What was foreseen of a pair already; None where nothing was."""
+    return pair.given if pair.given.keys() >= set(EXACT.values()) else None
+
+
 def exact(out: Array, inn: Array, low: Array, high: Array, scale: Array) -> Known:
     """What the adversary has of numbers that are released with noise."""
-    return {OUT_EXACT: out, IN_EXACT: inn, "low": low, "high": high, "scale": scale}
+    return {EXACT[OUT]: out, EXACT[IN]: inn, "low": low, "high": high, "scale": scale}
 
 
-def exactly(given: Known, world: int) -> Array:
-    """What a world would release without noise."""
-    return given[IN_EXACT if world == IN else OUT_EXACT]
+def noisy(given: Known, trial: Trial) -> Array:
+    """What a trial releases: the numbers of its world, with noise of its own."""
+    draw = np.random.default_rng(trial.seed)
+    f = given[EXACT[trial.world]]
+    return release(f, given["low"], given["high"], given["scale"], draw)
+
+
+def leak(given: Known) -> float:
+    """What all numbers together leak between the two worlds, in truth."""
+    return joint_epsilon(given[EXACT[OUT]], given[EXACT[IN]], given["scale"])

@@ -38,7 +38,7 @@ def one(x, y):
 
 def test_every_canary_that_is_registered_is_tested_here():
     named = {name for name in registry.names("canaries") if _is_built_in(name)}
-    assert named == {*ALL, *GRADIENTS, "replaced", "corner"}
+    assert named == {*ALL, *GRADIENTS, "replaced", "opposite", "corner"}
     assert len(canaries.__all__) == len(named)
 
 
@@ -216,6 +216,18 @@ def test_a_corner_is_mirrored_and_brings_the_others_along(data):
 def test_a_label_that_no_record_has_cannot_be_replaced(data):
     with pytest.raises(BadInput, match="no record of the pool has the label 7"):
         canaries.Replaced((7, 0)).build(data, seed=0)
+
+
+def test_an_opposite_record_is_as_far_from_what_it_replaces_as_a_record_can_be(data):
+    pair = canaries.Opposite().build(data, seed=3)
+    assert pair.adjacency == "replace"
+    before, after = data.pool.x[pair.canary.removed], pair.canary.x
+    assert multiset(pair.out) - multiset(pair.inn) == one(before, pair.out.y[pair.canary.removed])
+    assert multiset(pair.inn) - multiset(pair.out) == one(after, pair.canary.y)
+    assert set(np.unique(after)) <= {0.0, 1.0}
+    assert (np.abs(after - before) >= 0.5).all()
+    assert pair.canary.y != pair.out.y[pair.canary.removed]
+    np.testing.assert_array_equal(pair.canary.original, before)
 
 
 def test_the_null_is_one_of_either_adjacency(data):

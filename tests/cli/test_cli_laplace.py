@@ -1,0 +1,92 @@
+"""Laplace networks, and raw scores, from the command line."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+RUN = ["run", "--workers", "1", "--out", "out", "--models", "400"]
+SHIFTED = ["--mechanism", "laplace-learning-first", "--set", "shift=0.1", "--set"]
+
+
+def reported(path="out/report.json"):
+    return json.loads(Path(path).read_text())
+
+
+@pytest.mark.parametrize(
+    ("words", "verdict", "unit"),
+    [
+        ("laplace-learning-first --set shift=0.3", "VIOLATION", "whole model"),
+        ("laplace-learning-first --set unit=parameter", "NO_VIOLATION_FOUND", "each parameter"),
+        ("laplace-anonymizing-first", "NO_VIOLATION_FOUND", "whole model"),
+        ("laplace-anonymized-learning --models 100", "VIOLATION", "whole model"),
+        ("laplace-anonymized-learning --set later=10", "VIOLATION", "each parameter"),
+    ],
+)
+def test_each_of_them_is_audited_with_its_unit(cli, npz, words, verdict, unit):
+    done = cli(*RUN, "--data", npz, "--mechanism", *words.split())
+    assert done.exit_code == 0, done.stderr
+    report = reported()
+    assert (report["verdict"], report["claim"]["unit"]) == (verdict, unit)
+    assert report["claim"]["adjacency"] == "replace"
+    assert {bound["attack"] for bound in report["bounds"]} == {"laplace"}
+    assert report["warnings"] == []
+
+
+def test_the_same_line_goes_on_from_what_was_foreseen(cli, npz):
+    line = [*RUN, "--data", npz, "--mechanism", "laplace-learning-first", "--epochs", "2"]
+    assert cli(*line).exit_code == 0
+    first = reported()
+    assert cli(*line).exit_code == 0
+    again = reported()
+    assert first["bounds"] == again["bounds"]
+    assert "which is known exactly" in first["deployment"]
+
+
+def test_raw_scores_are_shown_named_and_off_by_default(cli, npz):
+    """One parameter that leaks .1 in truth, and far more by the low bits of its noise."""
+    line = [*RUN, "--data", npz, *SHIFTED, "parameters=1", "--models", "2000"]
+    done = cli(*line)
+    assert "side channel" not in done.stdout
+    assert reported()["bounds"][0]["epsilon"] < 0.3
+    looked = cli("report", "out", "--raw-scores", "--json", "raw.json")
+    assert looked.exit_code == 0, looked.stderr
+    raw = reported("raw.json")
+    assert raw["warnings"][0].startswith("floating-point side channel (--raw-scores)")
+    assert "floating-point side channel" in looked.stdout
+    assert raw["looks"] == 2
+    assert raw["bounds"][0]["epsilon"] > 1
+    cli(*[word if word != "out" else "other" for word in line], "--raw-scores")
+    assert reported("other/report.json")["bounds"][0]["epsilon"] > 1
+    assert "raw_scores = true" in Path("other/config.toml").read_text()
+    assert "raw_scores" not in Path("out/config.toml").read_text()
+    cli("report", "other", "--no-raw-scores", "--json", "rounded.json")
+    assert reported("rounded.json")["warnings"] == []
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("laplace-learning-first --set shift=2", "shift must be above 0 and at most 1"),
+        ("laplace-learning-first --set weights=1", "'1' of weights is not LOW,HIGH"),
+        ("laplace-learning-first --delta 1e-6", "--delta has no effect on laplace-learning-first"),
+        ("laplace-learning-first --canary random", "the claim holds for replace neighbours"),
+        ("laplace-learning-first --attack loss", "attack loss needs logits"),
+        ("laplace-anonymized-learning --set k=3", "no 'k' among the settings of"),
+        ("laplace-anonymizing-first --set k=900", "k must be at most 50, not 900"),
+        ("laplace-learning-first --raw-scores --until-decided", "give either raw_scores or"),
+        ("randomized-response --raw-scores", "report has no raw scores"),
+    ],
+)
+def test_what_they_cannot_take_is_refused_before_anything_is_written(cli, npz, words, said):
+    done = cli(*RUN, "--data", npz, "--mechanism", *words.split())
+    assert done.exit_code == 2
+    assert said in done.stderr.splitlines()[-1]
+    assert list(Path().iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["anonymizing-first", "learning-first", "anonymized-learning"])
+def test_each_is_explained_with_its_claim_its_paper_its_flaw_and_its_settings(cli, name):
+    told = cli("explain", f"laplace-{name}").stdout
+    for part in ("The claim", "The flaw", "Sei and Ohsuga", "--set hidden=3"):
+        assert part in told

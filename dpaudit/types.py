@@ -85,7 +85,8 @@ class Claim:
     beside: Mapping[str, float] = field(default_factory=dict)
     """Other accountants' epsilon for the same mechanism: shown, never judged."""
     trials: str = "models"
-    """What a report calls the trials: models, or what else the mechanism gives."""
+    """What a report calls the trials: models, or what else the mechanism gives (reports, users,
+    releases)."""
 
     @property
     def guarantees(self) -> bool:

@@ -67,7 +67,7 @@ class LaplaceAnonymizedLearning:
         "epochs": 1,
         "batch": 50,
         "lr": 1.0,
-        "models": 1000,
+        "models": 400,
     }
 
     def __init__(
@@ -143,6 +143,7 @@ class LaplaceAnonymizedLearning:
             adjacency="replace",
             source="composition" if composed else theorem,
             beside={} if composed else {"composition": self._composed},
+            trials="models" if self.later is None else "releases",
         )
 
     @property

@@ -97,6 +97,7 @@ class LaplaceAnonymizingFirst:
             unit="whole model",
             adjacency="replace",
             source="Laplace mechanism on all means together",
+            trials="models" if self.trained else "releases",
         )
 
     adversary = (

@@ -127,6 +127,7 @@ class LaplaceLearningFirst:
             adjacency="replace",
             source="composition over all parameters" if composed else source,
             beside={} if composed or self.unit == "parameter" else {"composition": together},
+            trials="releases",
         )
 
     adversary_of: ClassVar[Mapping[str, str]] = {

@@ -21,8 +21,8 @@ def game(report: Report) -> str:
         return one_run.GAME
     if report.claim.by_step:
         return by_step.GAME
-    if local.reported(report.claim):
-        return local.GAME
+    if told := local.words(report.claim):
+        return told.game
     adversary = ADVERSARIES.get(report.attacker)
     outsider = adversary is None or (adversary.asks and not adversary.crafts)
     crafted = adversary is not None and adversary.crafts

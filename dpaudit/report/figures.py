@@ -202,8 +202,8 @@ def _canary(canary: Array, original: Array | None, report: Report) -> Picture:
     told = "" if label is None else f", label {printable(value(label))}"
     shape = " x ".join(map(str, canary.shape))
     caption = "The planted record, as the models were trained on it"
-    if local.reported(report.claim):
-        caption = local.CANARY
+    if told_so := local.words(report.claim):
+        caption = told_so.canary
     alt = f"The canary{told}: a record of {shape} values"
     if original is not None:
         noise = figure_canary.numbers(canary) - figure_canary.numbers(original)

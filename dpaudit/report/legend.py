@@ -15,29 +15,28 @@ from dpaudit.types import Bound, Claim, Report
 
 def legend(report: Report) -> list[tuple[str, str]]:
     """The table's columns in plain words."""
-    lines = []
+    lines, units = [], unit(report)
     if report.published:
         chunks = max(p.chunks for p in report.published)
         spread = (
-            f" Mean ± spread over {chunks:,} groups of models, all with the same canary."
+            f" Mean ± spread over {chunks:,} groups of {units}, all with the same canary."
             if chunks > 1
             else ""
         )
         lines += [
             (
                 "Published estimate",
-                "the rule is tuned on the very models it is scored on, so this tends to be above "
+                f"the rule is tuned on the very {units} it is scored on, so this tends to be above "
                 "0 even with no leak. Compare it with the next column; alone it proves nothing. "
-                "A direction of the formula in which no model errs is skipped; without any error "
-                f"it is infinite.{spread}",
+                f"A direction of the formula in which no {units.removesuffix('s')} errs is "
+                f"skipped; without any error it is infinite.{spread}",
             ),
             (
                 "Same search, no leak",
-                "the same tuning after shuffling which models had the canary, so that there is "
+                f"the same tuning after shuffling which {units} had the canary, so that there is "
                 "nothing to find: its mean, and in brackets what 95 % of shuffles stay below.",
             ),
         ]
-    units = unit(report)
     fixed = f"no rule was tuned on the {units} that judge it"
     if report.guesses is not None:
         fixed = FIXED

@@ -145,8 +145,8 @@ def stopped_lines(report: Report, growth: Growth) -> list[str]:
 
 def made(claim: Claim) -> str:
     """What was done to have a trial."""
-    if local.reported(claim):
-        return "given"
+    if told := local.words(claim):
+        return told.made
     return "scored" if claim.by_step else "trained"
 
 

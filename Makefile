@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 JOBS ?= 2
 
-.PHONY: demo test verify lint bench tightness mutants opacus ensembles clean
+.PHONY: demo test verify lint bench tightness mutants opacus ensembles targets clean
 
 demo: .venv/installed  ## a first audit on embedded data, in minutes
 	$(BIN)/dpaudit run --canary adv-maxloss --samples 1000
@@ -43,6 +43,11 @@ opacus: .venv/installed-dev  ## Opacus as its users have it; some ten minutes on
 ensembles: .venv/installed-dev  ## private learners, aggregated and audited; DPAUDIT_DATA has pima.csv.gz
 	mkdir -p build
 	$(BIN)/python benchmarks/ensembles.py --json build/ensembles.json
+
+targets: .venv/installed-dev  ## networks with Laplace noise: what audits show, what is left to use
+	mkdir -p build
+	$(BIN)/python benchmarks/laplace_audits.py --json build/laplace_audits.json
+	$(BIN)/python benchmarks/laplace_utility.py --keep build/laplace --json build/laplace_adult.json
 
 clean:  ## everything that make has made
 	rm -rf .venv build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

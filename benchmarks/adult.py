@@ -31,14 +31,20 @@ AMOUNTS = {"capital_gain": 100_000, "capital_loss": 5_000}
 LABEL, UNUSED = "income", "split"
 
 
+def found(folder: str | None = None) -> Path:
+    """The file, in a folder or in the one that DPAUDIT_DATA names."""
+    file = Path(folder or os.environ.get("DPAUDIT_DATA", ".")) / "adult.csv.gz"
+    if not file.is_file():
+        raise BadInput(f"there is no {file}; set DPAUDIT_DATA to the folder that has it")
+    return file
+
+
 def load(folder: str | None = None) -> tuple[Array, Array, float]:
     """Records in [0, 1], their classes, and the most that two of them differ in, in L1.
 
     The columns of one category, one-hot, differ in 2 at most.
     """
-    file = Path(folder or os.environ.get("DPAUDIT_DATA", ".")) / "adult.csv.gz"
-    if not file.is_file():
-        raise BadInput(f"there is no {file}; set DPAUDIT_DATA to the folder that has it")
+    file = found(folder)
     cells = read(file)
     whole = [row for row in cells.rows if all(row)]
     columns = {name: [row[i] for row in whole] for i, name in enumerate(cells.header)}

@@ -10,7 +10,6 @@ network on Adult is left out.
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -19,11 +18,13 @@ from pathlib import Path
 from typing import Any
 
 import adult
+import click
 import numpy as np
 
 from dpaudit import data as datasets
 from dpaudit.attacks import Laplace
 from dpaudit.canaries import Opposite, Replaced
+from dpaudit.errors import BadInput
 from dpaudit.estimators import ClopperPearson, ExactScan
 from dpaudit.mechanisms import (
     LaplaceAnonymizedLearning,
@@ -177,22 +178,24 @@ def _shown(row: Mapping[str, Any], name: str) -> str:
     return f"{row[name]:.2f}" if name in row else ""
 
 
-def main() -> None:
+@click.command()
+@click.option("--most", type=click.IntRange(4), default=20_000, help="Releases a world, at most.")
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
+@click.option("--json", "file", type=click.Path(path_type=Path), help="Also write it here.")
+def main(most: int, seed: int, file: Path | None) -> None:
     """Audit, print, and write down."""
-    asked = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    asked.add_argument("--most", type=int, default=20_000, help="releases a world, at most")
-    asked.add_argument("--seed", type=int, default=0)
-    asked.add_argument("--json", type=Path)
-    given = asked.parse_args()
     digits = datasets.load("digits")
     sets = [(digits, MADE_UP), (one_column(), ONE_COLUMN), (digits, DIGITS)]
     if "DPAUDIT_DATA" in os.environ:
-        sets.append((adult_data(), ADULT))
-    rows = [audited(case, data, given.most, given.seed) for data, cases in sets for case in cases]
+        try:
+            sets.append((adult_data(), ADULT))
+        except BadInput as error:
+            raise click.ClickException(str(error)) from error
+    rows = [audited(case, data, most, seed) for data, cases in sets for case in cases]
     print(*lines(rows), sep="\n")
-    if given.json:
-        told = {"seed": given.seed, "confidence": 0.95, "rows": rows}
-        given.json.write_text(json.dumps(told, indent=1) + "\n")
+    if file:
+        told = {"seed": seed, "confidence": 0.95, "rows": rows}
+        file.write_text(json.dumps(told, indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ PROMISES = {
     "calibration": "The evidence kept its word",
     "first_audit": "VIOLATION - the leak is at least epsilon",
     "targets_ensembles": "NO GUARANTEE CLAIMED: with 95 % confidence the leak is at least epsilon",
+    "targets_local_and_laplace": "VIOLATION - the leak is at least epsilon",
 }
 """What the last cell of each notebook must say, at whatever scale."""
 

@@ -96,7 +96,16 @@ def near(known):
 
 @pytest.mark.parametrize(
     ("x", "hidden", "unbiased", "mle"),
-    [(0.44, 0.0151, 0.0142, 0.0119), (0.5, 0.0131, 0.0222, 0.0148), (0.66, 0.0091, 0.0085, 0.0079)],
+    [
+        (0.44, 0.0151, 0.0142, 0.0119),
+        (0.46, 0.0143, 0.0152, 0.0126),
+        (0.50, 0.0131, 0.0222, 0.0148),
+        (0.54, 0.0118, 0.0244, 0.0183),
+        (0.56, 0.0114, 0.0239, 0.0178),
+        (0.60, 0.0104, 0.0148, 0.0127),
+        (0.64, 0.0093, 0.0101, 0.0092),
+        (0.66, 0.0091, 0.0085, 0.0079),
+    ],
 )
 def test_errors_over_shares_at_equal_strength_are_the_known_ones(x, hidden, unbiased, mle):
     found = errors(paper(x), as_strong(paper(x)), 100, 0.5, ROUNDS, seed=1)
@@ -111,7 +120,9 @@ def test_errors_over_shares_at_equal_strength_are_the_known_ones(x, hidden, unbi
     [
         (100, 0.5, (1.32, 1.32, 2.15, 1.465)),
         (1000, 0.5, (1.32, 1.32, 1.75, 1.465)),
+        (10_000, 0.5, (1.32, 1.32, 1.75, 1.465)),
         (1000, 0.0, (1.25, 0.63, 1.45, 0.68)),
+        (1000, 1.0, (1.25, 0.63, 1.45, 0.68)),
     ],
 )
 def test_errors_over_values_at_equal_strength_are_the_known_ones(users, pi, known):

@@ -35,5 +35,5 @@ class Laplace(ThresholdAttack):
     """
 
     def __init__(self) -> None:
-        super().__init__(Statistic("log likelihood ratio", frozenset(), _score))
+        super().__init__(Statistic("laplace score", frozenset(), _score))
         self.any_of = SEEN

@@ -21,8 +21,7 @@ def released(
     """
     noise = draw.laplace(scale=2 / epsilon, size=(1 + later, 1 + others))
     first = np.clip(record + noise[0], -1, 1)
-    one, rest = first[0], first[1:].sum()
-    for step in noise[1:]:
-        one += np.clip(np.sign(rest) + step[0], -1, 1)
-        rest += np.clip(step[1:], -1, 1).sum()
-    return float(one)
+    # What the others add up to before each later batch: with noise of their own, and no more.
+    steps = np.clip(noise[1:, 1:], -1, 1).sum(axis=1)
+    rest = first[1:].sum() + np.cumsum(steps) - steps
+    return float(first[0] + np.clip(np.sign(rest) + noise[1:, 0], -1, 1).sum())

@@ -212,7 +212,7 @@ def main(
     try:
         adult.found()
     except BadInput as error:
-        raise click.ClickException(str(error)) from error
+        raise click.UsageError(str(error)) from error
     asked = tuple(float(epsilon) for epsilon in epsilons.split(","))
     jobs = [(number, asked, records, keep) for number in range(folds)]
     with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:

@@ -259,7 +259,6 @@ def test_the_counterexample_shows_near_5_8_with_twenty_thousand_a_world(data):
     """Judged by 20,000 a world, by a threshold that as many others have chosen."""
     found = counted(LaplaceAnonymizedLearning(data, later=10), data, 40_000)
     assert found == pytest.approx(5.8, abs=0.6)
-    assert counted(LaplaceAnonymizedLearning(data, later=100), data, 40_000) > 8
 
 
 def test_who_sees_the_updates_refutes_the_claim_for_the_model(data):

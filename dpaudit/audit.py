@@ -60,7 +60,9 @@ def play(
     they are chosen where the run is judged. A run that is judged at once and thrown away need not
     be `durable`: no trial then waits for the disk.
     """
-    chosen = Choice(**choice)
+    # What suits a mechanism is its own to say, and fixed before the first trial like all else.
+    own = {n: v for n, v in getattr(mechanism, "sets", {}).items() if n == "attacks"}
+    chosen = Choice(**{**own, **choice})
     models = (
         Config(
             models=models,
@@ -94,6 +96,7 @@ def play(
         ),
         "models": models,
         "seed": seed,
+        **{name: list(value) for name, value in own.items()},
     }
     ends = _ends(budget)
     if until_decided:

@@ -1,0 +1,25 @@
+"""Mechanisms that name their attack are judged by it from Python, too, at the first look."""
+
+import pytest
+
+import dpaudit as dp
+from dpaudit.canaries import Replaced
+from dpaudit.executors import Here
+from dpaudit.mechanisms import LaplaceLearningFirst, RandomizedResponse
+
+
+@pytest.mark.parametrize(
+    ("made", "given", "attack"),
+    [
+        (LaplaceLearningFirst, {"shift": 0.5}, "laplace"),
+        (RandomizedResponse, {"matrix": "grr:1"}, "report"),
+    ],
+)
+def test_what_suits_a_mechanism_judges_it_without_being_named(data, tmp_path, made, given, attack):
+    mechanism = made(data, **given)
+    pair = Replaced((0, 1)).build(data, 0)
+    run = dp.play(mechanism, pair, models=40, out=tmp_path / "run", workers=Here())
+    report = run.judge()
+    assert {bound.attack for bound in report.bounds} == {attack}
+    assert report.looks == 1
+    assert run.judge(attacks=(attack,)).looks == 1

@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 JOBS ?= 2
 
-.PHONY: demo test verify lint bench tightness mutants opacus ensembles targets clean
+.PHONY: demo test verify lint bench tightness mutants opacus ensembles laplace clean
 
 demo: .venv/installed  ## a first audit on embedded data, in minutes
 	$(BIN)/dpaudit run --canary adv-maxloss --samples 1000
@@ -44,7 +44,7 @@ ensembles: .venv/installed-dev  ## private learners, aggregated and audited; DPA
 	mkdir -p build
 	$(BIN)/python benchmarks/ensembles.py --json build/ensembles.json
 
-targets: .venv/installed-dev  ## networks with Laplace noise: what audits show, what is left to use
+laplace: .venv/installed-dev  ## networks with Laplace noise: what audits show, what is left to use
 	mkdir -p build
 	$(BIN)/python benchmarks/laplace_audits.py --json build/laplace_audits.json
 	$(BIN)/python benchmarks/laplace_utility.py --keep build/laplace --json build/laplace_adult.json

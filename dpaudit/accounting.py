@@ -106,11 +106,16 @@ def noise_multiplier(
             return epsilon(c, delta, "pld-coarse")
         return epsilon(c, delta, accountant)
 
+    return least_noise(target, spent)
+
+
+def least_noise(target: float, spent: Callable[[float], float], most: float = 1e6) -> float:
+    """The least noise multiplier, to 4 significant digits, at which at most `target` is spent."""
     low = high = 1.0
     while spent(high) > target:
         high *= 2
-        if high > 1e6:
-            raise BadInput(f"no noise multiplier below 1e6 reaches epsilon {target:g}")
+        if high > most:
+            raise BadInput(f"no noise multiplier below {most:g} reaches epsilon {target:g}")
     while spent(low) <= target:
         if low == LEAST_NOISE:
             raise BadInput(f"epsilon {target:g} needs next to no noise; ask for a smaller one")

@@ -11,6 +11,7 @@ from dpaudit.canaries.dirac import Dirac
 from dpaudit.canaries.maxloss import MaxLoss
 from dpaudit.canaries.mislabelled import Mislabelled
 from dpaudit.canaries.none import Null
+from dpaudit.canaries.opposites import Opposites
 from dpaudit.canaries.random import Random
 from dpaudit.canaries.random_direction import RandomDirection
 from dpaudit.canaries.replaced import Replaced
@@ -25,6 +26,7 @@ __all__ = [
     "MaxLoss",
     "Mislabelled",
     "Null",
+    "Opposites",
     "Random",
     "RandomDirection",
     "Replaced",

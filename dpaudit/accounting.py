@@ -115,7 +115,7 @@ def least_noise(target: float, spent: Callable[[float], float], most: float = 1e
     while spent(high) > target:
         high *= 2
         if high > most:
-            raise BadInput(f"no noise multiplier below {most:g} reaches epsilon {target:g}")
+            raise BadInput(f"no noise multiplier below {most:,.0f} reaches epsilon {target:g}")
     while spent(low) <= target:
         if low == LEAST_NOISE:
             raise BadInput(f"epsilon {target:g} needs next to no noise; ask for a smaller one")

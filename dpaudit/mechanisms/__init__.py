@@ -2,7 +2,18 @@
 
 from dpaudit.mechanisms.dpsgd import DPSGD
 from dpaudit.mechanisms.function import Function
+from dpaudit.mechanisms.p3gm import P3GM
+from dpaudit.mechanisms.p3gm_em import P3GMEM
+from dpaudit.mechanisms.p3gm_pca import P3GMPCA
 from dpaudit.mechanisms.private_ensemble import PrivateEnsemble
 from dpaudit.mechanisms.randomized_response import RandomizedResponse
 
-__all__ = ["DPSGD", "Function", "PrivateEnsemble", "RandomizedResponse"]
+__all__ = [
+    "DPSGD",
+    "P3GM",
+    "P3GMEM",
+    "P3GMPCA",
+    "Function",
+    "PrivateEnsemble",
+    "RandomizedResponse",
+]

@@ -8,15 +8,14 @@ times their sensitivity if one record is replaced.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import logsumexp
 
 from dpaudit import checks
-from dpaudit.types import Array
+from dpaudit.types import IN, OUT, Array
 
 LEAST_VARIANCE, LEAST_WEIGHT = 1e-3, 1e-3
 """Where noise has left less, a component keeps these."""
@@ -34,11 +33,12 @@ class Mixture(NamedTuple):
 
     def responsibilities(self, x: Array) -> Array:
         """gamma (n, K): how much each component has to do with each point."""
-        s = self.variances
-        logs = np.log(self.weights) - 0.5 * (
-            ((x[:, None] - self.means) ** 2 / s).sum(axis=2) + np.log(2 * np.pi * s).sum(axis=1)
-        )
-        return np.asarray(np.exp(logs - logsumexp(logs, axis=1, keepdims=True)))
+        m, s = self.means, self.variances
+        # (x - m)^2/s as products of matrices, which take a tenth of the time.
+        squares = x**2 @ (1 / s).T - 2 * x @ (m / s).T + (m**2 / s).sum(axis=1)
+        logs = np.log(self.weights) - 0.5 * (squares + np.log(2 * np.pi * s).sum(axis=1))
+        gamma = np.exp(logs - logs.max(axis=1, keepdims=True))
+        return np.asarray(gamma / gamma.sum(axis=1, keepdims=True))
 
     def sample(self, n: int, draw: np.random.Generator) -> Array:
         """Points of the mixture."""
@@ -64,6 +64,15 @@ class Exact(NamedTuple):
     values: Array
     deviations: Array
 
+    def noisy(self, draw: np.random.Generator) -> Array:
+        """The numbers that are released."""
+        return np.asarray(self.values + self.deviations * draw.normal(size=len(self.values)))
+
+    def log_density(self, numbers: Array) -> float:
+        """ln of the density of what was released, but for a constant."""
+        off = (numbers - self.values) / self.deviations
+        return float(-np.sum(np.log(self.deviations) + off**2 / 2))
+
 
 @dataclass(frozen=True)
 class Variant:
@@ -74,11 +83,6 @@ class Variant:
     exact: Callable[[Array, Mixture, float], Exact]
     parameters: Callable[[Array, int, int], tuple[Array, Array, Array]]
     """Counts, means and second moments from noisy numbers, for K and n."""
-
-    def step(self, x: Array, now: Mixture, noise: float, draw: np.random.Generator) -> Array:
-        """The noisy numbers that one iteration releases."""
-        exact = self.exact(x, now, noise)
-        return exact.values + exact.deviations * draw.normal(size=len(exact.values))
 
     def next(self, noisy: Array, now: Mixture, n: int) -> Mixture:
         """The mixture that is made of released numbers: post-processing alone."""
@@ -136,41 +140,30 @@ def fit(
     x: Array, first: Mixture, iterations: int, noise: float, variant: str, draw: np.random.Generator
 ) -> Mixture:
     """The mixture after so many iterations; without noise where it is 0."""
-    steps = iterated(x, first, iterations, noise, variant, draw)
-    return [first, *(after for _, _, after in steps)][-1]
-
-
-def iterated(
-    x: Array, first: Mixture, iterations: int, noise: float, variant: str, draw: np.random.Generator
-) -> Iterator[tuple[Mixture, Array, Mixture]]:
-    """Of each iteration the parameters before it, what it releases, and those after it."""
     how, now = VARIANTS[variant], first
     for _ in range(iterations):
-        noisy = how.step(x, now, noise, draw)
-        before, now = now, how.next(noisy, now, len(x))
-        yield before, noisy, now
+        now = how.next(how.exact(x, now, noise).noisy(draw), now, len(x))
+    return now
 
 
 def log_ratio(
-    x: Array,
     worlds: tuple[Array, Array],
+    world: int,
     first: Mixture,
     iterations: int,
     noise: float,
     variant: str,
     draw: np.random.Generator,
 ) -> float:
-    """ln p'(released)/p(released) of all iterations on x, for who knows D and D' but the noise.
+    """ln p'(released)/p(released) of all iterations in a world, for who knows D and D'.
 
     Who sees what an iteration releases has the parameters that the next begins with, so that
     each release is Gaussian with known mean and deviations in either world.
     """
-    total, exact = 0.0, VARIANTS[variant].exact
-    for before, noisy, _ in iterated(x, first, iterations, noise, variant, draw):
-        out, inn = (exact(world, before, noise) for world in worlds)
-        total += _log_density(noisy, inn) - _log_density(noisy, out)
+    how, now, total = VARIANTS[variant], first, 0.0
+    for _ in range(iterations):
+        both = [how.exact(x, now, noise) for x in worlds]
+        noisy = both[world].noisy(draw)
+        total += both[IN].log_density(noisy) - both[OUT].log_density(noisy)
+        now = how.next(noisy, now, len(worlds[world]))
     return total
-
-
-def _log_density(numbers: Array, of: Exact) -> float:
-    return float(-np.sum(np.log(of.deviations) + ((numbers - of.values) / of.deviations) ** 2 / 2))

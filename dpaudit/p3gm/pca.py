@@ -75,7 +75,7 @@ def log_ratio(released: Array, a: Array, other: Array, n: int, noise_multiplier:
 
 
 def components(released: Array, latent: int) -> Array:
-    """The eigenvectors of the largest eigenvalues as columns, the largest entry of each positive."""
+    """Eigenvectors of the largest eigenvalues as columns, the largest entry of each positive."""
     d = len(released)
     checks.refuse([checks.whole("latent", latent, 1, d)])
     v = np.linalg.eigh(released)[1][:, ::-1][:, :latent]

@@ -47,7 +47,7 @@ def test_without_noise_every_variant_is_em_and_the_likelihood_rises(variant):
     assert once.weights == pytest.approx(n_k / 400)
     assert once.means == pytest.approx(means)
     assert once.variances == pytest.approx(squares / n_k[:, None])
-    steps = [m, *(now for _, _, now in em.iterated(x, m, 6, 0.0, variant, _draw()))]
+    steps = [em.fit(x, m, j, 0.0, variant, _draw()) for j in range(7)]
     risen = np.diff([np.log(likelihood(x, now).sum(axis=1)).mean() for now in steps])
     assert (risen > -1e-12).all()
 
@@ -99,7 +99,7 @@ def test_noise_has_its_deviation(variant):
     """Some 20 variances over 4,000 draws, within 5 of their deviations: wrong 2 times in 1e5."""
     x, m, how = points(60), mixture(), em.VARIANTS[variant]
     exact, draw = how.exact(x, m, 3.0), np.random.default_rng(1)
-    noisy = np.stack([how.step(x, m, 3.0, draw) for _ in range(4000)])
+    noisy = np.stack([exact.noisy(draw) for _ in range(4000)])
     found = ((noisy - exact.values) / exact.deviations).var(axis=0)
     assert (np.abs(found - 1) < 5 * math.sqrt(2 / 4000)).all()
 
@@ -108,14 +108,18 @@ def test_noise_has_its_deviation(variant):
 def test_the_log_ratio_is_that_of_everything_that_was_released(variant):
     x, m = points(30), mixture()
     y = np.concatenate([x[:-1], -x[-1:]])
-    arguments = (y, m, 4, 5.0, variant)
-    naive, how = 0.0, em.VARIANTS[variant]
-    for before, noisy, _ in em.iterated(*arguments, np.random.default_rng(2)):
+    naive, how, now, draw = 0.0, em.VARIANTS[variant], m, np.random.default_rng(2)
+    for _ in range(4):
+        noisy = how.exact(y, now, 5.0).noisy(draw)
         for sign, world in ((1, y), (-1, x)):
-            values, deviations = how.exact(world, before, 5.0)
+            values, deviations = how.exact(world, now, 5.0)
             naive += sign * norm.logpdf(noisy, values, deviations).sum()
-    assert em.log_ratio(y, (x, y), *arguments[1:], np.random.default_rng(2)) == pytest.approx(naive)
-    assert em.log_ratio(x, (x, x), *arguments[1:], np.random.default_rng(2)) == 0
+        now = how.next(noisy, now, 30)
+    found = em.log_ratio((x, y), 1, m, 4, 5.0, variant, np.random.default_rng(2))
+    assert found == pytest.approx(naive)
+    assert em.log_ratio((x, x), 0, m, 4, 5.0, variant, np.random.default_rng(2)) == 0
+    last = em.fit(y, m, 4, 5.0, variant, np.random.default_rng(2))
+    assert all((a == b).all() for a, b in zip(last, now, strict=True))
 
 
 @pytest.mark.parametrize("variant", em.VARIANTS)

@@ -43,7 +43,9 @@ class Mechanism(Protocol):
     attack or a defence that does not fit be refused before anything is played. Others make a run
     work: `sets`, settings that it brings along where its user does not give them; `at_once`, how
     many trials a call of `play` is given; `known`, arrays that the adversary has beforehand;
-    `told_apart`, the two labels between which the canary `replaced` shows most.
+    `told_apart`, the two labels between which the canary `replaced` shows most; a method
+    `craft(data, seed)`, what the adversary chooses before the canary, by the names that a canary
+    asks for: `initial` parameters, or `opposites`, the two records that are kept apart worst.
     """
 
     @property

@@ -14,6 +14,7 @@ from dpaudit import accounting, checks
 from dpaudit.errors import BadInput
 from dpaudit.mechanisms.cautions import batch_too_large, delta_too_large
 from dpaudit.mechanisms.opposed import solved
+from dpaudit.mechanisms.threads import one_thread
 from dpaudit.p3gm import Design, Generator, Phases, em, fit, noise_multiplier, pca, replacing
 from dpaudit.p3gm.generator import MODELS, with_labels
 from dpaudit.types import Array, Claim, Data, GaussianCurve, Observation, Pair, Records, Trial
@@ -238,10 +239,11 @@ class P3GM:
         """A generator for each trial, and how well it knows the canary."""
         c = pair.canary
         canary = with_labels(Records(c.x[None], np.array([c.y])), self.classes)
-        return [
-            self._seen(fit(self.design, pair.world(t.world), self.classes, t.seed), canary, t.seed)
-            for t in trials
-        ]
+        with one_thread():
+            return [self._seen(self._fitted(pair, trial), canary, trial.seed) for trial in trials]
+
+    def _fitted(self, pair: Pair, trial: Trial) -> Generator:
+        return fit(self.design, pair.world(trial.world), self.classes, trial.seed)
 
     def _seen(self, made: Generator, canary: Array, seed: int) -> Observation:
         error, elbo = made.looked_at(canary)

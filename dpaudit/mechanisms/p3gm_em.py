@@ -11,6 +11,7 @@ import numpy as np
 
 from dpaudit import checks
 from dpaudit.accounting import gaussian_epsilon
+from dpaudit.mechanisms.threads import one_thread
 from dpaudit.p3gm import em, pca
 from dpaudit.seeds import generator
 from dpaudit.types import Array, Claim, Data, GaussianCurve, Known, Observation, Pair, Trial
@@ -131,13 +132,8 @@ class P3GMEM:
 
     def play(self, pair: Pair, trials: Sequence[Trial]) -> list[Observation]:
         """A fit for each trial, and how likely all that it releases is in either world."""
-        worlds = self._embedded(pair.out.x), self._embedded(pair.inn.x)
         how = (self._start, self.iterations, self.em_noise, self.variant)
-        return [
-            {
-                "log_ratio": np.array(
-                    em.log_ratio(worlds, trial.world, *how, generator(trial.seed, "em"))
-                )
-            }
-            for trial in trials
-        ]
+        with one_thread():
+            worlds = self._embedded(pair.out.x), self._embedded(pair.inn.x)
+            ratios = [em.log_ratio(worlds, t.world, *how, generator(t.seed, "em")) for t in trials]
+        return [{"log_ratio": np.array(ratio)} for ratio in ratios]

@@ -12,9 +12,21 @@ import numpy as np
 from dpaudit import checks
 from dpaudit.accounting import gaussian_epsilon
 from dpaudit.mechanisms.opposed import darkest, solved
+from dpaudit.mechanisms.threads import one_thread
 from dpaudit.p3gm import pca
 from dpaudit.seeds import generator
-from dpaudit.types import IN, OUT, Claim, Data, GaussianCurve, Known, Observation, Pair, Trial
+from dpaudit.types import (
+    IN,
+    OUT,
+    Array,
+    Claim,
+    Data,
+    GaussianCurve,
+    Known,
+    Observation,
+    Pair,
+    Trial,
+)
 
 NOISE = ("wishart", "gaussian")
 
@@ -80,9 +92,8 @@ class P3GMPCA:
     def claim(self) -> Claim:
         """The published one, or that of the Gaussian mechanism."""
         curve = GaussianCurve(self._mu) if self.noise == "gaussian" else None
-        exact = curve and gaussian_epsilon(curve.mu, self.delta)
         return Claim(
-            epsilon=self.epsilon_pca if exact is None else exact,
+            epsilon=gaussian_epsilon(curve.mu, self.delta) if curve else self.epsilon_pca,
             delta=self.delta,
             unit="the released second moment",
             adjacency="replace",
@@ -124,16 +135,15 @@ class P3GMPCA:
     def play(self, pair: Pair, trials: Sequence[Trial]) -> list[Observation]:
         """A release for each trial, and how it lies to the second moments of both worlds."""
         n = len(pair.out)
-        a = {w: pca.second_moment(pca.within_unit_ball(pair.world(w).x)) for w in (OUT, IN)}
-        seen: list[Observation] = []
-        for trial in trials:
-            draw = generator(trial.seed, "pca")
-            if self.noise == "wishart":
-                released = pca.wishart(a[trial.world], n, self.epsilon_pca, draw)
-                seen.append({"gap": np.array(pca.below(released, a[IN]))})
-            else:
-                s = 1 / self._mu
-                released = pca.gaussian(a[trial.world], n, s, draw)
-                ratio = pca.log_ratio(released, a[OUT], a[IN], n, s)
-                seen.append({"log_ratio": np.array(ratio)})
-        return seen
+        with one_thread():
+            a = {w: pca.second_moment(pca.within_unit_ball(pair.world(w).x)) for w in (OUT, IN)}
+            return [self._seen(a, n, trial) for trial in trials]
+
+    def _seen(self, a: Mapping[int, Array], n: int, trial: Trial) -> Observation:
+        draw = generator(trial.seed, "pca")
+        if self.noise == "wishart":
+            released = pca.wishart(a[trial.world], n, self.epsilon_pca, draw)
+            return {"gap": np.array(pca.below(released, a[IN]))}
+        s = 1 / self._mu
+        released = pca.gaussian(a[trial.world], n, s, draw)
+        return {"log_ratio": np.array(pca.log_ratio(released, a[OUT], a[IN], n, s))}

@@ -16,8 +16,10 @@ from dpaudit import accounting
 from dpaudit.errors import BadInput
 from dpaudit.types import Array
 
-ORDERS: Array = np.array([1 + i / 10 for i in range(1, 100)] + list(range(11, 512)))
-"""The alphas that are tried."""
+ORDERS: Array = np.concatenate(
+    [np.arange(1.5, 11, 0.5), np.arange(11, 64), np.geomspace(64, 512, 13).round()]
+)
+"""The alphas that are tried; more of them change the fourth digit of an epsilon."""
 
 PureForm: TypeAlias = Literal["printed", "capped", "exact"]
 Conversion: TypeAlias = Literal["printed", "tight"]

@@ -40,11 +40,7 @@ def epsilon(curve: Curve, delta: float, accountant: str = "pld") -> float:
         return epsilon(_training(curve), delta, accountant)
     if isinstance(curve, GaussianCurve):
         return gaussian_epsilon(curve.mu, delta)
-    if curve.noise_multiplier < LEAST_NOISE:
-        raise BadInput(
-            f"noise multiplier {curve.noise_multiplier:g} is next to no noise: accountants for "
-            f"Poisson sampling start at {LEAST_NOISE}"
-        )
+    refuse_silence(curve.noise_multiplier)
     try:
         value = float(_ACCOUNTANTS[accountant](curve, delta))
     except MemoryError as error:
@@ -57,6 +53,15 @@ def epsilon(curve: Curve, delta: float, accountant: str = "pld") -> float:
             f"{curve.noise_multiplier:g} over {curve.steps} steps; raise the noise multiplier"
         )
     return value
+
+
+def refuse_silence(noise_multiplier: float) -> None:
+    """Refuse next to no noise, which takes an accountant for Poisson sampling gigabytes."""
+    if noise_multiplier < LEAST_NOISE:
+        raise BadInput(
+            f"noise multiplier {noise_multiplier:g} is next to no noise: accountants for "
+            f"Poisson sampling start at {LEAST_NOISE}"
+        )
 
 
 def _training(c: StepsCurve) -> Curve:

@@ -103,6 +103,15 @@ class P3GM:
                 checks.positive("em_noise", em_noise),
                 checks.at_least("rows", rows, 1),
                 checks.in_range("delta", delta, 0, 1, ends="()"),
+                checks.at_least("epochs", epochs, 1),
+                None if batch == "full" else checks.at_least("batch", batch, 1),
+                checks.positive("lr", lr),
+                checks.positive("clip", clip),
+                *(
+                    checks.positive(name, value)
+                    for name, value in (("noise_multiplier", noise_multiplier), ("steps", steps))
+                    if value is not None
+                ),
             ]
         )
         if not (data.pool.x.min() >= 0 and data.pool.x.max() <= 1):

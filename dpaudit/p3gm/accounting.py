@@ -129,6 +129,7 @@ def replacing(mu: float, sample_rate: float, steps: int, s_s: float, delta: floa
     """
     if sample_rate == 1:
         return accounting.gaussian_epsilon(math.hypot(mu, 2 * math.sqrt(steps) / s_s), delta)
+    accounting.refuse_silence(s_s)
     from dp_accounting.pld import privacy_loss_distribution as pld
 
     replaced = pld.NeighborRel.REPLACE_ONE

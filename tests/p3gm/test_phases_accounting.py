@@ -92,6 +92,8 @@ def test_the_noise_that_is_solved_for_spends_what_was_asked_and_hardly_less():
     assert 1.99 < replacing(0.2, 0.2, 20, s, DELTA) <= 2.0
     with pytest.raises(BadInput, match=r"what comes before DP-SGD spends epsilon 2\.22 of 1"):
         noise_multiplier(1.0, 0.55, 0.2, 20, DELTA)
+    with pytest.raises(BadInput, match=r"noise multiplier 0\.01 is next to no noise"):
+        replacing(0.2, 0.2, 20, 0.01, DELTA)
 
 
 def test_the_conversion_of_a_gaussian_mechanism_is_never_below_its_exact_epsilon():

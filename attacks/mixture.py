@@ -2,8 +2,19 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from dpaudit.attacks.rules import FixedAttack
-from dpaudit.attacks.statistics import released
+from dpaudit.attacks.statistics import Statistic
+from dpaudit.types import Array, Known, Observations
+
+
+def _likelihood_ratio(seen: Observations, known: Known) -> Array:
+    """The log-likelihood ratio, of which large sizes are shown by their logarithm.
+
+    It can be astronomical. In the order of scores, which is all that counts, nothing changes.
+    """
+    return np.asarray(np.arcsinh(np.asarray(seen["log_ratio"], dtype=np.float64)))
 
 
 class Mixture(FixedAttack):
@@ -15,4 +26,5 @@ class Mixture(FixedAttack):
     """
 
     def __init__(self) -> None:
-        super().__init__("mixture", released("log_ratio"))
+        needs = frozenset({"log_ratio"})
+        super().__init__("mixture", Statistic("log likelihood ratio", needs, _likelihood_ratio))

@@ -208,10 +208,10 @@ def _canary(canary: Array, original: Array | None, report: Report) -> Picture:
     elif releases.released(report.claim):
         caption = releases.CANARY
     alt = f"The canary{told}: a record of {shape} values"
+    replaced = report.claim.adjacency == "replace"
     if original is not None:
         noise = figure_canary.numbers(canary) - figure_canary.numbers(original)
         largest = f"{np.abs(noise).max():.3g}"
-        replaced = report.claim.adjacency == "replace"
         other = "that D has in its place" if replaced else "that it was made from"
         caption += f", and the record {other}; they differ by at most {largest}"
         alt += f", at most {largest} from the record {other}"
@@ -219,5 +219,5 @@ def _canary(canary: Array, original: Array | None, report: Report) -> Picture:
         caption += ". Values are clipped to 0 (black) and 1 (white) for display"
         if len(canary) == 4:
             caption += ", and the fourth channel is left out"
-    figure = figure_canary.draw(canary, original, short(told, 16))
+    figure = figure_canary.draw(canary, original, short(told, 16), replaced)
     return Picture("canary", "The canary", f"{caption}.", f"{alt}.", figure)

@@ -121,6 +121,10 @@ def test_published_em_is_refuted_by_the_size_of_its_noise_and_safe_sums_are_not(
     assert published.claim.curve.mu == pytest.approx(math.sqrt(5 * 7) / 50)
     _, sure = counted(published, Mixture(), data, 200, SURE)
     assert sure > published.claim.epsilon
+    far = Mixture().features({"log_ratio": np.array([-1e17, -1.0, 0.0, 2.0])}, {})[:, 0]
+    assert (np.diff(far) > 0).all()
+    assert far[2] == 0
+    assert np.abs(far).max() < 50
     safe = P3GMEM(data, variant="safe", **given)
     assert safe.claim.curve.mu == pytest.approx(math.sqrt(5 * 3) / 50)
     _, sure = counted(safe, Mixture(), data, 200, SURE)

@@ -69,6 +69,13 @@ def line(name: str, method: str, rows: list[dict[str, Any]]) -> str:
     )
 
 
+def _write(path: Path | None, told: dict[str, Any], rows: list[dict[str, Any]]) -> None:
+    """All that is known so far, a line for each row."""
+    if path:
+        listed = ",\n".join(map(json.dumps, rows))
+        path.write_text(f'{{"about": {json.dumps(told)},\n"rows": [\n{listed}\n]}}\n')
+
+
 @click.command()
 @click.option("--data", multiple=True, type=click.Choice(list(LOADERS)), help="Default: all.")
 @click.option("--scale", type=click.FloatRange(0, 1, min_open=True), default=1, show_default=True)
@@ -89,9 +96,8 @@ def main(data: tuple[str, ...], scale: float, folds: int, json_file: Path | None
         for (_, method, fold), found in measured(name, scale, folds, done):
             scored = [round(x, 4) for x in found]
             rows.append({"data": name, "method": method, "fold": fold, "scores": scored})
-            if json_file:
-                listed = ",\n".join(map(json.dumps, rows))
-                json_file.write_text(f'{{"about": {json.dumps(told)},\n"rows": [\n{listed}\n]}}\n')
+            _write(json_file, told, rows)
+    _write(json_file, told, rows)
     click.echo(f"{'data':<{WIDTH}}{'method':<10}{'folds':>5}  {'AUROC   AUPRC':<16}  the paper")
     click.echo(f"{'':<{WIDTH}}{'':<10}{'':>5}  {'or accuracy':<16}")
     for name in data or LOADERS:

@@ -84,3 +84,12 @@ def test_a_file_that_is_not_there_is_refused_in_one_line(p3gm, monkeypatch, tmp_
     done = CliRunner().invoke(p3gm.main, ["--data", "esr", "--folds", "1"])
     assert done.exit_code == 2
     assert "set DPAUDIT_DATA to the folder that has it" in done.output
+
+
+def test_composition_is_below_the_paper_s_baseline_only_with_a_tight_term(benchmark):
+    figures = benchmark("p3gm_figures")
+    baseline, printed, tight, holds = map(np.array, figures.composition().values())
+    assert (tight < baseline).all()
+    assert printed[0] < baseline[0]
+    assert printed[-1] > baseline[-1]
+    assert (np.diff(holds) < 0).all()

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from dpaudit import accounting, checks
+from dpaudit import checks
 from dpaudit.errors import BadInput
 from dpaudit.mechanisms.cautions import batch_too_large, delta_too_large
 from dpaudit.mechanisms.opposed import solved
@@ -163,7 +163,7 @@ class P3GM:
         checks.refuse([checks.positive("epsilon", epsilon)])
         assert epsilon is not None
         if self._by_theorem:
-            return accounting.least_noise(epsilon, lambda s: self._phases(s).composed(self.delta))
+            return self._phases(1.0).solved(epsilon, self.delta).s_s
         s = self.design.steps
         return noise_multiplier(epsilon, self._mu, s.sample_rate, s.count, self.delta)
 

@@ -7,7 +7,7 @@ r_p + r_e + r_s + ln(1/delta)/(alpha - 1) (its Theorem 3), for DP-PCA, DP-EM and
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -116,6 +116,15 @@ class Phases:
         sgd = epsilon(of_sgd(self.sample_rate, self.steps, self.s_s), delta / 2)
         return self.epsilon_p + em + sgd
 
+    def solved(self, target: float, delta: float) -> Phases:
+        """The same with the least noise of DP-SGD by which Theorem 3 gives `target`."""
+        em = of_em(self.components, self.iterations, self.s_e)
+        _refuse_spent(epsilon(of_pure(self.epsilon_p, "printed") + em, delta), target)
+        least = accounting.least_noise(
+            target, lambda s: replace(self, s_s=s).composed(delta), MOST_NOISE
+        )
+        return replace(self, s_s=least)
+
     def _rest(self) -> Array:
         em = of_em(self.components, self.iterations, self.s_e)
         return np.asarray(em + of_sgd(self.sample_rate, self.steps, self.s_s))
@@ -156,12 +165,15 @@ def noise_multiplier(
     target: float, mu: float, sample_rate: float, steps: int, delta: float
 ) -> float:
     """The least noise multiplier of DP-SGD by which it and a mu-GDP release spend `target`."""
-    before = accounting.gaussian_epsilon(mu, delta) if mu > 0 else 0.0
+    _refuse_spent(accounting.gaussian_epsilon(mu, delta) if mu > 0 else 0.0, target)
+    return accounting.least_noise(
+        target, lambda s: replacing(mu, sample_rate, steps, s, delta), MOST_NOISE
+    )
+
+
+def _refuse_spent(before: float, target: float) -> None:
     if before >= target:
         raise BadInput(
             f"what comes before DP-SGD spends epsilon {before:.3g} of {target:g}; give it more "
             "noise, or a larger --epsilon"
         )
-    return accounting.least_noise(
-        target, lambda s: replacing(mu, sample_rate, steps, s, delta), MOST_NOISE
-    )

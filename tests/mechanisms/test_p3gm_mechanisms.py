@@ -223,6 +223,7 @@ def test_the_null_shows_nothing(data):
         (P3GM, {"likelihood": "poisson"}, "likelihood must be one of bernoulli, gaussian"),
         (P3GM, {"rows": 0}, "rows must be a whole number of at least 1"),
         (P3GM, {"epsilon_pca": 2.0, **SMALL}, "what comes before DP-SGD spends epsilon"),
+        (P3GM, {"variant": "published", **SMALL}, "what comes before DP-SGD spends epsilon 3"),
     ],
 )
 def test_what_cannot_be_is_refused_in_one_sentence(data, kind, given, said):

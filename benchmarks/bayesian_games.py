@@ -23,13 +23,18 @@ CANARIES = ("random", "adv-random", "maxloss", "adv-maxloss")
 SAMPLES = 1_000
 """T, the passes of MC dropout: as many as in the paper."""
 
-DIGITS: Mapping[str, Any] = {"data": "digits", "epochs": 30, "lr": 2.0}
-"""Accuracy near 77 %, in half of the paper's 60 epochs."""
+DIGITS: Mapping[str, Any] = {"network": "mlp", "epochs": 20, "lr": 1.0}
+"""Accuracy near 87 %, and a leak that outsiders see: more of both than cnn-small has."""
 
 CIFAR: Mapping[str, Any] = {"network": "cnn-paper", "size": 1_000, "steps": 40, "lr": 0.6}
 """The paper's network and batches of 256, on 1,000 of its 50,000 records for 40 of 11,700 steps."""
 
-CRAFTED: Mapping[str, Any] = {"adversary": "worst-case", "batch": "full", "lr": 2.0}
+CRAFTED: Mapping[str, Any] = {
+    "network": "mlp",
+    "adversary": "worst-case",
+    "batch": "full",
+    "lr": 2.0,
+}
 """The worst-case adversary's start and its 10 full batches, with dropout, which it leaves out.
 
 At its own rate of 0.03 models move so little that the passes' randomness hides it; at this one
@@ -64,7 +69,7 @@ class Game:
         # No seed serves two games: the same luck in all of them would look like a finding.
         seed = derive(0, "Bayesian networks", self.name) >> 32
         return Config.from_dict(
-            {"dropout": 0.5, **self.given, **common, **judged, "seed": seed, **where(self.data)}
+            {"dropout": 0.5, **where(self.data), **self.given, **common, **judged, "seed": seed}
         )
 
     def scaled(self, scale: float) -> Game:
@@ -73,9 +78,9 @@ class Game:
 
 
 def where(data: str) -> dict[str, str]:
-    """The setting that names the records, where it is a file."""
+    """The setting that names the records."""
     if data == "digits":
-        return {}
+        return {"data": data}
     file = Path(os.environ.get("DPAUDIT_DATA", ".")) / "cifar10_12k.npz"
     if not file.exists():
         raise BadInput(f"there is no {file}; set DPAUDIT_DATA to the folder that has it")
@@ -99,4 +104,4 @@ def noisy(training: Mapping[str, Any]) -> dict[str, Any]:
 
 def crafted() -> dict[str, Any]:
     """With the start that the worst-case adversary crafts, at epsilon 10."""
-    return {"data": "digits", **CRAFTED, "epsilon": 10.0}
+    return {**CRAFTED, "epsilon": 10.0}

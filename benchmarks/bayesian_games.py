@@ -23,7 +23,7 @@ CANARIES = ("random", "adv-random", "maxloss", "adv-maxloss")
 SAMPLES = 1_000
 """T, the passes of MC dropout: as many as in the paper."""
 
-DIGITS: Mapping[str, Any] = {"network": "mlp", "epochs": 20, "lr": 1.0}
+DIGITS: Mapping[str, Any] = {"network": "mlp", "epochs": 10, "lr": 2.0}
 """Accuracy near 87 %, and a leak that outsiders see: more of both than cnn-small has."""
 
 CIFAR: Mapping[str, Any] = {"network": "cnn-paper", "size": 1_000, "steps": 40, "lr": 0.6}
@@ -91,8 +91,9 @@ def games() -> list[Game]:
     """All of them, in the order in which they are played."""
     return [
         *(Game("digits", "noise-0.5", c, 2_000, noisy(DIGITS)) for c in CANARIES),
-        *(Game("digits", "crafted", c, 2_000, crafted()) for c in ("blank", *CANARIES)),
+        Game("digits", "crafted", "blank", 2_000, crafted()),
         *(Game("digits", "epsilon-10", c, 2_000, {**DIGITS, "epsilon": 10.0}) for c in CANARIES),
+        *(Game("digits", "crafted", c, 2_000, crafted()) for c in CANARIES),
         *(Game("cifar10", "noise-0.5", c, 100, noisy(CIFAR)) for c in CANARIES),
     ]
 

@@ -25,10 +25,10 @@ def played(game: Game, folder: Path, pool: Executor) -> Path:
 @click.option("--scale", type=click.FloatRange(0, min_open=True), default=1, show_default=True)
 @click.option("--keep", type=click.Path(path_type=Path), required=True)
 def main(only: str, scale: float, keep: Path) -> None:
-    from dpaudit.executors import cores, local_pool
+    from dpaudit.executors import Here
 
     wanted = [game.scaled(scale) for game in games() if game.name.startswith(only)]
-    with local_pool(cores()) as pool:
+    with Here() as pool:
         for game in wanted:
             t = time.monotonic()
             played(game, keep, pool)

@@ -7,7 +7,7 @@ bound whose rule was fixed on other models, and the AUC of a score that was.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -17,27 +17,29 @@ from bayesian_games import SAMPLES, Game
 from delong import Estimate, auc, difference
 
 from dpaudit import registry, settled
-from dpaudit.audit import Run
-from dpaudit.compare import Defended
-from dpaudit.defences import named
+from dpaudit.defences import Named, named
 from dpaudit.defences.chain import Composable
+from dpaudit.estimators.published import published
 from dpaudit.journal import Journal
+from dpaudit.jury import AUTO, Jury
 from dpaudit.played import Played, read
 from dpaudit.protocols import scoring
-from dpaudit.rates import PointCriterion
 from dpaudit.types import OUT, Array, Observations, Scores
+from dpaudit.utility import utility
 
-SETS = ("loss", "mean+std", "min+max", "all-four")
-"""What the paper's Fig. 5 compares: the plain network, and three sets of statistics."""
+SETS = ("mean+std", "min+max", "all-four")
+"""What the paper's Fig. 5 compares with the loss of the plain network."""
 
 SINGLES = ("mean", "inv_std", "min", "max")
-ATTACKS = (*SETS, *SINGLES, "learned")
 
 PASSES = (1, 2, 5, 10, 50, 100, 500)
 """T of Fig. 6, but for the 1,000 that there are."""
 
 UNITS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1)
 """Of Fig. 8."""
+
+TESTED = 32
+"""Passes on test records: more of them cannot be compared there."""
 
 BINS = 40
 
@@ -50,7 +52,7 @@ class Only(Composable):
     names: tuple[str, ...]
 
     def protect(self, seen: Observations) -> Observations:
-        return {name: seen[name] for name in self.names}
+        return {name: seen[name] for name in self.names if name in seen}
 
     def __str__(self) -> str:
         return self.called
@@ -63,120 +65,129 @@ MEAN_STD = "mean-std"
 
 def few(passes: int) -> str:
     """The name under which so many passes are released, and nothing else."""
-    return f"passes + fewer-samples:{passes}"
+    return str(BAYESIAN) if passes == SAMPLES else f"{BAYESIAN} + fewer-samples:{passes}"
 
 
 def rounded(unit: float) -> str:
-    """The name under which mean and deviation are released as multiples of a unit."""
-    return f"{MEAN_STD} + quantize:{unit}"
+    """The name under which mean and deviation are released as multiples of a unit; 0: as is."""
+    return f"{MEAN_STD} + quantize:{unit}" if unit else MEAN_STD
 
 
 @dataclass(frozen=True)
-class Asked:
-    """How many ways of releasing are judged: all of the paper's, or a few for a quick look."""
+class View:
+    """A way of releasing, and what is asked of it.
 
-    passes: Sequence[int] = PASSES
-    units: Sequence[float] = UNITS
+    `beside` is the way that its AUCs are compared with, by the same scores unless `than` says by
+    which; none for the plain output, which is where comparisons begin.
+    """
 
-    def views(self) -> list[Any]:
-        """Every way, as a defence."""
-        fewer = [BAYESIAN + named(f"fewer-samples:{t}").defence for t in self.passes]
-        return [PLAIN, BAYESIAN, MEAN_STD, *fewer, *map(rounded, self.units)]
-
-
-def answered(game: Game, journal: Path, asked: Asked) -> dict[str, Any]:
-    """Everything that the figures and the three answers need of one game."""
-    views = asked.views()
-    compared = Run(journal.parent).compared(views, attacks=ATTACKS)
-    with Journal.read(journal) as opened:
-        played = read(opened)
-        canary = settled.canary(opened)
-        accuracy = float(np.mean([float(a) for a in opened.arrays("accuracy")]))
-        seconds = opened.seconds / len(played.worlds)
-    assert canary is not None
-    return {
-        "game": {k: v for k, v in asdict(game).items() if k != "given"},
-        "claim": compared.claim.epsilon,
-        "training": dict(played.facts.get("training", {})),
-        "label": canary.y,
-        "canary": picture(canary.x),
-        "accuracy": accuracy,
-        "seconds": seconds,
-        "released": {one.defence: _judged(one) for one in compared.defended[1:]},
-        "aucs": aucs(played, asked),
-        "means": {str(t): histogram(played, t) for t in (2, SAMPLES)},
-    }
+    released: Named
+    estimates: tuple[str, ...]
+    bounds: tuple[str, ...]
+    aucs: tuple[str, ...]
+    beside: str | None = None
+    than: str | None = None
+    useful: bool = True
 
 
-def _judged(found: Defended) -> dict[str, Any]:
-    """The published estimate of each attack, its null and its bounds; and what it is good for."""
-    bounds: dict[str, dict[str, float]] = {}
-    for bound in found.bounds:
-        kind = "outright" if bound.assumption == "none" else "by_curve"
-        bounds.setdefault(bound.attack, {})[kind] = bound.epsilon
-    attacks = {
-        one.attack: {
-            "estimate": one.epsilon_in_sample,
-            "spread": one.epsilon_in_sample_std,
-            "null": one.null_mean,
-            "null_95": one.null_q95,
-            **bounds[one.attack],
-        }
-        for one in found.published
-    }
-    useful = None if found.utility is None else asdict(found.utility)
-    return {"attacks": attacks, "strongest": found.strongest, "utility": useful}
-
-
-def aucs(played: Played, asked: Asked) -> list[dict[str, Any]]:
-    """The AUC of every score, and how much it is above that of what it is compared with.
+def views(passes: Sequence[int] = PASSES, units: Sequence[float] = UNITS) -> list[View]:
+    """All ways, those before others that are compared with them.
 
     The paper's first question compares with the plain output, the second with all passes and the
-    third with unrounded numbers.
+    third with numbers that are not rounded.
     """
-    seen = {str(view): view for view in map(named, asked.views())}
-    plain, passes = str(PLAIN), str(BAYESIAN)
-    base: dict[tuple[str, str], Scores] = {}
-
-    def scores(view: str, attack: str) -> Scores:
-        if (view, attack) not in base:
-            base[view, attack] = scored(played.after(seen[view]), attack)
-        return base[view, attack]
-
-    pairs = [((plain, "loss"), None), ((plain, "learned"), None)]
-    pairs += [((passes, one), (plain, "loss")) for one in SINGLES]
-    pairs += [((view, "learned"), (plain, "learned")) for view in (passes, MEAN_STD)]
-    for t in asked.passes:
-        pairs += [((few(t), one), (passes, one)) for one in (*SINGLES, "learned")]
-    for unit in asked.units:
-        pairs += [((rounded(unit), one), (MEAN_STD, one)) for one in ("mean", "inv_std", "learned")]
+    every = (*SETS, *SINGLES)
+    fitted = ("mean+std", "learned")
     return [
-        _row(*one, scores(*one), *(() if other is None else (*other, scores(*other))))
-        for one, other in pairs
+        View(named(PLAIN), ("loss",), ("loss", "learned"), ("loss", "learned"), useful=False),
+        View(named(BAYESIAN), every, (*every, "learned"), SINGLES, str(PLAIN), "loss"),
+        View(named(BAYESIAN), (), (), ("learned",), str(PLAIN), useful=False),
+        View(named(MEAN_STD), ("mean+std",), fitted, ("learned",), str(PLAIN)),
+        View(named(MEAN_STD), (), (), ("mean", "inv_std"), str(PLAIN), "loss", useful=False),
+        *(
+            View(
+                named(BAYESIAN + named(f"fewer-samples:{t}").defence),
+                *(every, fitted, (*SINGLES, "learned"), str(BAYESIAN)),
+                useful=t <= TESTED,
+            )
+            for t in passes
+        ),
+        *(
+            View(
+                named(rounded(unit)),
+                *(("mean+std",), fitted, ("mean", "inv_std", "learned"), MEAN_STD),
+            )
+            for unit in units
+        ),
     ]
 
 
-def _row(
-    view: str, attack: str, ours: Scores, beside: str = "", than: str = "", theirs: Any = None
-) -> dict[str, Any]:
-    row = {"released": view, "attack": attack, "models": len(ours.out) + len(ours.inn)}
-    row |= _told("auc", auc(ours))
-    if theirs is not None:
-        row |= {"beside": beside, "than": than, **_told("more", difference(ours, theirs))}
-    return row
+def answered(game: Game, journal: Path, asked: Sequence[View]) -> dict[str, Any]:
+    """Everything that the figures and the three answers need of one game."""
+    with Journal.read(journal) as opened:
+        played = read(opened)
+        canary = settled.canary(opened)
+        assert canary is not None
+        known: dict[tuple[str, str], Scores] = {}
+        released: dict[str, Any] = {}
+        for view in asked:
+            found = judged(view, played.after(view.released), known)
+            if view.useful and (useful := utility(opened, played.known, view.released)):
+                found["utility"] = asdict(useful)
+            _merge(released.setdefault(str(view.released), {}), found)
+        accuracy = float(np.mean([float(a) for a in opened.arrays("accuracy")]))
+        return {
+            "game": {k: v for k, v in asdict(game).items() if k != "given"},
+            "claim": played.claim.epsilon,
+            "training": dict(played.facts.get("training", {})),
+            "label": canary.y,
+            "canary": picture(canary.x),
+            "accuracy": accuracy,
+            "released": released,
+            "means": {str(t): histogram(played, t) for t in (2, SAMPLES)},
+        }
 
 
-def _told(name: str, found: Estimate) -> dict[str, float]:
-    return {name: found.value, f"{name}_error": found.error}
+def _merge(into: dict[str, Any], found: dict[str, Any]) -> None:
+    for name, one in found.items():
+        into.setdefault(name, {}).update(one)
 
 
-def scored(played: Played, attack: str) -> Scores:
-    """An attack's scores: of all models where it is fixed, of the judging half where learned."""
-    made = registry.make("attacks", attack)
-    trials = played.trials(attack, made)
-    choosing, judging = trials.halves()
-    rule = choosing.fit(made, PointCriterion(played.claim.delta))
-    return (trials if scoring(made) == "fixed" else judging).scores(rule)
+def judged(view: View, seen: Played, known: dict[tuple[str, str], Scores]) -> dict[str, Any]:
+    """Estimates with their nulls, bounds and AUCs; `known` are the scores of views before it."""
+    delta, seed = seen.claim.delta, seen.seed
+    estimates, bounds, aucs = {}, {}, {}
+    for name in dict.fromkeys((*view.estimates, *view.bounds, *view.aucs)):
+        attack = registry.make("attacks", name)
+        trials = seen.trials(name, attack)
+        jury = Jury.of(AUTO, attack, seen.claim, seed)
+        if name in view.estimates:
+            p = published(name, attack, trials, delta, seed)
+            estimates[name] = [
+                p.epsilon_in_sample,
+                p.epsilon_in_sample_std,
+                p.null_mean,
+                p.null_q95,
+            ]
+        if name in view.bounds:
+            fixed = jury.fix(attack, trials, always=False)
+            found = jury.bounds(fixed, 0.95, 0.95)
+            bounds[name] = {b.assumption: b.epsilon for b in found}
+        if name in view.aucs:
+            # A score that is fixed has nothing to choose, and so all models.
+            choosing, judging = trials.halves()
+            rule = choosing.fit(attack, jury.criterion)
+            scores = (trials if scoring(attack) == "fixed" else judging).scores(rule)
+            known[str(view.released), name] = scores
+            aucs[name] = _told(auc(scores))
+            if view.beside:
+                other = known[view.beside, view.than or name]
+                aucs[name] += _told(difference(scores, other))
+    return {"estimates": estimates, "bounds": bounds, "aucs": aucs}
+
+
+def _told(found: Estimate) -> list[float]:
+    return [found.value, found.error]
 
 
 def histogram(played: Played, passes: int) -> dict[str, Any]:
@@ -196,8 +207,3 @@ def picture(x: Array) -> dict[str, Any]:
     """An image (channels, height, width) as whole numbers from 0 to 255, cut off there."""
     levels = np.rint(255 * np.clip(x, 0, 1)).astype(int)
     return {"shape": list(x.shape), "levels": levels.ravel().tolist()}
-
-
-def find(rows: Sequence[Mapping[str, Any]], released: str, attack: str) -> Mapping[str, Any]:
-    """The row of one attack on one way of releasing."""
-    return next(r for r in rows if (r["released"], r["attack"]) == (released, attack))

@@ -8,13 +8,13 @@ bound whose rule was fixed on other models, and the AUC of a score that was.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from bayesian_games import SAMPLES, Game
-from delong import Estimate, auc, difference
+from delong import CONFIDENCE, Estimate, auc, difference
 
 from dpaudit import registry, settled
 from dpaudit.defences import Named, named
@@ -78,7 +78,8 @@ class View:
     """A way of releasing, and what is asked of it.
 
     `beside` is the way that its AUCs are compared with, by the same scores unless `than` says by
-    which; none for the plain output, which is where comparisons begin.
+    which; none for the plain output, which is where comparisons begin. Bounds are by what assumes
+    nothing, and those `by_curve` also by the claim's kind of training.
     """
 
     released: Named
@@ -88,6 +89,7 @@ class View:
     beside: str | None = None
     than: str | None = None
     useful: bool = True
+    by_curve: bool = False
 
 
 def views(passes: Sequence[int] = PASSES, units: Sequence[float] = UNITS) -> list[View]:
@@ -99,8 +101,15 @@ def views(passes: Sequence[int] = PASSES, units: Sequence[float] = UNITS) -> lis
     every = (*SETS, *SINGLES)
     fitted = ("mean+std", "learned")
     return [
-        View(named(PLAIN), ("loss",), ("loss", "learned"), ("loss", "learned"), useful=False),
-        View(named(BAYESIAN), every, (*every, "learned"), SINGLES, str(PLAIN), "loss"),
+        View(
+            *(named(PLAIN), ("loss",), ("loss", "learned"), ("loss", "learned")),
+            useful=False,
+            by_curve=True,
+        ),
+        View(
+            *(named(BAYESIAN), every, (*every, "learned"), SINGLES, str(PLAIN), "loss"),
+            by_curve=True,
+        ),
         View(named(BAYESIAN), (), (), ("learned",), str(PLAIN), useful=False),
         View(named(MEAN_STD), ("mean+std",), fitted, ("learned",), str(PLAIN)),
         View(named(MEAN_STD), (), (), ("mean", "inv_std"), str(PLAIN), "loss", useful=False),
@@ -171,7 +180,8 @@ def judged(view: View, seen: Played, known: dict[tuple[str, str], Scores]) -> di
             ]
         if name in view.bounds:
             fixed = jury.fix(attack, trials, always=False)
-            found = jury.bounds(fixed, 0.95, 0.95)
+            judges = jury if view.by_curve else replace(jury, names=jury.names[-1:])
+            found = judges.bounds(fixed, CONFIDENCE, CONFIDENCE)
             bounds[name] = {b.assumption: b.epsilon for b in found}
         if name in view.aucs:
             # A score that is fixed has nothing to choose, and so all models.

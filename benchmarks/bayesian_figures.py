@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from bayesian_answers import SETS, SINGLES, few, rounded
+from bayesian_answers import PASSES, SETS, SINGLES, UNITS, few, rounded
 from bayesian_games import SAMPLES
 from delong import Estimate
 
@@ -42,6 +42,16 @@ def of(found: Sequence[Answers], data: str, training: str) -> list[Answers]:
     """The games of one training, in their order."""
     wanted = {"data": data, "training": training}
     return [one for one in found if wanted.items() <= one["game"].items()]
+
+
+def passes(found: Sequence[Answers]) -> list[int]:
+    """The numbers of passes that were asked about, all of them last."""
+    return [t for t in (*PASSES, SAMPLES) if few(t) in found[0]["released"]]
+
+
+def units(found: Sequence[Answers]) -> list[float]:
+    """The units that were asked about; 0, which is no rounding, first."""
+    return [u for u in (0.0, *UNITS) if rounded(u) in found[0]["released"]]
 
 
 def figure_4(found: Sequence[Answers]) -> Figure:
@@ -80,7 +90,7 @@ def _bars(axes: Any, found: Sequence[Answers]) -> None:
     names = ("loss", *SETS)
     width = 0.8 / len(names)
     for i, name in enumerate(names):
-        told = np.array([_estimate(one, name, SAMPLES) for one in found], dtype=float)
+        told = np.array([estimate(one, name, SAMPLES) for one in found], dtype=float)
         x = np.arange(len(found)) + (i - (len(names) - 1) / 2) * width
         kept = {"color": COLOURS[name], "label": WORDS.get(name, name)}
         axes.bar(x, told[:, 0], 0.92 * width, alpha=0.75, **kept)
@@ -115,9 +125,9 @@ def _areas(axes: Any, found: Sequence[Answers]) -> None:
     axes.legend(ncols=4, loc="upper left", columnspacing=0.9, handlelength=1.0, handletextpad=0.4)
 
 
-def figure_6(found: Sequence[Answers], passes: Sequence[int]) -> Figure:
+def figure_6(found: Sequence[Answers]) -> Figure:
     """By the number of passes: estimates, what they are with no leak (dashes), and AUCs."""
-    times = [*passes, SAMPLES]
+    times = passes(found)
     with drawing.style():
         figure = drawing.blank(6.4)
         grid = figure.subplots(3, max(1, len(found)), sharex=True, sharey="row", squeeze=False)
@@ -125,10 +135,10 @@ def figure_6(found: Sequence[Answers], passes: Sequence[int]) -> Figure:
             sets.set_title(one["game"]["canary"], fontsize=9)
             for axes, names in ((sets, SETS), (singles, SINGLES)):
                 for name in names:
-                    told = np.array([_estimate(one, name, t) for t in times], dtype=float)
+                    told = np.array([estimate(one, name, t) for t in times], dtype=float)
                     axes.plot(times, told[:, 0], color=COLOURS[name], linewidth=1.4)
                     axes.plot(times, told[:, 2], ":", color=COLOURS[name], linewidth=1.4)
-                plain = _estimate(one, "loss", SAMPLES)[0]
+                plain = estimate(one, "loss", SAMPLES)[0]
                 axes.axhline(plain, color=COLOURS["loss"], linewidth=1.2)
             for name in ("mean", "inv_std", "learned"):
                 _band(areas, times, [area(one, few(t), name) for t in times], COLOURS[name])
@@ -153,7 +163,7 @@ def figure_7(found: Sequence[Answers]) -> Figure:
         grid = figure.subplots(2, max(1, len(found)), squeeze=False)
         for place, (column, one) in enumerate(zip(grid.T, found, strict=True)):
             column[0].set_title(one["game"]["canary"], fontsize=9)
-            for axes, (passes, told) in zip(column, one["means"].items(), strict=True):
+            for axes, (times, told) in zip(column, one["means"].items(), strict=True):
                 edges = np.linspace(0, told["highest"], len(told["out"]) + 1)
                 for world, colour in (("out", drawing.OUT), ("in", drawing.IN)):
                     axes.stairs(told[world], edges, color=colour, linewidth=1.2)
@@ -161,17 +171,18 @@ def figure_7(found: Sequence[Answers]) -> Figure:
                 axes.spines["left"].set_visible(False)
                 axes.locator_params(axis="x", nbins=3)
                 if place == 0:
-                    axes.set_ylabel(f"T = {int(passes):,}")
+                    axes.set_ylabel(f"T = {int(times):,}")
         for world, colour in (("without the canary", drawing.OUT), ("with it", drawing.IN)):
             grid[0, 0].plot([], [], color=colour, label=world)
         figure.legend(loc="outside lower center", ncols=2)
     return figure
 
 
-def figure_8(found: Sequence[Answers], units: Sequence[float]) -> Figure:
+def figure_8(found: Sequence[Answers]) -> Figure:
     """By the unit of rounding: what it costs, estimates with their nulls (dashes), and AUCs."""
-    shown = [min(units) / 2, *units]
-    names = [rounded(u) for u in (0.0, *units)]
+    _, *finest = units(found)
+    shown = [min(finest) / 2, *finest]
+    names = [rounded(u) for u in units(found)]
     with drawing.style():
         figure = drawing.blank(6.4)
         useful, estimates, areas = figure.subplots(3, 1, sharex=True)
@@ -196,7 +207,7 @@ def figure_8(found: Sequence[Answers], units: Sequence[float]) -> Figure:
         areas.axhline(0.5, color=drawing.MUTED, linewidth=0.8)
         areas.set_ylabel("AUC of learned, 95 %")
         areas.set_xscale("log")
-        areas.set_xticks(shown, ["as is", *(f"{u:g}" for u in units)])
+        areas.set_xticks(shown, ["as is", *(f"{u:g}" for u in finest)])
         areas.minorticks_off()
         areas.set_xlabel("unit to which mean and std are rounded")
         for axes in (useful, estimates, areas):
@@ -214,9 +225,9 @@ def more(one: Answers, released: str, attack: str) -> Estimate:
     return Estimate(*one["released"][released]["aucs"][attack][2:])
 
 
-def _estimate(one: Answers, name: str, passes: int) -> Sequence[float]:
+def estimate(one: Answers, name: str, times: int = SAMPLES) -> Sequence[float]:
     """The published estimate, its spread, and the mean and 95 % quantile of its null."""
-    view = "plain" if name == "loss" else few(passes)
+    view = "plain" if name == "loss" else few(times)
     told: Sequence[float] = one["released"][view]["estimates"][name]
     return told
 

@@ -35,6 +35,8 @@ from dpaudit.files import write_whole
 DIGITS_KEPT = 4
 """Significant digits of what is written down: more would say nothing, and take room."""
 
+QUICK = ("digits noise-0.5 random", "digits crafted blank")
+
 JUDGED_BY = ("bayesian_answers.py", "delong.py")
 
 
@@ -82,6 +84,12 @@ def _by(asked: Sequence[View]) -> str:
     code = [(Path(__file__).parent / name).read_bytes() for name in JUDGED_BY]
     asked_of = repr([(str(view.released), view.estimates, view.bounds) for view in asked])
     return hashlib.sha256(b"".join([*code, asked_of.encode()])).hexdigest()[:12]
+
+
+def quick(scale: float, folder: Path) -> list[dict[str, Any]]:
+    """A look at two games in this process, with few models and few ways of releasing."""
+    few = [game.scaled(scale) for game in games() if game.name in QUICK]
+    return list(play_all(few, folder, 1, views(passes=(1, 2), units=(0.01, 0.1))))
 
 
 @contextmanager

@@ -13,8 +13,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import click
+
 from dpaudit.config import Config
-from dpaudit.errors import BadInput
 from dpaudit.seeds import derive
 
 CANARIES = ("random", "adv-random", "maxloss", "adv-maxloss")
@@ -83,7 +84,7 @@ def where(data: str) -> dict[str, str]:
         return {"data": data}
     file = Path(os.environ.get("DPAUDIT_DATA", ".")) / "cifar10_12k.npz"
     if not file.exists():
-        raise BadInput(f"there is no {file}; set DPAUDIT_DATA to the folder that has it")
+        raise click.UsageError(f"there is no {file}; set DPAUDIT_DATA to the folder that has it")
     return {"data": str(file)}
 
 

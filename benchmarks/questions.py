@@ -30,7 +30,6 @@ from bayesian_games import Game, games
 from delong import Estimate
 from tightness import kept
 
-from dpaudit.errors import BadInput
 from dpaudit.files import write_whole
 
 DIGITS_KEPT = 4
@@ -102,15 +101,6 @@ def executor(workers: int) -> Iterator[Executor]:
         yield pool
 
 
-@contextmanager
-def told_plainly() -> Iterator[None]:
-    """What cannot be done is told in a sentence."""
-    try:
-        yield
-    except BadInput as error:
-        raise click.ClickException(str(error)) from error
-
-
 def about(command: str, scale: float) -> dict[str, Any]:
     """How, when and with what a result was made."""
     from dpaudit.versions import versions
@@ -171,11 +161,13 @@ def main(only: str, scale: float, workers: int, keep: Path | None, json_file: Pa
     """Play every game, judge it by each way of releasing, and write what the notebook reads."""
     wanted = [game.scaled(scale) for game in games() if game.name.startswith(only)]
     if not wanted:
-        raise click.ClickException(f"nothing is called {only!r}")
+        raise click.UsageError(f"nothing is called {only!r}")
+    for game in wanted:
+        game.config()  # refused, if at all, before anything is played
     command = shlex.join(["python", "benchmarks/questions.py", *sys.argv[1:]])
     told, found = about(command, scale), []
     click.echo(HEAD)
-    with kept(keep) as folder, told_plainly():
+    with kept(keep) as folder:
         for one in play_all(wanted, folder, workers, views()):
             found.append(one)
             click.echo("\n".join(lines(one)))

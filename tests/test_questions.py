@@ -124,15 +124,16 @@ def test_answers_are_written_and_taken_up_again(questions, tmp_path, monkeypatch
 @pytest.mark.parametrize("only", ["nonsense", "digits nonsense"])
 def test_a_game_that_is_none_is_told(questions, only):
     done = CliRunner().invoke(questions.main, ["--only", only])
-    assert done.exit_code == 1
+    assert done.exit_code == 2
     assert f"nothing is called '{only}'" in done.output
 
 
 def test_without_its_file_cifar_is_refused(questions, monkeypatch, tmp_path):
     monkeypatch.setenv("DPAUDIT_DATA", str(tmp_path))
-    done = CliRunner().invoke(questions.main, ["--only", "cifar10"])
-    assert done.exit_code == 1
+    done = CliRunner().invoke(questions.main, ["--keep", str(tmp_path / "kept")])
+    assert done.exit_code == 2
     assert "set DPAUDIT_DATA" in done.output
+    assert not (tmp_path / "kept").exists()
 
 
 def test_what_json_cannot_say_is_left_out(questions):

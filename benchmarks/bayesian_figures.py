@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -37,6 +38,8 @@ WORDS = {
 SHADES = ("#0072b2", "#d55e00", "#00795a", "#cc79a7", "#59626b")
 """Of canaries."""
 
+RESOLUTION = 110
+
 
 def of(found: Sequence[Answers], data: str, training: str) -> list[Answers]:
     """The games of one training, in their order."""
@@ -52,6 +55,14 @@ def passes(found: Sequence[Answers]) -> list[int]:
 def units(found: Sequence[Answers]) -> list[float]:
     """The units that were asked about; 0, which is no rounding, first."""
     return [u for u in (0.0, *UNITS) if rounded(u) in found[0]["released"]]
+
+
+def png(figure: Figure) -> bytes:
+    """As small as a notebook wants it."""
+    file = io.BytesIO()
+    with drawing.style():
+        figure.savefig(file, format="png", dpi=RESOLUTION, metadata={"Software": None})
+    return file.getvalue()
 
 
 def figure_4(found: Sequence[Answers]) -> Figure:

@@ -66,17 +66,22 @@ def cost(game: Game) -> float:
 
 
 def play_all(
-    wanted: Iterable[Game], folder: Path, workers: int, asked: Sequence[View]
+    wanted: Iterable[Game], folder: Path, workers: int, asked: Sequence[View], judged: bool = False
 ) -> Iterator[dict[str, Any]]:
-    """What each game says, one after the other; what has been judged so is not judged again."""
+    """What each game says, one after the other; what has been judged so is not judged again.
+
+    Or only those that have been `judged`.
+    """
     with executor(workers) as pool:
         for game in wanted:
-            journal = played(game, folder, pool)
-            judged = journal.with_name(f"answers-{_by(asked)}.json")
-            if not judged.exists():
+            told_in = folder / game.folder / f"answers-{_by(asked)}.json"
+            if judged and not told_in.exists():
+                continue
+            if not told_in.exists():
+                journal = played(game, folder, pool)
                 told = {**answered(game, journal, asked), "processor_seconds": cost(game)}
-                write_whole(judged, json.dumps(short(told)).encode())
-            yield json.loads(judged.read_text())
+                write_whole(told_in, json.dumps(short(told)).encode())
+            yield json.loads(told_in.read_text())
 
 
 def _by(asked: Sequence[View]) -> str:
@@ -157,7 +162,16 @@ def lines(one: dict[str, Any]) -> Iterator[str]:
     "--keep", type=click.Path(path_type=Path), help="Journals; goes on from what is there."
 )
 @click.option("--json", "json_file", type=click.Path(path_type=Path), help="Write the result.")
-def main(only: str, scale: float, workers: int, keep: Path | None, json_file: Path | None) -> None:
+@click.option("--judged", is_flag=True, help="Only what has been judged; play nothing.")
+def main(
+    *,
+    only: str,
+    scale: float,
+    workers: int,
+    keep: Path | None,
+    json_file: Path | None,
+    judged: bool,
+) -> None:
     """Play every game, judge it by each way of releasing, and write what the notebook reads."""
     wanted = [game.scaled(scale) for game in games() if game.name.startswith(only)]
     if not wanted:
@@ -168,7 +182,7 @@ def main(only: str, scale: float, workers: int, keep: Path | None, json_file: Pa
     told, found = about(command, scale), []
     click.echo(HEAD)
     with kept(keep) as folder:
-        for one in play_all(wanted, folder, workers, views()):
+        for one in play_all(wanted, folder, workers, views(), judged):
             found.append(one)
             click.echo("\n".join(lines(one)))
             if json_file:

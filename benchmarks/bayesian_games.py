@@ -7,13 +7,11 @@ take minutes, and few models of that CNN.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
-import click
+from data_files import data_file
 
 from dpaudit.config import Config
 from dpaudit.seeds import derive
@@ -82,10 +80,7 @@ def where(data: str) -> dict[str, str]:
     """The setting that names the records."""
     if data == "digits":
         return {"data": data}
-    file = Path(os.environ.get("DPAUDIT_DATA", ".")) / "cifar10_12k.npz"
-    if not file.exists():
-        raise click.UsageError(f"there is no {file}; set DPAUDIT_DATA to the folder that has it")
-    return {"data": str(file)}
+    return {"data": str(data_file("cifar10_12k.npz"))}
 
 
 def games() -> list[Game]:

@@ -44,7 +44,7 @@ ensembles: .venv/installed-dev  ## private learners, aggregated and audited; DPA
 	mkdir -p build
 	$(BIN)/python benchmarks/ensembles.py --json build/ensembles.json
 
-questions: .venv/installed-dev  ## whether Bayesian networks leak more; half an hour, goes on where it stopped
+questions: .venv/installed-dev  ## whether Bayesian networks leak more; a quarter of an hour, goes on where it stopped
 	$(BIN)/python benchmarks/questions.py --only digits --keep build/questions --json benchmarks/results/bayesian_digits.json
 
 clean:  ## everything that make has made

@@ -72,8 +72,8 @@ class Game:
         )
 
     def scaled(self, scale: float) -> Game:
-        """The same with fewer models."""
-        return replace(self, models=max(4, 4 * round(self.models * scale / 4)))
+        """The same with fewer models; so many that each half of a world has two."""
+        return replace(self, models=max(8, 4 * round(self.models * scale / 4)))
 
 
 def where(data: str) -> dict[str, str]:

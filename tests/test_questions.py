@@ -147,3 +147,14 @@ def test_a_kept_result_says_how_it_was_made(path):
     assert told["about"]["command"].startswith("python benchmarks/questions.py")
     assert {"date", "versions"} <= told["about"].keys()
     assert not any(place in path.read_text() for place in ("/home/", "/tmp/", "/root/", "/work/"))
+
+
+def test_the_kept_result_on_digits_is_of_every_game(questions):
+    told = json.loads((RESULTS / "bayesian_digits.json").read_text())
+    kept = {(one["game"]["training"], one["game"]["canary"]): one for one in told["games"]}
+    digits = [game for game in questions.games() if game.data == "digits"]
+    assert kept.keys() == {(game.training, game.canary) for game in digits}
+    released = {str(view.released) for view in questions.views()}
+    for one in kept.values():
+        assert one["game"]["models"] >= 2_000
+        assert one["released"].keys() == released

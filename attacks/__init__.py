@@ -9,14 +9,17 @@ if __name__ != "dpaudit.attacks":
     raise ImportError("import dpaudit.attacks, not attacks")
 
 from dpaudit.attacks.expressions import parse
+from dpaudit.attacks.generated import Elbo, Nearest, Reconstruction, Subspace
 from dpaudit.attacks.laplace import Laplace
 from dpaudit.attacks.learned import Learned
 from dpaudit.attacks.learner import Learner
 from dpaudit.attacks.loss import Loss, minus_loss
 from dpaudit.attacks.mc_dropout import InvStd, Max, Mean, Min, inv_std, max_, mean, min_
+from dpaudit.attacks.mixture import Mixture
 from dpaudit.attacks.released import Released
 from dpaudit.attacks.report import Report
-from dpaudit.attacks.rules import ThresholdAttack, ThresholdRule
+from dpaudit.attacks.rules import FixedAttack, ThresholdAttack, ThresholdRule
+from dpaudit.attacks.second_moment import SecondMoment
 from dpaudit.attacks.sets import AllFour, MeanStd, MinMax
 from dpaudit.attacks.statistics import Statistic
 from dpaudit.attacks.steps import Steps
@@ -25,6 +28,8 @@ from dpaudit.attacks.weights import Weights
 
 __all__ = [
     "AllFour",
+    "Elbo",
+    "FixedAttack",
     "InvStd",
     "Laplace",
     "Learned",
@@ -35,10 +40,15 @@ __all__ = [
     "MeanStd",
     "Min",
     "MinMax",
+    "Mixture",
+    "Nearest",
+    "Reconstruction",
     "Released",
     "Report",
+    "SecondMoment",
     "Statistic",
     "Steps",
+    "Subspace",
     "ThresholdAttack",
     "ThresholdRule",
     "Updates",

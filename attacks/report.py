@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from dpaudit.attacks.rules import ThresholdRule
-from dpaudit.attacks.statistics import AND, Statistic
-from dpaudit.protocols import Criterion, Scoring
+from dpaudit.attacks.rules import FixedAttack
+from dpaudit.attacks.statistics import Statistic
 from dpaudit.types import Array, Known, Observations
 
 
@@ -33,7 +32,7 @@ def _likelihood_ratio(seen: Observations, known: Known) -> Array:
 SCORE = Statistic("log likelihood ratio", frozenset({"report"}), _likelihood_ratio)
 
 
-class Report:
+class Report(FixedAttack):
     """Says that a user has the value of D' if the reports are likelier with it.
 
     For randomized response: the log-likelihood ratio of what the user reported, the best score
@@ -43,18 +42,5 @@ class Report:
     report, so that all of them judge.
     """
 
-    fitted: bool = False
-    scoring: Scoring = "fixed"
-
     def __init__(self) -> None:
-        self.needs: frozenset[str] = SCORE.needs
-
-    def features(self, seen: Observations, known: Known) -> Array:
-        """The log-likelihood ratio of every trial, (trials, 1)."""
-        return SCORE.compute(seen, known)[:, None]
-
-    def fit(self, features: Array, worlds: Array, criterion: Criterion) -> ThresholdRule:
-        return ThresholdRule(AND, (SCORE.name,), (0.0,), (1.0,))
-
-    def __repr__(self) -> str:
-        return "report"
+        super().__init__("report", SCORE)

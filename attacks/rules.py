@@ -112,6 +112,27 @@ class ThresholdAttack:
         return "{" + ", ".join(map(repr, self.statistics)) + "}"
 
 
+class FixedAttack:
+    """Compares one statistic with 0: nothing is chosen, so that all trials judge."""
+
+    fitted: bool = False
+    scoring: Scoring = "fixed"
+
+    def __init__(self, name: str, statistic: Statistic) -> None:
+        self._name, self._statistic = name, statistic
+        self.needs: frozenset[str] = statistic.needs
+
+    def features(self, seen: Observations, known: Known) -> Array:
+        """The statistic of every trial, (trials, 1)."""
+        return self._statistic.compute(seen, known)[:, None]
+
+    def fit(self, features: Array, worlds: Array, criterion: Criterion) -> ThresholdRule:
+        return ThresholdRule(AND, (self._statistic.name,), (0.0,), (1.0,))
+
+    def __repr__(self) -> str:
+        return self._name
+
+
 def _resolved(form: Form) -> tuple[tuple[Statistic, ...], tuple[Kind, ...]]:
     """The statistics in a fixed order, and the kinds of rule to search."""
     if isinstance(form, Statistic):

@@ -11,7 +11,6 @@ hold by themselves; rows of one training are not independent of one another.
 from __future__ import annotations
 
 import json
-import os
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Executor
@@ -24,6 +23,7 @@ from typing import Any
 import click
 from claims import RECORDS, Game, Row, rows
 from closeness import FREE, draw
+from data_files import data_file
 from judged import CONFIDENCE, SMALL, Small, judged, small
 from made import about
 from published import beside
@@ -132,10 +132,7 @@ def named(data: str) -> dict[str, Any]:
     """The settings of a run that name the records."""
     if data == "digits":
         return {"data": data}
-    file = Path(os.environ.get("DPAUDIT_DATA", ".")) / "mnist_12k.npz"
-    if not file.exists():
-        raise click.UsageError(f"there is no {file}; set DPAUDIT_DATA to the folder that has it")
-    return {"data": str(file), "size": RECORDS}
+    return {"data": str(data_file("mnist_12k.npz")), "size": RECORDS}
 
 
 @contextmanager

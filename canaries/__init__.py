@@ -12,6 +12,7 @@ from dpaudit.canaries.maxloss import MaxLoss
 from dpaudit.canaries.mislabelled import Mislabelled
 from dpaudit.canaries.none import Null
 from dpaudit.canaries.opposite import Opposite
+from dpaudit.canaries.opposites import Opposites
 from dpaudit.canaries.random import Random
 from dpaudit.canaries.random_direction import RandomDirection
 from dpaudit.canaries.replaced import Replaced
@@ -27,6 +28,7 @@ __all__ = [
     "Mislabelled",
     "Null",
     "Opposite",
+    "Opposites",
     "Random",
     "RandomDirection",
     "Replaced",

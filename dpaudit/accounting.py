@@ -40,11 +40,7 @@ def epsilon(curve: Curve, delta: float, accountant: str = "pld") -> float:
         return epsilon(_training(curve), delta, accountant)
     if isinstance(curve, GaussianCurve):
         return gaussian_epsilon(curve.mu, delta)
-    if curve.noise_multiplier < LEAST_NOISE:
-        raise BadInput(
-            f"noise multiplier {curve.noise_multiplier:g} is next to no noise: accountants for "
-            f"Poisson sampling start at {LEAST_NOISE}"
-        )
+    refuse_silence(curve.noise_multiplier)
     try:
         value = float(_ACCOUNTANTS[accountant](curve, delta))
     except MemoryError as error:
@@ -57,6 +53,15 @@ def epsilon(curve: Curve, delta: float, accountant: str = "pld") -> float:
             f"{curve.noise_multiplier:g} over {curve.steps} steps; raise the noise multiplier"
         )
     return value
+
+
+def refuse_silence(noise_multiplier: float) -> None:
+    """Refuse next to no noise, which takes an accountant for Poisson sampling gigabytes."""
+    if noise_multiplier < LEAST_NOISE:
+        raise BadInput(
+            f"noise multiplier {noise_multiplier:g} is next to no noise: accountants for "
+            f"Poisson sampling start at {LEAST_NOISE}"
+        )
 
 
 def _training(c: StepsCurve) -> Curve:
@@ -106,11 +111,16 @@ def noise_multiplier(
             return epsilon(c, delta, "pld-coarse")
         return epsilon(c, delta, accountant)
 
+    return least_noise(target, spent)
+
+
+def least_noise(target: float, spent: Callable[[float], float], most: float = 1e6) -> float:
+    """The least noise multiplier, to 4 significant digits, at which at most `target` is spent."""
     low = high = 1.0
     while spent(high) > target:
         high *= 2
-        if high > 1e6:
-            raise BadInput(f"no noise multiplier below 1e6 reaches epsilon {target:g}")
+        if high > most:
+            raise BadInput(f"no noise multiplier below {most:,.0f} reaches epsilon {target:g}")
     while spent(low) <= target:
         if low == LEAST_NOISE:
             raise BadInput(f"epsilon {target:g} needs next to no noise; ask for a smaller one")

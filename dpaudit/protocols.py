@@ -45,7 +45,9 @@ class Mechanism(Protocol):
     many trials a call of `play` is given; `known`, arrays that the adversary has beforehand;
     `foresee(pair)`, those that depend on the pair, which `play` finds in its `given`, and attacks
     among what is known under 'given NAME';
-    `told_apart`, the two labels between which the canary `replaced` shows most.
+    `told_apart`, the two labels between which the canary `replaced` shows most; a method
+    `craft(data, seed)`, what the adversary chooses before the canary, by the names that a canary
+    asks for: `initial` parameters, or `opposites`, the two records that are kept apart worst.
     """
 
     @property

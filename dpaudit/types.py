@@ -162,7 +162,8 @@ class Canary:
     """A record (x', y'), the name of its kind and how it was made.
 
     `removed` is the pool's record that D does without (None: D is the whole pool), unless the
-    canary `replaces` it: then D is the whole pool, and D' has the canary in its place.
+    canary `replaces` it: then D is the whole pool, and D' has the canary in its place. If it has
+    an `original` too, D has that there, under the pool's label.
     `inserted` is False for the null, where D' is D, and for a gradient that takes a record's
     place, where there is no `record`.
     """
@@ -201,10 +202,13 @@ class Pair:
 def neighbours(data: Data, canary: Canary) -> Pair:
     """The pair that a canary makes: D is the pool without `canary.removed`, D' has the canary.
 
-    A canary that replaces a record takes its place in D', and D keeps it.
+    A canary that replaces a record takes its place in D', and D keeps it, or has the canary's
+    original there.
     """
     rest = data.pool if canary.removed is None else data.pool.without(canary.removed)
     out = data.pool if canary.replaces else rest
+    if canary.replaces and canary.original is not None and canary.removed is not None:
+        out = rest.plus(canary.original, int(data.pool.y[canary.removed]))
     inn = rest.plus(canary.x, canary.y) if canary.inserted else out
     about = {
         "name": data.name,

@@ -167,4 +167,4 @@ def test_an_epsilon_that_no_noise_reaches_is_refused(monkeypatch):
     monkeypatch.setitem(accounting._ACCOUNTANTS, "rdp", lambda c, delta: 0.1)
     with pytest.raises(BadInput) as caught:
         noise_multiplier(1e-3, 0.5, 1, DELTA, "rdp")
-    assert str(caught.value) == "no noise multiplier below 1e6 reaches epsilon 0.001"
+    assert str(caught.value) == "no noise multiplier below 1,000,000 reaches epsilon 0.001"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from dpaudit.cli import names
-from dpaudit.cli.destination import FIGURES, Destination
+from dpaudit.cli.destination import FIGURES, Destination, refuse_same
 from dpaudit.cli.progress import Progress
 from dpaudit.config import Config
 
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     shell_complete=names.plugins("estimators"),
 )
 @click.option("--confidence", type=float, help=f"[default: {Config.confidence}]")
-@click.option("--json", "json", type=click.Path(path_type=Path), help="Also write it as JSON.")
+@click.option("--json", type=Destination(), help="Also write it here, for a machine.")
 @click.option("--figure", type=Destination(*FIGURES), help="Also draw it here, as .png or .svg.")
 def command(
     run: Path,
@@ -68,6 +68,7 @@ def command(
     from dpaudit.audit import Run
     from dpaudit.report import comparison, comparison_json
 
+    refuse_same({"--json": json, "--figure": figure})
     chosen = [*defence, *(one for text in sweep for one in defences.sweep(text))]
     choice = {"attacks": attack, "estimator": estimator, "confidence": confidence}
     progress = Progress("defences", quiet=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dpaudit.adversaries import ADVERSARIES
-from dpaudit.report import by_step, local, one_run
+from dpaudit.report import by_step, local, one_run, releases
 from dpaudit.types import Report
 
 GAME = (
@@ -21,8 +21,10 @@ def game(report: Report) -> str:
         return one_run.GAME
     if report.claim.by_step:
         return by_step.GAME
-    if told := local.words(report.claim):
-        return told.game
+    if local.reported(report.claim):
+        return local.GAME
+    if releases.released(report.claim):
+        return releases.GAME
     adversary = ADVERSARIES.get(report.attacker)
     outsider = adversary is None or (adversary.asks and not adversary.crafts)
     crafted = adversary is not None and adversary.crafts

@@ -21,13 +21,18 @@ LONGEST = 2_000
 """Features that are told apart in bars; of a longer record the first ones are shown."""
 
 
-def draw(canary: Array, original: Array | None, label: str) -> Figure:
-    """Original, noise and result as pictures; flat records as bars."""
+def draw(canary: Array, original: Array | None, label: str, replaced: bool = False) -> Figure:
+    """Original, noise and result as pictures; flat records as bars.
+
+    Where it `replaced` the original, there is no noise between them: D has the one, D' the other.
+    """
     canary = numbers(canary)
     original = None if original is None else numbers(original)
     flat = is_flat(canary)
     panels = [(f"result{label}", canary)]
-    if original is not None:
+    if original is not None and replaced:
+        panels = [("in D", original), (f"in D'{label}", canary)]
+    elif original is not None:
         panels[:0] = [("original record", original), _noise(canary - original, flat)]
     with style():
         if flat:

@@ -19,6 +19,7 @@ from dpaudit.report import (
     figure_scores,
     local,
     one_run,
+    releases,
     words,
 )
 from dpaudit.report.by_step import ALLOWED
@@ -202,17 +203,21 @@ def _canary(canary: Array, original: Array | None, report: Report) -> Picture:
     told = "" if label is None else f", label {printable(value(label))}"
     shape = " x ".join(map(str, canary.shape))
     caption = "The planted record, as the models were trained on it"
-    if told_so := local.words(report.claim):
-        caption = told_so.canary
+    if local.reported(report.claim):
+        caption = local.CANARY
+    elif releases.released(report.claim):
+        caption = releases.CANARY
     alt = f"The canary{told}: a record of {shape} values"
+    replaced = report.claim.adjacency == "replace"
     if original is not None:
         noise = figure_canary.numbers(canary) - figure_canary.numbers(original)
         largest = f"{np.abs(noise).max():.3g}"
-        caption += f", and the record that it was made from; they differ by at most {largest}"
-        alt += f", at most {largest} from the record that it was made from"
+        other = "that D has in its place" if replaced else "that it was made from"
+        caption += f", and the record {other}; they differ by at most {largest}"
+        alt += f", at most {largest} from the record {other}"
     if not figure_canary.is_flat(canary):
         caption += ". Values are clipped to 0 (black) and 1 (white) for display"
         if len(canary) == 4:
             caption += ", and the fourth channel is left out"
-    figure = figure_canary.draw(canary, original, short(told, 16))
+    figure = figure_canary.draw(canary, original, short(told, 16), replaced)
     return Picture("canary", "The canary", f"{caption}.", f"{alt}.", figure)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from dpaudit.report import formats, local, one_run, words
+from dpaudit.report import formats, local, one_run, releases, words
 from dpaudit.report.attacker import is_record
 from dpaudit.report.by_step import unit
 from dpaudit.types import Report
@@ -79,7 +79,8 @@ def recipe(training: Mapping[str, Any]) -> list[str]:
 
 def machinery(report: Report) -> Labelled:
     """What it ran on, and what is needed to run it again."""
-    done = "playing" if local.words(report.claim) else "training"
+    untrained = local.reported(report.claim) or releases.released(report.claim)
+    done = "playing" if untrained else "training"
     names = {"training": f"{done} (all workers together)"}
     spent = ((names.get(what, what), formats.duration(s)) for what, s in report.seconds.items())
     reason = report.backend.get("reason")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 
-from dpaudit.report import by_step, local, one_run
+from dpaudit.report import by_step, local, one_run, releases
 from dpaudit.report.attacker import beyond
 from dpaudit.report.formats import at_least, nearest, percent, power, value
 from dpaudit.report.one_run import unit
@@ -145,8 +145,10 @@ def stopped_lines(report: Report, growth: Growth) -> list[str]:
 
 def made(claim: Claim) -> str:
     """What was done to have a trial."""
-    if told := local.words(claim):
-        return told.made
+    if local.reported(claim):
+        return "given"
+    if releases.released(claim):
+        return "made"
     return "scored" if claim.by_step else "trained"
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from math import prod
 
 import torch
@@ -18,6 +18,47 @@ Parametric = nn.Conv2d | nn.Linear
 
 BUDGET = 96 * 2**20
 """Bytes of the activations, patches and gradients of the records in one pass, roughly."""
+
+
+class Tape:
+    """The layers that have parameters, as they were called: with their inputs and outputs.
+
+    Each is called once, row by row, and in the order of the sums that gradients are added to.
+    """
+
+    def __init__(self) -> None:
+        self._called: list[tuple[Parametric, Tensor, Tensor]] = []
+
+    def through(
+        self, layers: Iterable[nn.Module], h: Tensor, masks: Sequence[Tensor] = ()
+    ) -> Tensor:
+        """What comes out of layers, one after the other; `masks` are of those that drop out."""
+        kept = iter(masks)
+        for layer in layers:
+            if isinstance(layer, nn.Dropout):
+                scale = 1 / (1 - layer.p) if layer.p < 1 else 0.0
+                h = h * next(kept).to(h.dtype).mul_(scale)
+            elif isinstance(layer, (nn.Conv2d, nn.Linear)):
+                a, h = h, without_parameters(layer, h)
+                # The way back ends at the first layer's output.
+                h = h if h.requires_grad else h.requires_grad_()
+                self._called.append((layer, a.detach(), h))
+            else:
+                h = layer(h)
+        return h
+
+    def add_clipped(self, total: Tensor, clip: float, sums: Sequence[Tensor]) -> None:
+        """Add the gradients of a total over records, each record's cut to a norm of `clip`."""
+        slopes = torch.autograd.grad(total, [output for _, _, output in self._called])
+        gradients = [
+            OfLinear(layer, a, g) if isinstance(layer, nn.Linear) else OfConv2d(layer, a, g)
+            for (layer, a, _), g in zip(self._called, slopes, strict=True)
+        ]
+        norms = torch.stack([gradient.squared_norms() for gradient in gradients]).sum(0).sqrt()
+        c = (clip / norms.clamp_(min=torch.finfo(norms.dtype).tiny)).clamp_(max=1)
+        into = iter(sums)
+        for (layer, _, _), gradient in zip(self._called, gradients, strict=True):
+            gradient.add_to(next(into), None if layer.bias is None else next(into), c)
 
 
 class Accumulator:
@@ -54,43 +95,15 @@ class Accumulator:
 
     def add(self, x: Tensor, y: Tensor, clip: float, masks: Sequence[Tensor], loss: Loss) -> None:
         """Add the gradients of some records, each clipped to a norm of at most `clip`."""
+        tape = Tape()
         with torch.enable_grad():
-            tape, logits = self._forward(x, iter(masks))
-            total = loss(logits, y).sum()
-        slopes = torch.autograd.grad(total, [output for _, _, output in tape])
-        gradients = [
-            OfLinear(layer, a, g) if isinstance(layer, nn.Linear) else OfConv2d(layer, a, g)
-            for (layer, a, _), g in zip(tape, slopes, strict=True)
-        ]
-        norms = torch.stack([gradient.squared_norms() for gradient in gradients]).sum(0).sqrt()
-        c = (clip / norms.clamp_(min=torch.finfo(norms.dtype).tiny)).clamp_(max=1)
-        sums = iter(self._sums)
-        for (layer, _, _), gradient in zip(tape, gradients, strict=True):
-            gradient.add_to(next(sums), None if layer.bias is None else next(sums), c)
+            total = loss(tape.through(self._layers, channels_last(x), masks), y).sum()
+        tape.add_clipped(total, clip, self._sums)
 
     def logits(self, x: Tensor, masks: Sequence[Tensor]) -> Tensor:
         """What the network says of some records."""
         with torch.no_grad():
-            return self._forward(x, iter(masks))[1].detach()
-
-    def _forward(
-        self, x: Tensor, masks: Iterator[Tensor]
-    ) -> tuple[list[tuple[Parametric, Tensor, Tensor]], Tensor]:
-        """Layers with their inputs and outputs, where they have parameters; and the logits."""
-        tape: list[tuple[Parametric, Tensor, Tensor]] = []
-        h = channels_last(x)
-        for layer in self._layers:
-            if isinstance(layer, nn.Dropout):
-                scale = 1 / (1 - layer.p) if layer.p < 1 else 0.0
-                h = h * next(masks).to(h.dtype).mul_(scale)
-            elif isinstance(layer, (nn.Conv2d, nn.Linear)):
-                a, h = h, without_parameters(layer, h)
-                # The way back ends at the first layer's output.
-                h = h if h.requires_grad else h.requires_grad_()
-                tape.append((layer, a.detach(), h))
-            else:
-                h = layer(h)
-        return tape, h
+            return Tape().through(self._layers, channels_last(x), masks).detach()
 
     def move(self, rate: float) -> None:
         """theta <- theta - rate times the sum."""

@@ -38,7 +38,7 @@ def one(x, y):
 
 def test_every_canary_that_is_registered_is_tested_here():
     named = {name for name in registry.names("canaries") if _is_built_in(name)}
-    assert named == {*ALL, *GRADIENTS, "replaced", "opposite", "corner"}
+    assert named == {*ALL, *GRADIENTS, "replaced", "opposite", "corner", "opposites"}
     assert len(canaries.__all__) == len(named)
 
 

@@ -8,7 +8,11 @@ import pytest
 
 from dpaudit.cli.destination import FIGURES, Destination
 
-COMMANDS = [("calibrate",), ("plan", "--claim", "1,1e-5")]
+COMMANDS = [
+    ("calibrate",),
+    ("plan", "--claim", "1,1e-5"),
+    ("compare", "run", "--defence", "quantize:0.1"),
+]
 
 
 @pytest.fixture(params=COMMANDS, ids=lambda words: words[0])
@@ -20,6 +24,7 @@ def never(request, monkeypatch):
 
     monkeypatch.setattr("dpaudit.calibration.calibrate.calibrate", worked)
     monkeypatch.setattr("dpaudit.plan.plan", worked)
+    monkeypatch.setattr("dpaudit.compare.compare", worked)
     return request.param
 
 

@@ -245,6 +245,11 @@ def test_every_shape_of_canary_can_be_drawn(shape: tuple[int, ...], alone: bool)
     assert drawing.svg(figure)
 
 
+def test_a_canary_that_replaced_another_record_stands_beside_it() -> None:
+    figure = figure_canary.draw(np.ones((1, 2, 2)), np.zeros((1, 2, 2)), ", label 3", replaced=True)
+    assert [axes.get_title() for axes in figure.axes] == ["in D", "in D', label 3"]
+
+
 def test_pixels_are_clipped_and_colours_kept() -> None:
     record = np.zeros((4, 2, 2))
     record[0] = 7.0

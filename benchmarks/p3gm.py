@@ -1,0 +1,111 @@
+"""What classifiers learn from synthetic records: P3GM and others at (1, 1e-5), beside the paper.
+
+Of ten folds each is left out in turn: a generator is fitted to the others, draws as many records
+with about as many of each label (their counts have noise, which the budget pays for), classifiers
+learn from these and are tested on real ones. A tenth of the records, at most 500, stands for what
+is public: it gives the radius, and nothing else. A file of results goes on where it stopped.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from statistics import mean
+from typing import Any
+
+import click
+import numpy as np
+from made import about
+from p3gm_data import LOADERS, NOTES, Table, load, thinned
+from p3gm_methods import METHODS, PUBLISHED, scores, synthetic, typical_length
+
+from dpaudit.seeds import derive, generator
+from dpaudit.types import Records
+
+FOLDS = 10
+WIDTH = 14
+
+
+def measured(name: str, scale: float, folds: int, done: set[tuple[str, str, int]]) -> Iterator[Any]:
+    """What is not done yet, fold after fold: (data, method, fold) and its scores."""
+    missing = [(f, m) for f in range(folds) for m in METHODS if (name, m, f) not in done]
+    if not missing:
+        return
+    table = thinned(load(name), scale, generator(0, "p3gm", name))
+    n = len(table.records)
+    public = generator(1, "p3gm", name).permutation(n)[: min(500, n // FOLDS)]
+    radius = typical_length(_some(table.records, public), table.classes)
+    fold_of = _folds(table, public)
+    for fold, method in missing:
+        train = _some(table.records, np.flatnonzero((fold_of >= 0) & (fold_of != fold)))
+        test = _some(table.records, np.flatnonzero(fold_of == fold))
+        learned = synthetic(method, train, table, radius, derive(fold, "p3gm", name, method))
+        yield (name, method, fold), scores(learned, test, table.classes)
+
+
+def _folds(table: Table, public: Any) -> Any:
+    """The fold of each record, whole groups where there are any; -1 of those left out."""
+    n = len(table.records)
+    groups = np.arange(n) if table.groups is None else table.groups
+    kinds, own = np.unique(groups, return_inverse=True)
+    dealt = generator(2, "p3gm").permutation(len(kinds)) % FOLDS
+    fold_of = dealt[own]
+    fold_of[public] = -1
+    return fold_of
+
+
+def _some(records: Records, kept: Any) -> Records:
+    return Records(records.x[kept], records.y[kept])
+
+
+def line(name: str, method: str, rows: list[dict[str, Any]]) -> str:
+    """A row of the table: means over folds, and the paper's."""
+    means = [mean(column) for column in zip(*(row["scores"] for row in rows), strict=True)]
+    paper = PUBLISHED.get((name, method), ())
+    return (
+        f"{name:<{WIDTH}}{method:<10}{len(rows):>5}  "
+        f"{'  '.join(f'{x:.4f}' for x in means):<16}  {'  '.join(f'{x:.4f}' for x in paper) or '-'}"
+    )
+
+
+def _write(path: Path | None, told: dict[str, Any], rows: list[dict[str, Any]]) -> None:
+    """All that is known so far, a line for each row."""
+    if path:
+        listed = ",\n".join(map(json.dumps, rows))
+        path.write_text(f'{{"about": {json.dumps(told)},\n"rows": [\n{listed}\n]}}\n')
+
+
+@click.command()
+@click.option("--data", multiple=True, type=click.Choice(list(LOADERS)), help="Default: all.")
+@click.option("--scale", type=click.FloatRange(0, 1, min_open=True), default=1, show_default=True)
+@click.option("--folds", type=click.IntRange(1, FOLDS), default=FOLDS, show_default=True)
+@click.option("--json", "json_file", type=click.Path(path_type=Path), help="Goes on from there.")
+def main(data: tuple[str, ...], scale: float, folds: int, json_file: Path | None) -> None:
+    """Fit, draw, learn and test; print the table."""
+    words = "".join(f" --data {name}" for name in data)
+    told = about(f"python benchmarks/p3gm.py{words} --scale {scale:g} --folds {folds}", scale=scale)
+    rows: list[dict[str, Any]] = []
+    if json_file and json_file.exists():
+        before = json.loads(json_file.read_text())
+        if before["about"]["scale"] != scale:
+            raise click.UsageError(f"{json_file} is of another scale; give another file")
+        rows = before["rows"]
+    done = {(row["data"], row["method"], row["fold"]) for row in rows}
+    for name in data or LOADERS:
+        for (_, method, fold), found in measured(name, scale, folds, done):
+            scored = [round(x, 4) for x in found]
+            rows.append({"data": name, "method": method, "fold": fold, "scores": scored})
+            _write(json_file, told, rows)
+    _write(json_file, told, rows)
+    click.echo(f"{'data':<{WIDTH}}{'method':<10}{'folds':>5}  {'AUROC   AUPRC':<16}  the paper")
+    click.echo(f"{'':<{WIDTH}}{'':<10}{'':>5}  {'or accuracy':<16}")
+    for name in data or LOADERS:
+        for method in METHODS:
+            if here := [r for r in rows if (r["data"], r["method"]) == (name, method)]:
+                click.echo(line(name, method, here))
+        click.echo(f"  ({NOTES[name]})")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,179 @@
+"""What P3GM's three phases spend together, as published and as it holds.
+
+The paper composes by Renyi differential privacy: epsilon(delta) is the least over alpha of
+r_p + r_e + r_s + ln(1/delta)/(alpha - 1) (its Theorem 3), for DP-PCA, DP-EM and DP-SGD.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from dpaudit import accounting
+from dpaudit.errors import BadInput
+from dpaudit.types import Array
+
+ORDERS: Array = np.concatenate(
+    [np.arange(1.5, 11, 0.5), np.arange(11, 64), np.geomspace(64, 512, 13).round()]
+)
+"""The alphas that are tried; more of them change the fourth digit of an epsilon."""
+
+PureForm: TypeAlias = Literal["printed", "capped", "exact"]
+Conversion: TypeAlias = Literal["printed", "tight"]
+
+COARSE = 1e-3
+"""Grid of the privacy loss; a coarser one only raises epsilon."""
+
+MOST_NOISE = 4096.0
+"""Of DP-SGD: beyond it the grid of its privacy loss takes minutes."""
+
+
+def of_pure(epsilon: float, form: PureForm = "exact") -> Array:
+    """r_p of what is epsilon-DP.
+
+    Printed is 2 alpha epsilon^2, valid and four times too much. Capped is the least of epsilon
+    and alpha epsilon^2/2; exact is randomized response, which leaks most of all.
+    """
+    a = ORDERS
+    if form == "printed":
+        return np.asarray(2 * a * epsilon**2)
+    if form == "capped":
+        return np.minimum(epsilon, a * epsilon**2 / 2)
+    # ln (sinh(a e) - sinh((a-1) e)) - ln sinh(e), without what overflows.
+    top = a * epsilon + np.log1p(
+        -np.exp(-2 * a * epsilon) - np.exp(-epsilon) + np.exp(-(2 * a - 1) * epsilon)
+    )
+    bottom = epsilon + np.log1p(-np.exp(-2 * epsilon))
+    return np.asarray((top - bottom) / (a - 1))
+
+
+def of_em(components: int, iterations: int, noise: float) -> Array:
+    """r_e = j (2K + 1) alpha/(2 s^2): so many Gaussian mechanisms."""
+    return np.asarray(iterations * (2 * components + 1) * ORDERS / (2 * noise**2))
+
+
+def of_sgd(sample_rate: float, steps: int, noise_multiplier: float) -> Array:
+    """r_s of T steps of the sampled Gaussian mechanism, by an accountant."""
+    from opacus.accountants.analysis.rdp import compute_rdp
+
+    spent = compute_rdp(
+        q=sample_rate, noise_multiplier=noise_multiplier, steps=steps, orders=ORDERS.tolist()
+    )
+    return np.asarray(spent)
+
+
+def of_sgd_as_printed(sample_rate: float, noise_multiplier: float) -> Array:
+    """r_s as the paper prints it: of one step, with another moment, and without its O() term."""
+    q, s, a = sample_rate, noise_multiplier, ORDERS
+    return np.asarray(q**2 * a * (a + 1) / ((a - 1) * (1 - q) * s**2))
+
+
+def epsilon(spent: Array, delta: float, conversion: Conversion = "printed") -> float:
+    """epsilon(delta) of what is spent at each order.
+
+    Tight is that of Balle, Barthe, Gaboardi, Hsu and Sato, Hypothesis Testing Interpretations and
+    Renyi Differential Privacy (2020).
+    """
+    a = ORDERS
+    if conversion == "printed":
+        added = math.log(1 / delta) / (a - 1)
+    else:
+        added = np.log1p(-1 / a) - (math.log(delta) + np.log(a)) / (a - 1)
+    return max(0.0, float(np.min(spent + added)))
+
+
+@dataclass(frozen=True)
+class Phases:
+    """The settings that the published composition is made of, in the paper's letters."""
+
+    epsilon_p: float
+    components: int
+    iterations: int
+    s_e: float
+    sample_rate: float
+    steps: int
+    s_s: float
+
+    def composed(
+        self, delta: float, pure: PureForm = "printed", conversion: Conversion = "printed"
+    ) -> float:
+        """epsilon by Theorem 3, with DP-SGD's part from an accountant."""
+        return epsilon(of_pure(self.epsilon_p, pure) + self._rest(), delta, conversion)
+
+    def as_printed(self, delta: float) -> float:
+        """epsilon by Theorem 3 to the letter, which leaves out all steps but one."""
+        em = of_em(self.components, self.iterations, self.s_e)
+        sgd = of_sgd_as_printed(self.sample_rate, self.s_s)
+        return epsilon(of_pure(self.epsilon_p, "printed") + em + sgd, delta)
+
+    def baseline(self, delta: float) -> float:
+        """What the paper compares with: epsilon_p, zCDP of DP-EM and moments of DP-SGD added."""
+        rho = self.iterations * (2 * self.components + 1) / (2 * self.s_e**2)
+        em = rho + 2 * math.sqrt(rho * math.log(2 / delta))
+        sgd = epsilon(of_sgd(self.sample_rate, self.steps, self.s_s), delta / 2)
+        return self.epsilon_p + em + sgd
+
+    def solved(self, target: float, delta: float) -> Phases:
+        """The same with the least noise of DP-SGD by which Theorem 3 gives `target`."""
+        em = of_em(self.components, self.iterations, self.s_e)
+        _refuse_spent(epsilon(of_pure(self.epsilon_p, "printed") + em, delta), target)
+        least = accounting.least_noise(
+            target, lambda s: replace(self, s_s=s).composed(delta), MOST_NOISE
+        )
+        return replace(self, s_s=least)
+
+    def _rest(self) -> Array:
+        em = of_em(self.components, self.iterations, self.s_e)
+        return np.asarray(em + of_sgd(self.sample_rate, self.steps, self.s_s))
+
+
+def replacing(mu: float, sample_rate: float, steps: int, s_s: float, delta: float) -> float:
+    """epsilon of a mu-GDP release and DP-SGD together, if one record is replaced.
+
+    A replaced record moves the sum of clipped gradients by up to twice the clip norm, which
+    accountants for adding and removing one do not count. Full batches are exact.
+    """
+    if sample_rate == 1:
+        return accounting.gaussian_epsilon(math.hypot(mu, 2 * math.sqrt(steps) / s_s), delta)
+    accounting.refuse_silence(s_s)
+    from dp_accounting.pld import privacy_loss_distribution as pld
+
+    replaced = pld.NeighborRel.REPLACE_ONE
+    interval = min(COARSE, 0.1 * sample_rate / s_s)
+    spent = pld.from_gaussian_mechanism(
+        s_s,
+        sampling_prob=sample_rate,
+        value_discretization_interval=interval,
+        neighboring_relation=replaced,
+    ).self_compose(steps)
+    if mu > 0:
+        # Half of the distance, which REPLACE_ONE doubles.
+        once = pld.from_gaussian_mechanism(
+            1 / mu,
+            sensitivity=0.5,
+            value_discretization_interval=interval,
+            neighboring_relation=replaced,
+        )
+        spent = spent.compose(once)
+    return float(spent.get_epsilon_for_delta(delta))
+
+
+def noise_multiplier(
+    target: float, mu: float, sample_rate: float, steps: int, delta: float
+) -> float:
+    """The least noise multiplier of DP-SGD by which it and a mu-GDP release spend `target`."""
+    _refuse_spent(accounting.gaussian_epsilon(mu, delta) if mu > 0 else 0.0, target)
+    return accounting.least_noise(
+        target, lambda s: replacing(mu, sample_rate, steps, s, delta), MOST_NOISE
+    )
+
+
+def _refuse_spent(before: float, target: float) -> None:
+    if before >= target:
+        raise BadInput(
+            f"what comes before DP-SGD spends epsilon {before:.3g} of {target:g}; give it more "
+            "noise, or a larger --epsilon"
+        )

@@ -1,0 +1,93 @@
+"""The generator: its phases, its variants, and what it draws."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from dpaudit.p3gm import Design, fit, without_noise
+from dpaudit.p3gm.generator import embedding, with_labels
+from dpaudit.training.variational import Steps
+from dpaudit.types import Records
+
+STEPS = Steps(60, 0.2, 60, lr=0.02)
+DESIGN = Design("p3gm", latent=2, hidden=20, components=2, iterations=8, steps=STEPS, radius=2.0)
+
+
+def stripes(n=300, classes=2, seed=0):
+    """Two kinds of pictures, each with a label of its own; twice as many of the first."""
+    draw = np.random.default_rng(seed)
+    y = (np.arange(n) % 3 == 0).astype(np.int64)
+    kinds = np.array([[0.9, 0.9, 0.1, 0.1], [0.1, 0.1, 0.9, 0.9]])
+    x = np.clip(kinds[y] + draw.normal(0, 0.05, (n, 4)), 0, 1).astype(np.float32)
+    return Records(x.reshape(n, 1, 2, 2), y)
+
+
+@pytest.mark.parametrize("model", ["p3gm", "ae", "vae"])
+def test_without_noise_pictures_come_with_their_labels(model):
+    longer = Steps(300, 0.2, 60, lr=0.02)
+    made = fit(replace(DESIGN, model=model, steps=longer), stripes(), 2, seed=0)
+    drawn = made.sample(200, seed=1, proportioned=True)
+    assert np.bincount(drawn.y).tolist() == [133, 67]
+    left = drawn.x[:, :2].mean(axis=1) > drawn.x[:, 2:].mean(axis=1)
+    assert (left == (drawn.y == 0)).mean() > 0.9
+    error, elbo = made.looked_at(with_labels(stripes(seed=2), 2))
+    assert error.mean() < 0.3
+    assert (elbo < 0).all()
+
+
+def test_labels_without_proportions_are_what_the_model_says():
+    made = fit(DESIGN, stripes(), 2, seed=0)
+    drawn = made.sample(50, seed=1)
+    assert drawn.x.shape == (50, 4)
+    again = made.drawn(50, np.random.default_rng(0))
+    assert again.shape == (50, 6)
+    assert set(drawn.y.tolist()) <= {0, 1}
+
+
+def test_a_label_that_the_model_hardly_says_has_its_share_all_the_same():
+    rare = stripes(n=300)
+    rare = Records(rare.x, (np.arange(300) < 5).astype(np.int64))
+    drawn = fit(DESIGN, rare, 2, seed=0).sample(300, seed=1, proportioned=True)
+    assert np.bincount(drawn.y).tolist() == [295, 5]
+
+
+def test_proportions_are_noisy_where_noise_is_asked_for():
+    exact = fit(DESIGN, stripes(), 2, seed=0).proportions
+    assert exact == pytest.approx([2 / 3, 1 / 3])
+    noisy = fit(replace(DESIGN, label_noise=20.0), stripes(), 2, seed=0).proportions
+    assert noisy.sum() == pytest.approx(1)
+    assert abs(noisy[0] - 2 / 3) > 1e-3
+
+
+@pytest.mark.parametrize("noisy", [{"pca": "gaussian"}, {"pca": "wishart", "em": "published"}])
+def test_the_phases_follow_from_the_seed_and_noise_changes_them(noisy):
+    rows = with_labels(stripes(), 2)
+    plain, _ = embedding(DESIGN, rows, seed=0)
+    design = replace(DESIGN, **noisy, pca_noise=1.0, em_noise=2.0)
+    first, again, other = (embedding(design, rows, seed) for seed in (0, 0, 1))
+    assert (first[0] == again[0]).all()
+    assert all((a == b).all() for a, b in zip(first[1], again[1], strict=True))
+    assert not (first[0] == other[0]).all()
+    assert first[0].T @ first[0] == pytest.approx(np.eye(2))
+    assert not (first[0] == plain).all()
+
+
+def test_a_generator_without_noise_is_the_same_design_without_any():
+    private = replace(
+        DESIGN, pca_noise=3.0, em_noise=4.0, label_noise=5.0, steps=Steps(5, 0.5, 9, 0.1, 1.0, 2)
+    )
+    plain = without_noise(private)
+    assert (plain.pca_noise, plain.em_noise, plain.label_noise) == (0, 0, 0)
+    assert (plain.steps.noise_multiplier, plain.steps.count) == (0, 5)
+    assert plain.steps.clip == float("inf")
+
+
+def test_trials_are_pure_functions_of_their_seed():
+    design = replace(
+        DESIGN, pca_noise=3.0, em_noise=5.0, steps=replace(STEPS, clip=1.0, noise_multiplier=2.0)
+    )
+    a, b = (fit(design, stripes(), 2, seed=7).sample(20, seed=1) for _ in range(2))
+    assert (a.x == b.x).all()
+    other = fit(design, stripes(), 2, seed=8).sample(20, seed=1)
+    assert not (a.x == other.x).all()

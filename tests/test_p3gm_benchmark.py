@@ -1,0 +1,95 @@
+"""That the benchmark of P3GM measures every method, goes on where it stopped, and is fair."""
+
+import json
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from dpaudit.p3gm import replacing
+from dpaudit.types import Records
+
+
+@pytest.fixture
+def p3gm(benchmark):
+    return benchmark("p3gm")
+
+
+@pytest.fixture
+def methods(benchmark):
+    return benchmark("p3gm_methods")
+
+
+@pytest.mark.parametrize("method", ["p3gm", "ae", "dp-vae"])
+def test_what_is_private_spends_the_budget_and_no_more(methods, method):
+    d = methods.design(method, 2_000, 30, radius=1.0)
+    mu = 1 / d.label_noise
+    if method != "dp-vae":
+        mu = np.hypot(mu, np.hypot(1 / d.pca_noise, np.sqrt(3 * d.iterations) / d.em_noise))
+    s = d.steps
+    spent = replacing(float(mu), s.sample_rate, s.count, s.noise_multiplier, 1e-5)
+    assert 0.99 < spent <= 1.0
+
+
+def test_generators_without_privacy_have_no_noise(methods):
+    for method, model in (("vae", "vae"), ("pgm", "p3gm")):
+        d = methods.design(method, 2_000, 30, radius=1.0)
+        assert (d.model, d.pca_noise, d.em_noise, d.label_noise) == (model, 0, 0, 0)
+        assert d.steps.noise_multiplier == 0
+
+
+def test_classifiers_are_scored_on_what_they_have_not_learned(methods):
+    draw = np.random.default_rng(0)
+    y = np.arange(200) % 2
+    x = draw.normal(y[:, None], 0.1, (200, 3))
+    good = methods.scores(Records(x, y), Records(x + 0.01, y), 2)
+    assert good == pytest.approx((1, 1), abs=0.01)
+    blind = methods.scores(Records(x, np.zeros(200, int)), Records(x, y), 2)
+    assert blind == (0.5, 0.5)
+
+
+def test_results_go_on_where_they_stopped(p3gm, monkeypatch, tmp_path):
+    fitted = []
+    monkeypatch.setattr(
+        p3gm, "synthetic", lambda method, train, *_: (fitted.append(method), train)[1]
+    )
+    monkeypatch.setattr(p3gm, "scores", lambda learned, test, classes: (len(test) / 100,))
+    words = ["--data", "digits", "--scale", "0.1", "--json", str(tmp_path / "a.json")]
+    first = CliRunner().invoke(p3gm.main, [*words, "--folds", "1"])
+    assert first.exit_code == 0, first.output
+    assert fitted == list(p3gm.METHODS)
+    more = CliRunner().invoke(p3gm.main, [*words, "--folds", "2"])
+    assert more.exit_code == 0, more.output
+    assert fitted == 2 * list(p3gm.METHODS)
+    found = json.loads((tmp_path / "a.json").read_text())
+    assert len(found["rows"]) == 12
+    assert found["about"]["command"].endswith("--data digits --scale 0.1 --folds 2")
+    other = CliRunner().invoke(p3gm.main, ["--scale", "0.2", *words[:2], *words[4:]])
+    assert other.exit_code == 2
+    assert "is of another scale" in other.output
+
+
+def test_folds_keep_groups_whole_and_leave_out_what_is_public(p3gm, benchmark):
+    table = benchmark("p3gm_data").Table(
+        Records(np.zeros((60, 2)), np.zeros(60, int)), 2, np.repeat(np.arange(20), 3)
+    )
+    fold_of = p3gm._folds(table, np.arange(6))
+    assert (fold_of[:6] == -1).all()
+    assert all(len(set(fold_of[i : i + 3])) == 1 for i in range(6, 60, 3))
+    assert set(fold_of[6:].tolist()) <= set(range(10))
+
+
+def test_a_file_that_is_not_there_is_refused_in_one_line(p3gm, monkeypatch, tmp_path):
+    monkeypatch.setenv("DPAUDIT_DATA", str(tmp_path))
+    done = CliRunner().invoke(p3gm.main, ["--data", "esr", "--folds", "1"])
+    assert done.exit_code == 2
+    assert "set DPAUDIT_DATA to the folder that has it" in done.output
+
+
+def test_composition_is_below_the_paper_s_baseline_only_with_a_tight_term(benchmark):
+    figures = benchmark("p3gm_figures")
+    baseline, printed, tight, holds = map(np.array, figures.composition().values())
+    assert (tight < baseline).all()
+    assert printed[0] < baseline[0]
+    assert printed[-1] > baseline[-1]
+    assert (np.diff(holds) < 0).all()

@@ -21,9 +21,9 @@ class Learner:
 
     For private ensembles. Of one organisation's learner it is the exact log-likelihood ratio, the
     best score there is (Neyman and Pearson 1933), because who knows the records knows the density
-    of the learner. Of an aggregate, in which that is lost, it is how much more it speaks for the
-    record of D' than for that of D. Nothing is chosen: score and rule are fixed before the first
-    learner, so that all of them judge.
+    of the learner. Of an aggregate, in which that is lost, it is how much nearer it is to what D'
+    would make of it without noise than to what D would. Nothing is chosen: score and rule are fixed
+    before the first learner, so that all of them judge.
     """
 
     fitted: bool = False

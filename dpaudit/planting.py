@@ -41,6 +41,8 @@ def pair(made_by: CanaryBuilder, name: str, data: Data, mechanism: Mechanism, se
         if made.canary.x.shape != data.shape:
             raise ValueError(f"its record has the shape {made.canary.x.shape}")
     game.refuse_other_adjacency(mechanism, made)
+    if hasattr(mechanism, "refuse"):
+        mechanism.refuse(made)
     return made
 
 

@@ -47,7 +47,9 @@ class Mechanism(Protocol):
     among what is known under 'given NAME';
     `told_apart`, the two labels between which the canary `replaced` shows most; a method
     `craft(data, seed)`, what the adversary chooses before the canary, by the names that a canary
-    asks for: `initial` parameters, or `opposites`, the two records that are kept apart worst.
+    asks for: `initial` parameters, or `opposites`, the two records that are kept apart worst;
+    `refuse(pair)`, which raises what is wrong with a pair that it cannot be played on, before
+    anything is written.
     """
 
     @property

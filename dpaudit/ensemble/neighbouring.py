@@ -9,6 +9,7 @@ import numpy as np
 from dpaudit.ensemble.organisations import Organisation
 from dpaudit.ensemble.rows import Rows
 from dpaudit.ensemble.scaling import Scaling
+from dpaudit.errors import BadInput
 from dpaudit.types import Pair, Records
 
 
@@ -33,6 +34,11 @@ class Neighbouring:
             crowd = np.repeat(pair.given["crowd"][None], n - 1, axis=0)
             first = (pair.given["before"], canary.x)
             out, inn = (scaling.crafted(np.concatenate([x[None], crowd]), canary.y) for x in first)
+            if np.array_equal(out.x[0], inn.x[0]):
+                raise BadInput(
+                    f"the canary {canary.name} is the same in D and in D' in all features that "
+                    "are learned from; set more (--set features=2)"
+                )
             return cls(out, inn, scaling.of(rest))
         before = Records(pair.out.x[i : i + 1], pair.out.y[i : i + 1])
         after = before
@@ -41,6 +47,11 @@ class Neighbouring:
         out, inn = (scaling.of(_joined(first, rest, n)) for first in (before, after))
         left = Records(rest.x[n - 1 :], rest.y[n - 1 :])
         return cls(out, inn, scaling.of(left))
+
+    @property
+    def worlds(self) -> tuple[Rows, Rows]:
+        """The organisation's rows by the number of the world."""
+        return self.out, self.inn
 
     def organisations(self, number: int) -> list[Organisation]:
         """So many others, each of as many records."""

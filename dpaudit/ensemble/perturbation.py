@@ -75,6 +75,11 @@ class ObjectivePerturbation:
         b = self.draw(noise.epsilon / 2, rows.features, draws)
         return self.minimise(rows, self.lam + noise.added, b)
 
+    def without_noise(self, rows: Rows) -> Array:
+        """What it would release if b were 0: what a release lies around."""
+        lam = self.lam + self.noise(len(rows)).added
+        return np.asarray(self.minimise(rows, lam, np.zeros((1, rows.features)))[0])
+
     def draw(self, rate: float, d: int, draws: Sequence[np.random.Generator]) -> Array:
         """b with a density prop. to exp(-rate ||b||)."""
         return spherical(rate, d, draws)
@@ -118,11 +123,16 @@ class OutputPerturbation:
 
     def release(self, rows: Rows, draws: Sequence[np.random.Generator]) -> Array:
         """A learner from each generator, (draws, d)."""
-        return minimised(rows, self.lam) + spherical(self.rate(len(rows)), rows.features, draws)
+        noise = spherical(self.rate(len(rows)), rows.features, draws)
+        return self.without_noise(rows) + noise
+
+    def without_noise(self, rows: Rows) -> Array:
+        """The minimum, which a release lies around."""
+        return minimised(rows, self.lam)
 
     def log_ratio(self, w: Array, out: Rows, inn: Rows) -> Array:
         """ln p(w | D')/p(w | D) of each released w."""
-        away = [np.linalg.norm(w - minimised(rows, self.lam), axis=1) for rows in (out, inn)]
+        away = [np.linalg.norm(w - self.without_noise(rows), axis=1) for rows in (out, inn)]
         return np.asarray(self.rate(len(out)) * (away[0] - away[1]))
 
 

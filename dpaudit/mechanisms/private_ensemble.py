@@ -14,6 +14,7 @@ from dpaudit.ensemble.neighbouring import Neighbouring
 from dpaudit.ensemble.organisations import Learner
 from dpaudit.ensemble.scaling import Scaling
 from dpaudit.errors import BadInput
+from dpaudit.rates import rounded
 from dpaudit.seeds import generator
 from dpaudit.types import Array, Claim, Data, Observation, Pair, Trial
 
@@ -44,8 +45,8 @@ class PrivateEnsemble:
     The flaw: only the data of those who publish are protected. target: `learner`, who sees a w_m;
     `aggregate`, who sees what number 0 has made of it and of others, which are fixed: no more than
     w_m shows; `receiver`, who sees an aggregate and asks for the data of number 0 itself, which
-    went into it without noise: nothing is promised, and all is told. Organisation 0 must not
-    publish the aggregate.
+    went into it without noise: nothing is promised, and all is told (of signs, where learners do
+    not all agree about the record). Organisation 0 must not publish the aggregate.
 
     organisations: M + 1. records: n; as many as there are for each if left out. lam: Lambda.
     perturbation: `objective`, or `output` (noise of sensitivity 2/(n Lambda) upon the minimum).
@@ -145,6 +146,11 @@ class PrivateEnsemble:
         """What follows for organisations that do as the paper says."""
         if self.target == "receiver":
             return "organisation 0 keeps the aggregate to itself, or tells what its own records are"
+        if self.target == "aggregate":
+            return (
+                "who gets the aggregate without those learners knows less; what it tells of the "
+                "records that they are weighed by is another question (--set target=receiver)"
+            )
         return (
             "every organisation that receives the learner could show as much, and knows less of "
             "the other records"
@@ -185,21 +191,31 @@ class PrivateEnsemble:
 
     def play(self, pair: Pair, trials: Sequence[Trial]) -> list[Observation]:
         """A learner for each trial, and the aggregate that is made of it where that is released."""
-        of = Neighbouring.of(pair, self.records, self.scaling)
+        of = self._neighbouring(pair)
         if self.target == "receiver":
-            return self._aggregated_by_receiver(of, trials)
+            learners = self._fixed(of.organisations(self.organisations - 1))
+            both = np.stack([self._made(Organisation(0, own), learners) for own in of.worlds])
+            # No noise, so that it is one of two.
+            return _leaning(both[[trial.world for trial in trials]], both)
         w = self._published(of, trials)
         if self.target == "learner":
             ratio = self.learner.log_ratio(w, of.out, of.inn)
             return [{"values": v, "log_ratio": r} for v, r in zip(w, ratio, strict=True)]
         own, *others = of.organisations(self.organisations - 1)
-        fixed = np.broadcast_to(self._fixed(others), (len(w), len(others), self.features))
-        made = own.aggregate(np.concatenate([w[:, None], fixed], axis=1), self.weighting)
-        lean = made.scores(of.inn.x[:1]) * of.inn.y[0] - made.scores(of.out.x[:1]) * of.out.y[0]
-        return [
-            {"values": v, "leaning": s}
-            for v, s in zip(made.scores(self._asked), lean[:, 0], strict=True)
-        ]
+        fixed = self._fixed(others)
+        usual = np.stack([self.learner.without_noise(rows) for rows in of.worlds])
+        return _leaning(*(self._made(own, _beside(one, fixed)) for one in (w, usual)))
+
+    def refuse(self, pair: Pair) -> None:
+        """Refuse a pair whose rows are too long, or the same in both worlds by what was set."""
+        self._neighbouring(pair)
+
+    def _neighbouring(self, pair: Pair) -> Neighbouring:
+        return Neighbouring.of(pair, self.records, self.scaling)
+
+    def _made(self, own: Organisation, learners: Array) -> Array:
+        """What the aggregate that an organisation makes of learners says where it is asked."""
+        return own.aggregate(learners, self.weighting).scores(self._asked)
 
     @property
     def _asked(self) -> Array:
@@ -217,7 +233,7 @@ class PrivateEnsemble:
         """What the organisation with the record publishes in each trial."""
         w = np.empty((len(trials), self.features))
         worlds = np.array([trial.world for trial in trials])
-        for world, rows in enumerate((of.out, of.inn)):
+        for world, rows in enumerate(of.worlds):
             # A generator for each trial, so that it is the same whatever is played beside it.
             here = np.flatnonzero(worlds == world)
             draws = [np.random.default_rng(trials[int(i)].seed) for i in here]
@@ -233,18 +249,21 @@ class PrivateEnsemble:
             w[i] = each.published(self.learner, draw)
         return w
 
-    def _aggregated_by_receiver(
-        self, of: Neighbouring, trials: Sequence[Trial]
-    ) -> list[Observation]:
-        """The aggregate of fixed learners by the one record: no noise, so that it is one of two."""
-        learners = self._fixed(of.organisations(self.organisations - 1))
-        made = [
-            Organisation(0, own).aggregate(learners, self.weighting).scores(self._asked)
-            for own in (of.out, of.inn)
-        ]
-        # Who knows both compares distances: the one from D less the one from D'.
-        leaning = np.array([-1.0, 1.0]) * np.linalg.norm(made[1] - made[0])
-        return [{"values": made[t.world], "leaning": leaning[t.world]} for t in trials]
+
+def _beside(w: Array, fixed: Array) -> Array:
+    """Each learner with all those that are fixed: (trials, d) and (M - 1, d) to (trials, M, d)."""
+    others = np.broadcast_to(fixed, (len(w), *fixed.shape))
+    return np.concatenate([w[:, None], others], axis=1)
+
+
+def _leaning(made: Array, usual: Array) -> list[Observation]:
+    """Aggregates, and how far each is from the usual one of D less how far from that of D'.
+
+    Rounded before, because the low bits of a sum are not what it tells.
+    """
+    from_out, from_inn = (np.linalg.norm(rounded(made) - rounded(u), axis=1) for u in usual)
+    leaning = from_out - from_inn
+    return [{"values": v, "leaning": s} for v, s in zip(made, leaning, strict=True)]
 
 
 def _refuse_too_few(data: Data, organisations: int, records: int) -> None:

@@ -74,6 +74,7 @@ def test_the_user_s_own_rows_are_taken_if_they_are_scaled(cli, npz):
         ("--set target=all", "target must be one of learner, aggregate, receiver, not 'all'"),
         ("--set organisation=2", "did you mean 'organisations'?"),
         ("--set lam=much", "lam of private-ensemble must be a number, not 'much'"),
+        ("--set features=1", "the canary corner is the same in D and in D'"),
         ("--data digits", "rows are longer than 1"),
         ("--canary mislabelled", "the claim holds for replace neighbours"),
         ("--attack loss", "needs"),

@@ -25,6 +25,9 @@ from dpaudit.ensemble.sources import Split, breast_cancer, shuffled, sphere
 GRID = (0.1, 0.5, 1.0, 2.0, 5.0, 10.0, 50.0)
 USUAL = Weighting()
 
+HARM = 0.03
+"""So much less accuracy, of an aggregate than alone, counts as none."""
+
 PIMA = {
     "pregnant": 20,
     "glucose": 300,
@@ -67,6 +70,7 @@ class Found:
     def summary(self) -> dict[str, Any]:
         """What is written as JSON; `error` is the deviation of a mean from run to run."""
         one = self.experiment
+        more = min(1, len(self.runs) - 1)  # of a sample; of one run there is no deviation
         local = [(run.local.mean, run.local.std) for run in self.runs]
         told: dict[str, Any] = {
             "name": one.name,
@@ -84,7 +88,7 @@ class Found:
                 [[(a.mean, a.std) for a in getattr(run, kind)] for run in self.runs]
             ).reshape(len(self.runs), len(one.epsilons), 2)
             told[kind] = _rounded(each)
-            told[f"{kind}_error"] = np.round(each[..., 0].std(axis=0), 4).tolist()
+            told[f"{kind}_error"] = np.round(each[..., 0].std(axis=0, ddof=more), 4).tolist()
         return told
 
 
@@ -172,26 +176,26 @@ def _grows(one: dict[str, Any]) -> str:
 
 
 def _better(one: dict[str, Any]) -> str:
-    local = one["local"][0]
-    above = [
-        e for e, (mean, _) in zip(one["epsilons"], one["aggregated"], strict=True) if mean > local
-    ]
-    from_ = next(
-        (e for e in one["epsilons"] if {x for x in one["epsilons"] if x >= e} <= {*above}), None
-    )
     where = one["name"].partition(": ")[2]
-    if from_ is None:
-        return f"C2, aggregates beat learning alone on {where}: NOT HELD"
-    return f"C2, aggregates beat learning alone ({local:.3f}) on {where}: from epsilon {from_:g} on"
+    return f"C2, aggregates beat learning alone on {where}: {_from(one, 0.0)}"
 
 
 def _harmless(one: dict[str, Any]) -> str:
-    local, (last, _) = one["local"][0], one["aggregated"][-1]
-    held = _held([last > local - 0.03])
     return (
-        f"C3, aggregates do no harm on breast cancer: {held} at epsilon {one['epsilons'][-1]:g} "
-        f"({last:.3f} against {local:.3f} alone)"
+        f"C3, aggregates do no harm on breast cancer, up to {HARM:g} of accuracy: "
+        f"{_from(one, HARM)}"
     )
+
+
+def _from(one: dict[str, Any], less: float) -> str:
+    """From which epsilon on aggregates are above what is learned alone, less so much."""
+    local, means = one["local"][0], [mean for mean, _ in one["aggregated"]]
+    first = len(means)
+    while first and means[first - 1] > local - less:
+        first -= 1
+    if first == len(means):
+        return f"NOT HELD ({means[-1]:.3f} at epsilon {one['epsilons'][-1]:g}, {local:.3f} alone)"
+    return f"from epsilon {one['epsilons'][first]:g} on ({means[first]:.3f}, {local:.3f} alone)"
 
 
 def _held(parts: Any) -> str:

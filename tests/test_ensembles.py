@@ -105,9 +105,10 @@ def test_claims_that_do_not_hold_are_told(benchmark):
 
     assert "held (0.700, 0.900)" in told("Fig. 3: sphere", 0.7, 0.9)[0]
     assert "NOT HELD" in told("Fig. 3: sphere", 0.9, 0.85)[0]
-    assert told("Fig. 5: diabetes", 0.7, 0.9)[0].endswith("from epsilon 2 on")
-    assert told("Fig. 5: diabetes", 0.9, 0.7)[0].endswith("NOT HELD")
-    assert "held at epsilon 2" in told("Fig. 4: breast cancer", 0.1, 0.79)[0]
+    assert "from epsilon 2 on (0.900, 0.800 alone)" in told("Fig. 5: diabetes", 0.7, 0.9)[0]
+    assert "from epsilon 1 on (0.810, 0.800 alone)" in told("Fig. 5: diabetes", 0.81, 0.9)[0]
+    assert "NOT HELD (0.700 at epsilon 2" in told("Fig. 5: diabetes", 0.9, 0.7)[0]
+    assert "from epsilon 2 on (0.790" in told("Fig. 4: breast cancer", 0.1, 0.79)[0]
     assert "NOT HELD" in told("Fig. 4: breast cancer", 0.9, 0.7)[0]
 
 

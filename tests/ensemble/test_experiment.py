@@ -1,22 +1,75 @@
 """The paper's experiment on points of a sphere: what comes out, and which claims hold.
 
-Expected values are those of an independent reproduction, one run of it. Deviations of one run's
-mean, over 20 seeds, at epsilon .1, .5, 1, 2, 5, 10, 50: .032, .028, .015, .008, .006, .005, .004.
+Expected values are those of an independent reproduction, of one data set or a few. Beside each
+stand the mean and the deviation of ours from data set to data set, 85 of them. All that is expected
+is within 2.4 deviations. The three that are furthest, aggregates at epsilon 5, 10 and 50, share data
+and tests, so that they are one deviation and not three: by Hotelling's T^2 data like those of all
+seven, or as far off, come in 26 of 100 draws, and of all fourteen in 28. Other readings (signs, one
+step, votes, other temperatures, fewer learners) are not needed to explain them, nor told apart by
+them. Only that the .973 and the pooled .987 were of the same data set cannot be: on the same data
+they differ by .0009, with a deviation of .0015.
 """
+
+import math
 
 import numpy as np
 import pytest
+from scipy.stats import f
 
 from dpaudit.ensemble import Exchange, Noise, Weighting
 from dpaudit.ensemble.experiment import measured
 from dpaudit.ensemble.sources import sphere
 
 GRID = (0.1, 0.5, 1.0, 2.0, 5.0, 10.0, 50.0)
-AGGREGATED = (0.70, 0.86, 0.87, 0.94, 0.96, 0.97, 0.973)
-PRIVATE = (0.48, 0.54, 0.59, 0.67, 0.80, 0.84, 0.86)
-WITHOUT_NOISE = {0.1: (0.987, 0.872), 0.01: (0.987, 0.902), 1e-3: (0.991, 0.922)}
-TOLERANCE = (0.16, 0.14, 0.075, 0.04, 0.03, 0.025, 0.02)
-"""Five deviations of a run, of ours and of the expected one."""
+AGGREGATED = np.array(
+    [
+        (0.70, 0.7453, 0.0346),
+        (0.86, 0.8386, 0.0255),
+        (0.87, 0.8878, 0.0163),
+        (0.94, 0.9355, 0.0097),
+        (0.96, 0.9726, 0.0070),
+        (0.97, 0.9826, 0.0055),
+        (0.973, 0.9851, 0.0053),
+    ]
+)
+PRIVATE = np.array(
+    [
+        (0.48, 0.4993, 0.0106),
+        (0.54, 0.5420, 0.0103),
+        (0.59, 0.5912, 0.0107),
+        (0.67, 0.6704, 0.0098),
+        (0.80, 0.7894, 0.0082),
+        (0.84, 0.8406, 0.0060),
+        (0.86, 0.8641, 0.0055),
+    ]
+)
+LAMBDAS = (0.1, 0.01, 1e-3, 1e-5)
+POOLED = np.array(
+    [
+        (0.987, 0.9860, 0.0054),
+        (0.987, 0.9902, 0.0041),
+        (0.991, 0.9933, 0.0033),
+        (0.997, 0.9966, 0.0019),
+    ]
+)
+LOCAL = np.array(
+    [
+        (0.872, 0.8653, 0.0054),
+        (0.902, 0.8956, 0.0049),
+        (0.922, 0.9169, 0.0047),
+        (0.927, 0.9217, 0.0046),
+    ]
+)
+COLD = np.array([(0.93, 0.9293, 0.0064)])
+"""Of beta .1, at epsilon 50."""
+
+TABLES = (AGGREGATED, PRIVATE, POOLED, LOCAL, COLD)
+
+
+def usual_of(found, table):
+    """Whether one run is as ours are: within 4.8 deviations, 1 in 20,000 for all of the tables."""
+    _, mean, deviation = table.T
+    return (np.abs(np.asarray(found) - mean) < 4.8 * deviation).all()
 
 
 @pytest.fixture(scope="module")
@@ -38,16 +91,51 @@ def means(accuracies):
     return np.array([a.mean for a in accuracies])
 
 
-def test_aggregates_and_private_learners_are_as_right_as_another_reproduction_has_them(usual):
-    assert (np.abs(means(usual.aggregated) - AGGREGATED) < TOLERANCE).all()
-    assert (np.abs(means(usual.private) - PRIVATE) < 0.05).all()
+@pytest.mark.parametrize("table", TABLES)
+def test_what_another_reproduction_has_is_within_the_simulation_error_of_ours(table):
+    expected, mean, deviation = table.T
+    assert (np.abs(expected - mean) < 2.4 * deviation).all()
 
 
-def test_learners_without_noise_are_as_right_as_another_reproduction_has_them(split, exchange):
-    for lam, (pooled, local) in WITHOUT_NOISE.items():
-        found = measured(exchange, split.test, (), lam, Weighting(), seed=0)
-        assert found.pooled == pytest.approx(pooled, abs=0.016)  # 5 deviations
-        assert found.local.mean == pytest.approx(local, abs=0.032)
+def test_aggregates_and_private_learners_are_as_right_as_usual(usual):
+    assert usual_of(means(usual.aggregated), AGGREGATED)
+    assert usual_of(means(usual.private), PRIVATE)
+
+
+def test_with_little_noise_an_aggregate_is_nearly_as_right_as_if_taught_all_data(usual):
+    """On the same data: 5 deviations of the difference, which is .0009."""
+    assert abs(usual.pooled - usual.aggregated[-1].mean - 0.0009) < 5 * 0.0015
+
+
+def test_learners_without_noise_are_as_right_as_usual(split, exchange):
+    found = [measured(exchange, split.test, (), lam, Weighting(), seed=0) for lam in LAMBDAS]
+    assert usual_of([one.pooled for one in found], POOLED)
+    assert usual_of([one.local.mean for one in found], LOCAL)
+
+
+@pytest.mark.verify
+def test_what_another_reproduction_has_could_be_a_draw_of_ours():
+    """By Hotelling's T^2 of all values of a kind together; and ours are what they are said to be.
+
+    Figures were rounded to .01, so that each has the variance of that besides. A false alarm of any
+    part: one of 10,000 seeds.
+    """
+    number, kinds = 24, {"aggregated": AGGREGATED, "private": PRIVATE}
+    runs = []
+    for seed in range(2000, 2000 + number):
+        split = sphere(seed)
+        exchange = Exchange.of(split.train, 100)
+        runs.append(measured(exchange, split.test, GRID, 0.1, Weighting(), seed))
+    for kind, table in kinds.items():
+        expected, mean, deviation = table.T
+        found = np.array([means(getattr(run, kind)) for run in runs])
+        off = found.mean(axis=0) - mean
+        assert (np.abs(off) < 4.8 * deviation * math.sqrt(1 / number + 1 / 85)).all()
+        away = expected - found.mean(axis=0)
+        spread = (1 + 1 / number) * (np.cov(found.T) + np.eye(len(GRID)) * 0.01**2 / 12)
+        squared = away @ np.linalg.solve(spread, away)
+        d = len(GRID)
+        assert f.sf(squared * (number - d) / (d * (number - 1)), d, number - d) > 1e-4
 
 
 def test_aggregates_are_the_better_the_larger_epsilon_is(usual):
@@ -65,7 +153,7 @@ def test_aggregates_beat_learning_alone_from_epsilon_2_on(usual):
 
 def test_a_low_temperature_is_worse_where_there_is_little_noise(split, exchange, usual):
     cold = measured(exchange, split.test, (50.0,), 0.1, Weighting(beta=0.1), seed=0)
-    assert cold.aggregated[0].mean == pytest.approx(0.93, abs=0.036)  # 5 deviations
+    assert usual_of([cold.aggregated[0].mean], COLD)
     assert cold.aggregated[0].mean < usual.aggregated[-1].mean - 0.02
 
 

@@ -1,13 +1,13 @@
 """The paper's experiment on points of a sphere: what comes out, and which claims hold.
 
 Expected values are those of an independent reproduction, of one data set or a few. Beside each
-stand the mean and the deviation of ours from data set to data set, 85 of them. All that is expected
-is within 2.4 deviations. The three that are furthest, aggregates at epsilon 5, 10 and 50, share data
-and tests, so that they are one deviation and not three: by Hotelling's T^2 data like those of all
-seven, or as far off, come in 26 of 100 draws, and of all fourteen in 28. Other readings (signs, one
-step, votes, other temperatures, fewer learners) are not needed to explain them, nor told apart by
-them. Only that the .973 and the pooled .987 were of the same data set cannot be: on the same data
-they differ by .0009, with a deviation of .0015.
+stand the mean and the deviation of ours from data set to data set, 85 of them. All that is
+expected is within 2.4 deviations. The three that are furthest, aggregates at epsilon 5, 10 and 50,
+share data and tests, so that they are one deviation and not three: by Hotelling's T^2 a draw of
+ours is as far off in all seven with a probability of .26, in all fourteen with .28. No other
+reading (signs, votes, one step, other temperatures, fewer learners) is needed to explain them. Only
+that the .973 and the pooled .987 were of the same data set cannot be: on the same data they differ
+by .0009, with a deviation of .0015.
 """
 
 import math

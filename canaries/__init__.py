@@ -8,10 +8,10 @@ from dpaudit.canaries.adv_random import AdvRandom
 from dpaudit.canaries.blank import Blank
 from dpaudit.canaries.corner import Corner
 from dpaudit.canaries.dirac import Dirac
+from dpaudit.canaries.inverted import Inverted
 from dpaudit.canaries.maxloss import MaxLoss
 from dpaudit.canaries.mislabelled import Mislabelled
 from dpaudit.canaries.none import Null
-from dpaudit.canaries.opposite import Opposite
 from dpaudit.canaries.opposites import Opposites
 from dpaudit.canaries.random import Random
 from dpaudit.canaries.random_direction import RandomDirection
@@ -24,10 +24,10 @@ __all__ = [
     "Blank",
     "Corner",
     "Dirac",
+    "Inverted",
     "MaxLoss",
     "Mislabelled",
     "Null",
-    "Opposite",
     "Opposites",
     "Random",
     "RandomDirection",

@@ -23,7 +23,7 @@ import numpy as np
 
 from dpaudit import data as datasets
 from dpaudit.attacks import Laplace
-from dpaudit.canaries import Inverted, Replaced
+from dpaudit.canaries import Negative, Replaced
 from dpaudit.errors import BadInput
 from dpaudit.estimators import ClopperPearson, ExactScan
 from dpaudit.mechanisms import (
@@ -41,7 +41,7 @@ from dpaudit.types import Data, Pair, Records
 
 CHUNK = 500
 
-LABEL, INVERTED = Replaced(), Inverted()
+LABEL, NEGATIVE = Replaced(), Negative()
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ DIGITS = (
         lambda data: LaplaceLearningFirst(data, unit="parameter"),
     ),
     Case("AnonymizedLearning, digits, updates", LaplaceAnonymizedLearning, sizes=(200,)),
-    Case("AnonymizingFirst, digits", LaplaceAnonymizingFirst, INVERTED),
+    Case("AnonymizingFirst, digits", LaplaceAnonymizingFirst, NEGATIVE),
 )
 
 
@@ -96,7 +96,7 @@ def _one_group(data: Data) -> Mechanism:
     return LaplaceAnonymizingFirst(data, epsilon=1.0, k=len(data.pool))
 
 
-ONE_COLUMN = (Case("AnonymizingFirst, one column", _one_group, INVERTED),)
+ONE_COLUMN = (Case("AnonymizingFirst, one column", _one_group, NEGATIVE),)
 
 ADULT = (
     Case("LearningFirst, Adult", lambda data: _on_adult(data, "model")),

@@ -8,9 +8,9 @@ from dpaudit.canaries.adv_random import AdvRandom
 from dpaudit.canaries.blank import Blank
 from dpaudit.canaries.corner import Corner
 from dpaudit.canaries.dirac import Dirac
-from dpaudit.canaries.inverted import Inverted
 from dpaudit.canaries.maxloss import MaxLoss
 from dpaudit.canaries.mislabelled import Mislabelled
+from dpaudit.canaries.negative import Negative
 from dpaudit.canaries.none import Null
 from dpaudit.canaries.opposites import Opposites
 from dpaudit.canaries.random import Random
@@ -24,9 +24,9 @@ __all__ = [
     "Blank",
     "Corner",
     "Dirac",
-    "Inverted",
     "MaxLoss",
     "Mislabelled",
+    "Negative",
     "Null",
     "Opposites",
     "Random",

@@ -42,7 +42,7 @@ class LaplaceAnonymizingFirst:
     """
 
     sets: ClassVar[Mapping[str, Any]] = {
-        "canary": "inverted",
+        "canary": "negative",
         "attacks": ("laplace",),
         "epsilon": 1.0,
         "epochs": 20,

@@ -38,7 +38,7 @@ def one(x, y):
 
 def test_every_canary_that_is_registered_is_tested_here():
     named = {name for name in registry.names("canaries") if _is_built_in(name)}
-    assert named == {*ALL, *GRADIENTS, "replaced", "inverted", "corner", "opposites"}
+    assert named == {*ALL, *GRADIENTS, "replaced", "negative", "corner", "opposites"}
     assert len(canaries.__all__) == len(named)
 
 
@@ -218,8 +218,8 @@ def test_a_label_that_no_record_has_cannot_be_replaced(data):
         canaries.Replaced((7, 0)).build(data, seed=0)
 
 
-def test_an_inverted_record_is_as_far_from_what_it_replaces_as_a_record_can_be(data):
-    pair = canaries.Inverted().build(data, seed=3)
+def test_a_negative_record_is_as_far_from_what_it_replaces_as_a_record_can_be(data):
+    pair = canaries.Negative().build(data, seed=3)
     assert pair.adjacency == "replace"
     before, after = data.pool.x[pair.canary.removed], pair.canary.x
     assert multiset(pair.out) - multiset(pair.inn) == one(before, pair.out.y[pair.canary.removed])

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from dpaudit.attacks import Laplace
-from dpaudit.canaries import Inverted, Null, Replaced
+from dpaudit.canaries import Negative, Null, Replaced
 from dpaudit.errors import BadInput
 from dpaudit.estimators import ClopperPearson, ExactScan
 from dpaudit.judge import verdict
@@ -130,7 +130,7 @@ def test_what_cannot_be_is_refused_in_one_sentence(data, made, given, said):
 
 
 @pytest.mark.parametrize("made", ALL)
-@pytest.mark.parametrize("canary", [Replaced(), Inverted(), Null("replace")], ids=repr)
+@pytest.mark.parametrize("canary", [Replaced(), Negative(), Null("replace")], ids=repr)
 def test_a_trial_is_the_same_whatever_is_played_beside_it(data, made, canary):
     mechanism = made(data, **FEW)
     pair = canary.build(data, 1)
@@ -160,7 +160,7 @@ def test_a_trial_is_the_same_whatever_is_played_beside_it(data, made, canary):
 )
 def test_every_way_releases_what_its_example_says_and_scores(data, made, given):
     mechanism = made(data, **FEW, **given)
-    pair = foreseen(mechanism, Inverted().build(data, 0))
+    pair = foreseen(mechanism, Negative().build(data, 0))
     (seen,) = mechanism.play(pair, trials(0, 2)[:1])
     assert set(seen) - {"accuracy"} == set(mechanism.example)
     for name, example in mechanism.example.items():
@@ -170,7 +170,7 @@ def test_every_way_releases_what_its_example_says_and_scores(data, made, given):
 
 
 def test_worlds_differ_in_one_place_and_batches_are_the_same(data):
-    pair = Inverted().build(data, 0)
+    pair = Negative().build(data, 0)
     (x0, y0), (x1, y1) = (of_world(pair, world) for world in (OUT, IN))
     differ = (x0 != x1).any(axis=1) | (y0 != y1)
     assert np.flatnonzero(differ).tolist() == [pair.canary.removed]
@@ -277,20 +277,20 @@ def one_column(n):
 
 
 def test_anonymizing_first_stays_below_its_claim_and_comes_near_it():
-    """One column and one group: the inverted record changes the mean by all that it may."""
+    """One column and one group: the negative record changes the mean by all that it may."""
     data = Data("made up", one_column(40), one_column(5), one_column(5), classes=2)
     mechanism = LaplaceAnonymizingFirst(data, epsilon=3.0, k=40)
-    pair = Inverted().build(data, 0)
+    pair = Negative().build(data, 0)
     assert leak(mechanism.foresee(pair)) == pytest.approx(3.0)
-    assert 1.2 < counted(mechanism, data, 2000, canary=Inverted()) <= 3
-    assert counted(mechanism, data, 2000, SURE, canary=Inverted()) <= 3
+    assert 1.2 < counted(mechanism, data, 2000, canary=Negative()) <= 3
+    assert counted(mechanism, data, 2000, SURE, canary=Negative()) <= 3
 
 
 @pytest.mark.parametrize("k", [3, 10, 30])
 def test_no_pair_leaks_more_than_anonymizing_first_claims(data, k):
     mechanism = LaplaceAnonymizingFirst(data, epsilon=1.0, k=k)
     for seed in range(10):
-        assert 0 < leak(mechanism.foresee(Inverted().build(data, seed))) <= 1
+        assert 0 < leak(mechanism.foresee(Negative().build(data, seed))) <= 1
 
 
 # ---------------------------------------------------------------- the side channel

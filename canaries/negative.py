@@ -1,4 +1,4 @@
-"""A record whose values turn to the other end."""
+"""A record that turns into its negative."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from dpaudit.types import Canary, Data, Pair, neighbours
 
 
 @dataclass(frozen=True)
-class Inverted:
-    """A record of the pool that is inverted in D', under another label; replaces one.
+class Negative:
+    """A record of the pool that is its negative in D', under another label; replaces one.
 
     Each of its values is moved to the far end of [0, 1]: 1 where it was below one half, and 0 where
     it was not. Of a dark picture that is a bright one, which no network expects: it moves many
@@ -27,8 +27,8 @@ class Inverted:
         canary = Canary(
             x=(x < 0.5).astype(np.float32),
             y=other,
-            name="inverted",
-            made=f"a record of the pool with the label {label}, which is inverted in D'",
+            name="negative",
+            made=f"a record of the pool with the label {label}, which is its negative in D'",
             removed=i,
             original=x,
             replaces=True,

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from dpaudit.attacks.rules import ThresholdRule
-from dpaudit.attacks.statistics import AND, Statistic
-from dpaudit.protocols import Criterion, Scoring
+from dpaudit.attacks.rules import FixedAttack
+from dpaudit.attacks.statistics import Statistic
 from dpaudit.types import Array, Known, Observations
 
 EXACT, LEANING = "log_ratio", "leaning"
@@ -16,7 +15,7 @@ def _score(seen: Observations, known: Known) -> Array:
     return np.asarray(seen[EXACT if EXACT in seen else LEANING], dtype=np.float64)
 
 
-class Learner:
+class Learner(FixedAttack):
     """Says D' if a released learner is likelier with its record, or an aggregate leans towards it.
 
     For private ensembles. Of one organisation's learner it is the exact log-likelihood ratio, the
@@ -26,17 +25,7 @@ class Learner:
     before the first learner, so that all of them judge.
     """
 
-    fitted: bool = False
-    scoring: Scoring = "fixed"
-    needs: frozenset[str] = frozenset()
     any_of: frozenset[str] = frozenset({EXACT, LEANING})
 
-    def features(self, seen: Observations, known: Known) -> Array:
-        """The score of every trial, (trials, 1)."""
-        return Statistic("score", self.needs, _score).compute(seen, known)[:, None]
-
-    def fit(self, features: Array, worlds: Array, criterion: Criterion) -> ThresholdRule:
-        return ThresholdRule(AND, ("score",), (0.0,), (1.0,))
-
-    def __repr__(self) -> str:
-        return "learner"
+    def __init__(self) -> None:
+        super().__init__("learner", Statistic("score", frozenset(), _score))

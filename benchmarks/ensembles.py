@@ -9,16 +9,15 @@ organisations; behind ± is the deviation over organisations. Bounds hold with 9
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Sequence
 from dataclasses import replace
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import click
 from ensemble_audits import Audited, aggregates, audited, audits
 from ensemble_experiments import Found, claims, experiments
+from made import about
 
 from dpaudit.report.formats import at_least
 
@@ -80,14 +79,8 @@ def main(only: str, scale: float, file: Path | None) -> None:
     if not found and not judged:
         raise click.UsageError(f"nothing is called {only!r}")
     if file:
-        about = {
-            "command": "make ensembles",
-            "date": time.strftime("%Y-%m-%d", time.gmtime()),
-            "scale": scale,
-            "dpaudit": version("dpaudit"),
-            "numpy": version("numpy"),
-        }
-        file.write_text(_written(about, found, held, [one.summary() for one in judged]))
+        made = about("make ensembles", ("numpy",), scale=scale)
+        file.write_text(_written(made, found, held, [one.summary() for one in judged]))
 
 
 def _experiments(only: str, runs: int) -> Any:
@@ -111,7 +104,7 @@ def _audits(only: str, scale: float) -> Any:
 
 
 def _written(
-    about: dict[str, Any],
+    made: dict[str, Any],
     found: Sequence[dict[str, Any]],
     held: Sequence[str],
     judged: Sequence[dict[str, Any]],
@@ -122,7 +115,7 @@ def _written(
         f'"{name}": [\n' + ",\n".join(json.dumps(row) for row in rows) + "\n]"
         for name, rows in parts.items()
     )
-    return f'{{"about": {json.dumps(about)},\n{lists}\n}}\n'
+    return f'{{"about": {json.dumps(made)},\n{lists}\n}}\n'
 
 
 if __name__ == "__main__":

@@ -20,6 +20,7 @@ from typing import Any
 import adult
 import click
 import numpy as np
+from made import about
 
 from dpaudit import data as datasets
 from dpaudit.attacks import Laplace
@@ -199,7 +200,8 @@ def main(most: int, seed: int, file: Path | None) -> None:
     rows = [audited(case, data, most, seed) for data, cases in sets for case in cases]
     print(*lines(rows), sep="\n")
     if file:
-        told = {"seed": seed, "confidence": 0.95, "rows": rows}
+        made = about("make laplace", ("numpy",))
+        told = {"about": made, "seed": seed, "confidence": 0.95, "rows": rows}
         file.write_text(json.dumps(told, indent=1) + "\n")
 
 

@@ -24,6 +24,7 @@ from typing import Any
 import adult
 import click
 import numpy as np
+from made import about
 from sklearn.metrics import f1_score
 
 from dpaudit import accounting
@@ -220,7 +221,8 @@ def main(
     averages = averaged(rows)
     print(*lines(averages), sep="\n")
     if file:
-        settings = {"records": records, "folds": folds, "delta": DELTA}
+        made = about("make laplace", ("numpy",))
+        settings = {"about": made, "records": records, "folds": folds, "delta": DELTA}
         file.write_text(json.dumps({**settings, "rows": averages}, indent=1) + "\n")
 
 

@@ -20,7 +20,6 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Executor
 from contextlib import contextmanager
-from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
@@ -28,9 +27,11 @@ import click
 from bayesian_answers import BAYESIAN, PLAIN, View, answered, views
 from bayesian_games import Game, games
 from delong import Estimate
+from made import about
 from tightness import kept
 
 from dpaudit.files import write_whole
+from dpaudit.versions import versions
 
 DIGITS_KEPT = 4
 """Significant digits of what is written down: more would say nothing, and take room."""
@@ -106,14 +107,6 @@ def executor(workers: int) -> Iterator[Executor]:
         yield pool
 
 
-def about(command: str, scale: float) -> dict[str, Any]:
-    """How, when and with what a result was made."""
-    from dpaudit.versions import versions
-
-    date = datetime.now(timezone.utc).date().isoformat()
-    return {"command": command, "date": date, "scale": scale, "versions": dict(versions())}
-
-
 def short(value: Any) -> Any:
     """The same with fewer digits, and without what JSON cannot say."""
     if isinstance(value, float):
@@ -179,7 +172,7 @@ def main(
     for game in wanted:
         game.config()  # refused, if at all, before anything is played
     command = shlex.join(["python", "benchmarks/questions.py", *sys.argv[1:]])
-    told, found = about(command, scale), []
+    told, found = about(command, scale=scale, versions=dict(versions())), []
     click.echo(HEAD)
     with kept(keep) as folder:
         for one in play_all(wanted, folder, workers, views(), judged):

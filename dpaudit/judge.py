@@ -211,7 +211,12 @@ def _look(
     if primary == ALL:
         by = dict.fromkeys(jury.names[0] for jury in juries.values())
         everyone = f"all of {', '.join(attacks)}"
-        return Look(everyone, ", ".join(by), choice.defence, True, False, choice.raw_scores)
+        return Look(
+            *(everyone, ", ".join(by), choice.defence),
+            held_out=True,
+            picked=False,
+            raw=choice.raw_scores,
+        )
     if primary == "auto":
         primary = pick(attacks, juries, {name: t.halves()[0] for name, t in trials.items()})
     picked = choice.primary == "auto" and len(attacks) > 1

@@ -1,31 +1,24 @@
 """The journal: every trial of one run, in one SQLite file, one transaction a batch of trials.
 
 A kill at any instant loses the trials in flight and nothing else: those that were played together
-are written together. While a run plays it holds
-the file exclusively, so that a second process on the same folder is refused, not mixed in.
+are written together. While a run plays it holds the file exclusively, so that a second process on
+the same folder is refused, not mixed in.
 """
 
 from __future__ import annotations
 
-import io
-import json
 import os
-import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 import numpy as np
 
 from dpaudit.config import JUDGING, differences
 from dpaudit.errors import JournalError, OtherConfiguration
-from dpaudit.journal_errors import damaged, explained
+from dpaudit.journal_errors import damaged
+from dpaudit.journal_file import APPLICATION_ID, FORMAT, JournalFile, from_cell, to_cell
 from dpaudit.types import TEST, Array, Known, Observation, Observations, Trial
-
-APPLICATION_ID = 0x64706175  # 'dpau', in the file's header: a foreign database is recognised
-FORMAT = 1
 
 _TABLES = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL);
@@ -39,12 +32,8 @@ CREATE TABLE looks (number INTEGER PRIMARY KEY, attack TEXT, estimator TEXT,
 """
 
 
-class Journal:
+class Journal(JournalFile):
     """A run's trials and what is known beforehand; made by `Journal.play` or `Journal.read`."""
-
-    def __init__(self, path: Path, db: sqlite3.Connection) -> None:
-        self.path = path
-        self._db = db
 
     @classmethod
     def play(cls, path: Path, settings: Mapping[str, Any], durable: bool = True) -> Journal:
@@ -96,13 +85,6 @@ class Journal:
             raise
         return journal
 
-    @classmethod
-    def _connect(cls, path: Path) -> Journal:
-        try:
-            return cls(path, sqlite3.connect(path, timeout=1.0, isolation_level=None))
-        except sqlite3.Error as error:
-            raise JournalError(f"{path} cannot be opened: {error}") from error
-
     # ------------------------------------------------------------ the run
 
     @property
@@ -124,14 +106,14 @@ class Journal:
         """The arrays that the adversary has beforehand."""
         with self._explained():
             rows = self._db.execute("SELECT name, npy FROM known").fetchall()
-            return {name: _array(npy) for name, npy in rows}
+            return {name: from_cell(npy) for name, npy in rows}
 
     def settle(self, facts: Mapping[str, Any], known: Known) -> None:
         """Write down, at once and for good, what is fixed before the first trial."""
         with self._transaction():
             self._put("facts", facts)
             self._db.executemany(
-                "INSERT INTO known VALUES (?, ?)", [(n, _npy(a)) for n, a in known.items()]
+                "INSERT INTO known VALUES (?, ?)", [(n, to_cell(a)) for n, a in known.items()]
             )
 
     # ------------------------------------------------------------ trials
@@ -150,7 +132,7 @@ class Journal:
             self._db.executemany(
                 "INSERT INTO seen VALUES (?, ?, ?, ?)",
                 (
-                    (trial.world, trial.index, name, _npy(array))
+                    (trial.world, trial.index, name, to_cell(array))
                     for trial, observation in zip(trials, seen, strict=True)
                     for name, array in observation.items()
                 ),
@@ -182,7 +164,7 @@ class Journal:
                 "ORDER BY idx, world"
             )
             for (npy,) in self._db.execute(query, (name, first, before, before)):
-                yield _array(npy)
+                yield from_cell(npy)
 
     def whole_pairs(self) -> int:
         """How many indices from 0 on have been played in both worlds, without a gap."""
@@ -198,7 +180,7 @@ class Journal:
         )
         with self._explained():
             rows = self._db.execute(query).fetchall()
-            return {n: _array(npy).shape for n, npy in rows if not n.startswith(TEST)}
+            return {n: from_cell(npy).shape for n, npy in rows if not n.startswith(TEST)}
 
     def seconds(self) -> float:
         """The time that all trials took, added up over workers."""
@@ -243,48 +225,6 @@ class Journal:
         (last,) = self._db.execute("SELECT COALESCE(MAX(number), 1) FROM looks").fetchone()
         return int(last) + 1
 
-    # ------------------------------------------------------------ the file
-
-    def close(self) -> None:
-        """Let go of the file."""
-        self._db.close()
-
-    def __enter__(self) -> Journal:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        tb: TracebackType | None,
-    ) -> None:
-        self.close()
-
-    def _tables(self) -> int:
-        # A first query also takes back what a killed process has left half written.
-        (tables,) = self._db.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()
-        return int(tables)
-
-    def _is_empty(self) -> bool:
-        # SQLite would take a foreign file of a few bytes for an empty one, and overwrite it.
-        return self._tables() == 0 and os.path.getsize(self.path) == 0
-
-    def _check(self) -> None:
-        """Refuse a foreign, unfinished, newer or damaged file."""
-        with self._explained():
-            (application,) = self._db.execute("PRAGMA application_id").fetchone()
-            (version,) = self._db.execute("PRAGMA user_version").fetchone()
-            if application != APPLICATION_ID:
-                raise JournalError(f"{self.path} is not a dpaudit journal; choose another folder")
-            if version != FORMAT:
-                raise JournalError(f"{self.path} has format {version}; this dpaudit reads {FORMAT}")
-            (health,) = self._db.execute("PRAGMA quick_check(1)").fetchone()
-            (pages,) = self._db.execute("PRAGMA page_count").fetchone()
-            (page,) = self._db.execute("PRAGMA page_size").fetchone()
-            # SQLite reads zeros where the last page is cut short.
-            if health != "ok" or os.path.getsize(self.path) < pages * page:
-                raise JournalError(damaged(self.path))
-
     def _refuse_other(self, settings: Mapping[str, Any]) -> None:
         differing = differences(there=self.settings, here=settings)
         if differing:
@@ -297,44 +237,6 @@ class Journal:
                 + (", or judge it again with dpaudit report" if again else "")
             )
 
-    def _get(self, key: str) -> Any:
-        with self._explained():
-            row = self._db.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
-            return None if row is None else json.loads(row[0])
-
-    def _put(self, key: str, value: Mapping[str, Any]) -> None:
-        self._db.execute("INSERT INTO meta VALUES (?, ?)", (key, json.dumps(value)))
-
-    @contextmanager
-    def _transaction(self) -> Iterator[None]:
-        with self._explained():
-            self._db.execute("BEGIN IMMEDIATE")
-            try:
-                yield
-                self._db.execute("COMMIT")
-            except BaseException:
-                if self._db.in_transaction:
-                    self._db.execute("ROLLBACK")
-                raise
-
-    def _explained(self) -> AbstractContextManager[None]:
-        return explained(self.path)
-
 
 def _only_judged(differing: list[str]) -> bool:
     return all(text.split(":")[0] in JUDGING for text in differing)
-
-
-def _npy(array: Array) -> bytes:
-    buffer = io.BytesIO()
-    np.save(buffer, array, allow_pickle=False)
-    return buffer.getvalue()
-
-
-def _array(npy: bytes) -> Array:
-    try:
-        array: Array = np.load(io.BytesIO(npy), allow_pickle=False)
-    except Exception as error:
-        # SQLite does not check what its cells hold, and numpy raises many things on damaged ones.
-        raise sqlite3.DatabaseError("malformed array") from error
-    return array

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dpaudit.checkpoint.audited import Audited
 from dpaudit.checkpoint.risk import needed
 from dpaudit.curves import DPSGD
-from dpaudit.report import one_run, words
+from dpaudit.report import one_run, promises, words
 from dpaudit.report.consistent import check_bound
 from dpaudit.report.formats import at_least, at_most, nearest, percent, power
 from dpaudit.report.terminal import BOLD, COLORS, RESET, bullets
@@ -71,7 +71,7 @@ def digits_needed(found: Audited) -> int:
 
 def _headline(found: Audited, digits: int) -> list[str]:
     claim = found.question.claim
-    asked = "how much does this model leak?" if claim is None else words.question(claim, digits)
+    asked = "how much does this model leak?" if claim is None else promises.question(claim, digits)
     title = f"dpaudit: {asked}"
     return [
         title,
@@ -97,7 +97,7 @@ def _setting(found: Audited, digits: int) -> list[str]:
             "these canaries, whose coins they would give away."
         )
     lines = [
-        ("Claim", [] if q.claim is None else words.claim_lines(q.claim, digits)),
+        ("Claim", [] if q.claim is None else promises.lines(q.claim, digits)),
         ("Model", [found.model]),
         ("Canaries" if subject.coins == "kit" else "Records", records),
         ("Score", score),

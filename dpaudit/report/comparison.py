@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from dpaudit.compare import Comparison, Defended
 from dpaudit.report import comparison_outputs as outputs
-from dpaudit.report import formats, table, words
+from dpaudit.report import formats, promises, table, words
 from dpaudit.report.comparison_json import check
 from dpaudit.report.legend import COUNTED, certified_legend, counted_alone
 from dpaudit.report.wrapping import NARROWEST, WIDEST, labelled, wrap
@@ -61,7 +61,7 @@ def render(comparison: Comparison, width: int = 80) -> str:
 def _setting(comparison: Comparison, width: int) -> list[str]:
     claim = comparison.claim
     return [
-        *labelled("Claim", [f"{words.promise(claim)}, for: {claim.unit}"], width),
+        *labelled("Claim", [f"{promises.promise(claim)}, for: {claim.unit}"], width),
         *labelled("Data", [formats.value(comparison.data.get("name", ""))], width),
         *labelled("Canary", [formats.value(comparison.canary.get("name", ""))], width),
         *labelled("Models", words.models_lines(comparison.models), width),

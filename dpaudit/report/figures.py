@@ -19,6 +19,7 @@ from dpaudit.report import (
     figure_scores,
     local,
     one_run,
+    promises,
     releases,
     words,
 )
@@ -85,7 +86,7 @@ def _bounds(report: Report) -> Picture:
         "bounds",
         "What was found, against the claim",
         caption,
-        f"Claim: epsilon {words.promised(report.claim, digits)}. {found}.",
+        f"Claim: epsilon {promises.promised(report.claim, digits)}. {found}.",
         figure_bounds.draw(report, digits),
     )
 

@@ -7,7 +7,7 @@ import hashlib
 import html
 from collections.abc import Iterable
 
-from dpaudit.report import drawing, formats, setting, words
+from dpaudit.report import drawing, formats, promises, setting, words
 from dpaudit.report.attacker import game
 from dpaudit.report.contents import contents
 from dpaudit.report.figures import Picture, pictures
@@ -27,7 +27,7 @@ def document(report: Report, drawn: Iterable[Picture]) -> str:
     digits = words.digits_needed(report)
     body = [
         *_banner(report, digits),
-        *_section("The claim", _lines(words.claim_lines(report.claim, digits))),
+        *_section("The claim", _lines(promises.lines(report.claim, digits))),
         *_section("Figures", "".join(map(_figure, drawn))),
         *_section("Attacks", _attacks(report, digits)),
         *_section("How it was played", _played(report)),
@@ -75,14 +75,14 @@ def _banner(report: Report, digits: int) -> list[str]:
     reach = report.reach
     ceiling = "no limit" if reach == float("inf") else formats.nearest(reach, digits)
     numbers = (
-        ("claimed leak, at most", words.promised(report.claim, digits)),
+        ("claimed leak, at most", promises.promised(report.claim, digits)),
         (f"certified leak, at least ({sure} sure)", formats.at_least(bound.epsilon, digits)),
         ("ceiling: most that this audit could certify", ceiling),
     )
     sentence = words.verdict_sentence(report, digits)
     return [
         "<header>",
-        f"<h1>{text(words.question(report.claim, digits))}</h1>",
+        f"<h1>{text(promises.question(report.claim, digits))}</h1>",
         f'<div class="verdict {report.verdict}">',
         f"<p><strong>{words.VERDICTS[report.verdict]}</strong></p>",
         f'<p class="sentence">{text(sentence)}</p>',

@@ -6,7 +6,7 @@ import os
 from xml.etree import ElementTree
 
 from dpaudit.files import write_whole
-from dpaudit.report import formats, terminal, words
+from dpaudit.report import formats, promises, terminal, words
 from dpaudit.report.conclusion import conclusion, numbers
 from dpaudit.types import Report
 
@@ -37,7 +37,7 @@ def to_junit(report: Report) -> bytes:
     told = _element(suite, "properties")
     for name, value in numbers(report).items():
         _element(told, "property", name=name, value="no limit" if value is None else str(value))
-    claimed = words.promise(report.claim, words.digits_needed(report))
+    claimed = promises.promise(report.claim, words.digits_needed(report))
     name = f"{claimed}, {report.canary['name']}"
     case = _element(suite, "testcase", classname="dpaudit", name=name, time=seconds)
     if outcome:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dpaudit.advice import BREAKS
-from dpaudit.report import formats, setting, words
+from dpaudit.report import formats, promises, setting, words
 from dpaudit.report.wrapping import LABEL, NARROWEST, labelled, wrap
 from dpaudit.types import Report
 
@@ -12,7 +12,7 @@ def refutation(report: Report, name: str, false_alarm: float, again: str = "") -
     """What a test says of a claim that its audit has refuted, `again` how to see it once more."""
     digits = words.digits_needed(report)
     bound = report.bounds[report.primary]
-    promised, _, source, *curve = words.claim_lines(report.claim, digits)
+    promised, _, source, *curve = promises.lines(report.claim, digits)
     told = dict(setting.played(report))
     lines = wrap(
         f"{name} is not as private as it claims: {words.verdict_sentence(report, digits)}",

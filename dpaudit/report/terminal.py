@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from dpaudit.report import setting, words
+from dpaudit.report import promises, setting, words
 from dpaudit.report.attacker import game
 from dpaudit.report.conclusion import conclusion
 from dpaudit.report.consistent import check
@@ -40,12 +40,12 @@ def render(report: Report, width: int = 80, color: bool = False) -> str:
 
 
 def _headline(report: Report, width: int, digits: int) -> list[str]:
-    title = f"dpaudit: {words.question(report.claim, digits)}"
+    title = f"dpaudit: {promises.question(report.claim, digits)}"
     return [title, "=" * len(title), *wrap(game(report), width)]
 
 
 def _setting(report: Report, width: int, digits: int) -> list[str]:
-    claim = ("Claim", words.claim_lines(report.claim, digits))
+    claim = ("Claim", promises.lines(report.claim, digits))
     return [
         line
         for label, texts in (claim, *setting.played(report))

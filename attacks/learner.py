@@ -8,11 +8,9 @@ from dpaudit.attacks.rules import FixedAttack
 from dpaudit.attacks.statistics import Statistic
 from dpaudit.types import Array, Known, Observations
 
-EXACT, LEANING = "log_ratio", "leaning"
-
 
 def _score(seen: Observations, known: Known) -> Array:
-    return np.asarray(seen[EXACT if EXACT in seen else LEANING], dtype=np.float64)
+    return np.asarray(seen["leaning"], dtype=np.float64)
 
 
 class Learner(FixedAttack):
@@ -25,7 +23,5 @@ class Learner(FixedAttack):
     before the first learner, so that all of them judge.
     """
 
-    any_of: frozenset[str] = frozenset({EXACT, LEANING})
-
     def __init__(self) -> None:
-        super().__init__("learner", Statistic("score", frozenset(), _score))
+        super().__init__("learner", Statistic("score", frozenset({"leaning"}), _score))

@@ -16,12 +16,13 @@ from typing import Any
 
 import click
 from ensemble_audits import Audited, aggregates, audited, audits
-from ensemble_experiments import Found, claims, experiments
+from ensemble_claims import claims
+from ensemble_experiments import Found, experiments
 from made import about
 
 from dpaudit.report.formats import at_least
 
-RUNS = 3
+RUNS = 100
 
 
 def line(one: Audited) -> str:

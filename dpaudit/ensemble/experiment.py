@@ -15,7 +15,7 @@ import numpy as np
 from dpaudit.ensemble.aggregation import Weighting
 from dpaudit.ensemble.logistic import minimised
 from dpaudit.ensemble.organisations import Exchange
-from dpaudit.ensemble.perturbation import ObjectivePerturbation
+from dpaudit.ensemble.perturbation import PERTURBATIONS
 from dpaudit.ensemble.rows import Rows
 from dpaudit.seeds import generator
 from dpaudit.types import Array
@@ -56,12 +56,13 @@ def measured(
     lam: float,
     weighting: Weighting,
     seed: int,
+    perturbation: str = "objective",
 ) -> Measured:
     """One run of the experiment; noise is drawn for each epsilon anew."""
     local = np.stack([each.local(lam) for each in exchange.organisations])
     private, aggregated = [], []
     for epsilon in epsilons:
-        learner = ObjectivePerturbation(epsilon, lam)
+        learner = PERTURBATIONS[perturbation](epsilon, lam)
         draw = generator(seed, "ensemble", "noise", repr(float(epsilon)))
         w = exchange.published(learner, draw)
         private.append(Accuracy.of(test.accuracy(w @ test.x.T)))

@@ -16,6 +16,9 @@ from dpaudit.types import Array
 EXACT = 1e-10
 """The norm of a gradient that counts as none. What is solved less well voids the proof."""
 
+ROUNDING = 64 * np.finfo(np.float64).eps
+"""So much of a huge term is its own rounding, below which no sum with it gets."""
+
 MOST = 200
 """Steps of Newton's method; some ten are usual."""
 
@@ -44,8 +47,7 @@ def minimised(rows: Rows, lam: float, b: Array | None = None) -> Array:
     w = np.zeros_like(b, dtype=np.float64)
     g = gradient(rows, lam, b, w)
     size = np.linalg.norm(g, axis=1)
-    # Of a huge term the sum cannot be more exact than its own rounding.
-    enough = EXACT * np.maximum(1.0, np.linalg.norm(b, axis=1) / len(rows))
+    enough = np.maximum(EXACT, ROUNDING * np.linalg.norm(b, axis=1) / len(rows))
     for _ in range(MOST):
         open_ = np.flatnonzero(size > enough)
         if not len(open_):

@@ -8,7 +8,7 @@ Algorithms 2 and 1. Neighbours replace one of n records; rows have ||x|| <= 1; t
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -134,6 +134,12 @@ class OutputPerturbation:
         """ln p(w | D')/p(w | D) of each released w."""
         away = [np.linalg.norm(w - self.without_noise(rows), axis=1) for rows in (out, inn)]
         return np.asarray(self.rate(len(out)) * (away[0] - away[1]))
+
+
+PERTURBATIONS: Mapping[str, type[ObjectivePerturbation] | type[OutputPerturbation]] = {
+    "objective": ObjectivePerturbation,
+    "output": OutputPerturbation,
+}
 
 
 def spherical(rate: float, d: int, draws: Sequence[np.random.Generator]) -> Array:

@@ -9,9 +9,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from dpaudit import checks
-from dpaudit.ensemble import ObjectivePerturbation, Organisation, OutputPerturbation, Weighting
+from dpaudit.ensemble import ObjectivePerturbation, Organisation, Weighting
 from dpaudit.ensemble.neighbouring import Neighbouring
 from dpaudit.ensemble.organisations import Learner
+from dpaudit.ensemble.perturbation import PERTURBATIONS
 from dpaudit.ensemble.scaling import Scaling
 from dpaudit.errors import BadInput
 from dpaudit.rates import rounded
@@ -19,10 +20,6 @@ from dpaudit.seeds import generator
 from dpaudit.types import Array, Claim, Data, Observation, Pair, Trial
 
 TARGETS = ("learner", "aggregate", "receiver")
-PERTURBATIONS: Mapping[str, type[ObjectivePerturbation] | type[OutputPerturbation]] = {
-    "objective": ObjectivePerturbation,
-    "output": OutputPerturbation,
-}
 
 DIRECTIONS = 64
 """In which an aggregate of signs is asked."""
@@ -152,8 +149,8 @@ class PrivateEnsemble:
                 "records that they are weighed by is another question (--set target=receiver)"
             )
         return (
-            "every organisation that receives the learner could show as much, and knows less of "
-            "the other records"
+            "every organisation that receives the learner sees as much, and shows less where it "
+            "does not know the other records"
         )
 
     @property
@@ -185,9 +182,8 @@ class PrivateEnsemble:
     @property
     def example(self) -> Observation:
         """An observation, of which only names and shapes matter."""
-        if self.target == "learner":
-            return {"values": np.zeros(self.features), "log_ratio": np.array(0.0)}
-        return {"values": np.zeros(len(self._asked)), "leaning": np.array(0.0)}
+        seen = self.features if self.target == "learner" else len(self._asked)
+        return {"values": np.zeros(seen), "leaning": np.array(0.0)}
 
     def play(self, pair: Pair, trials: Sequence[Trial]) -> list[Observation]:
         """A learner for each trial, and the aggregate that is made of it where that is released."""
@@ -200,7 +196,7 @@ class PrivateEnsemble:
         w = self._published(of, trials)
         if self.target == "learner":
             ratio = self.learner.log_ratio(w, of.out, of.inn)
-            return [{"values": v, "log_ratio": r} for v, r in zip(w, ratio, strict=True)]
+            return [{"values": v, "leaning": r} for v, r in zip(w, ratio, strict=True)]
         own, *others = of.organisations(self.organisations - 1)
         fixed = self._fixed(others)
         usual = np.stack([self.learner.without_noise(rows) for rows in of.worlds])
@@ -268,8 +264,8 @@ def _leaning(made: Array, usual: Array) -> list[Observation]:
 
 def _refuse_too_few(data: Data, organisations: int, records: int) -> None:
     there = len(data.pool)
-    if records < 2 or organisations * records > there:
+    if max(records, 2) * organisations > there:
         raise BadInput(
-            f"{organisations} organisations of {records} records are more than the {there} that "
-            f"{data.name} has for D; set fewer organisations, or records"
+            f"{organisations} organisations of {max(records, 2)} records are more than the {there} "
+            f"that {data.name} has for D; set fewer organisations, or records"
         )

@@ -33,7 +33,7 @@ def _fixed(x: float, digits: int, rounding: str) -> str:
     exact = Decimal(repr(float(x)))
     if exact >= 1_000_000:
         return str(Context(prec=4, rounding=rounding).plus(exact))
-    return str(exact.quantize(Decimal(1).scaleb(-digits), rounding))
+    return f"{exact.quantize(Decimal(1).scaleb(-digits), rounding):f}"  # no exponent of 0E-9
 
 
 def power(x: float) -> str:

@@ -10,6 +10,7 @@ from dpaudit.canaries import Corner, Null, Replaced
 from dpaudit.errors import BadInput
 from dpaudit.estimators import ClopperPearson, ExactScan
 from dpaudit.mechanisms import PrivateEnsemble
+from dpaudit.played import fitting_names
 from dpaudit.protocols import lacking, scoring
 from dpaudit.seeds import trials
 from dpaudit.types import IN, OUT, Counts, Data, Records, Scores
@@ -82,7 +83,7 @@ def test_for_the_receiver_s_own_records_nothing_is_claimed(data):
         ({"lam": -1.0}, "lam must be a number above 0"),
         ({"organisations": 1}, "organisations must be a whole number of at least 2"),
         ({"records": 300}, "4 organisations of 300 records are more than the 800"),
-        ({"organisations": 801}, "801 organisations of 0 records"),
+        ({"organisations": 801}, "801 organisations of 2 records are more than the 800"),
         ({"features": 11}, "records have 10 features, not 11"),
         ({"bound": 0.0}, "bound must be a number above 0"),
         ({"rows": "cut"}, "rows must be one of refuse, clip, normalise"),
@@ -146,8 +147,14 @@ def test_the_attack_fixes_score_and_rule_beforehand():
     attack = Learner()
     assert not attack.fitted
     assert scoring(attack) == "fixed"
-    assert lacking(attack, {"values"}) == "leaning or log_ratio"
+    assert lacking(attack, {"values"}) == "leaning"
     assert lacking(attack, {"leaning"}) == ""
+
+
+@pytest.mark.parametrize("target", ["learner", "aggregate", "receiver"])
+def test_no_attack_of_another_mechanism_is_named_beside_its_own(data, target):
+    """What is advised is another score, and not the same one by another name."""
+    assert list(fitting_names(of(data, target=target).example)) == ["learner", "released"]
 
 
 # ---------------------------------------------------------------- audits

@@ -227,6 +227,8 @@ def test_text_prints_on_a_western_windows_console_too() -> None:
 def test_a_printed_bound_is_still_a_bound() -> None:
     assert at_least(1.2099) == "1.20"
     assert at_least(0.29) == "0.29"
+    assert at_least(0.0, 9) == "0.000000000"
+    assert nearest(1e-9, 9) == "0.000000001"
     assert nearest(1.2099) == "1.21"
     text = flat(render(no_violation_found(bounds=[bound(epsilon=1.2099, ceiling=3.0)], primary=0)))
     assert "at least epsilon 1.20," in text

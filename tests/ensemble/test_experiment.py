@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from scipy.stats import f
+from scipy.stats import f, t
 
 from dpaudit.ensemble import Exchange, Noise, Weighting
 from dpaudit.ensemble.experiment import measured
@@ -81,12 +81,13 @@ def means(accuracies):
 def test_what_another_reproduction_has_is_within_the_simulation_error_of_ours(kind):
     """A draw is as far from the mean of so many as their deviation and that of the mean together.
 
-    The .973 is at the bar, which is the 2.4 that all of 23 values were once within; by chance one
-    of so many, were they independent, is beyond it in a third of reproductions.
+    The furthest of all values is the .973, at 2.4 deviations. Were they draws of ours, any would be
+    beyond the bar in at most 5 % of reproductions.
     """
     mean, deviation = kept(kind)
-    of_a_draw = deviation * math.sqrt(1 + 1 / KEPT[LAMBDAS[0.1]]["runs"])
-    assert (np.abs(EXPECTED[kind] - mean) < 2.4 * of_a_draw).all()
+    runs, values = KEPT[LAMBDAS[0.1]]["runs"], sum(map(len, EXPECTED.values()))
+    bar = t.isf(0.05 / 2 / values, runs - 1) * math.sqrt(1 + 1 / runs)
+    assert (np.abs(EXPECTED[kind] - mean) < bar * deviation).all()
 
 
 def test_aggregates_and_private_learners_are_as_right_as_usual(usual):
@@ -95,7 +96,7 @@ def test_aggregates_and_private_learners_are_as_right_as_usual(usual):
 
 
 def test_with_little_noise_an_aggregate_is_nearly_as_right_as_if_taught_all_data(usual):
-    assert abs(usual.pooled - usual.aggregated[-1].mean) < 0.01
+    assert abs(usual.pooled - usual.aggregated[-1].mean) < 0.0075
 
 
 def test_learners_without_noise_are_as_right_as_usual(split, exchange):

@@ -135,7 +135,8 @@ PER_STEP = Adversary(
     guesses_from="a step",
     follows="it tells whether each step has the noise that is claimed for it; how steps add up, "
     "and at what rate records are sampled, is taken as claimed",
-    beyond="more steps may show more, and what is taken as claimed was not looked at",
+    beyond="more steps may show more; what is taken as claimed was not looked at, nor how records "
+    "are clipped",
     stronger=(),
     paper="Nasr et al., Tight Auditing of Differentially Private Machine Learning (2023)",
     sets={"canary": "dirac", "attacks": ("steps",), "lr": 0.3, "dropout": 0.0, "samples": 1},

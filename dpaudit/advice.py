@@ -13,9 +13,15 @@ BREAKS = (
     "that the accountant assumes, the number of steps."
 )
 
+GRADIENT_BREAKS = (
+    "Look for what breaks the claim: the noise's scale, the sampling that the accountant assumes, "
+    "the number of steps. A gradient that is put in passes by the clipping of records."
+)
+
 STEP_BREAKS = (
-    "Look for what breaks the claim in a step: per-sample clipping, or the noise's scale. The "
-    "sampling and the number of steps were taken as claimed."
+    "Look for what breaks the claim in a step: the noise's scale, or noise that is used again. A "
+    "gradient that is put in passes by the clipping of records; the sampling and the number of "
+    "steps were taken as claimed."
 )
 
 
@@ -28,19 +34,22 @@ def next_steps(
     attacker: str = "",
     others: Sequence[str] = (),
     breaks: str = "",
+    record: bool = True,
     goes_on: bool = False,
 ) -> list[str]:
     """What a reader can do now; `attacks` are those that had a part in the judgement.
 
     None where no other may judge the same models; `others` are those that could. The adversary
     is named as the `attacker`, where it is one of those that are known by a name. What `breaks` a
-    claim is the mechanism's own to say, or else that of DP-SGD. Of a run that `goes_on` more
+    claim is the mechanism's own to say, or else that of DP-SGD, where the canary is a `record` or,
+    if not, a gradient, which nothing clips. Of a run that `goes_on` more
     models are told elsewhere.
     """
     steps = []
     refuted = bound.epsilon > claim.epsilon
     if refuted or not claim.guarantees:
-        steps.append(breaks or (STEP_BREAKS if claim.by_step else BREAKS))
+        of_training = BREAKS if record else GRADIENT_BREAKS
+        steps.append(breaks or (STEP_BREAKS if claim.by_step else of_training))
     else:
         if not goes_on:
             steps.append(_short(claim, bound, reach) if reach < claim.epsilon else _more(claim))
@@ -107,7 +116,7 @@ def after_one_run(claim: Claim, bound: Bound) -> list[str]:
         "longer."
     )
     if bound.epsilon > claim.epsilon:
-        return [BREAKS]
+        return [GRADIENT_BREAKS]
     if bound.ceiling < claim.epsilon:
         return [
             f"So many guesses could not have decided above {bound.ceiling:.2f}, the claim is "

@@ -106,6 +106,7 @@ def judge(journal: Journal, choice: Choice) -> Report:
             attacker=facts.get("attacker", ""),
             others=fitting_names(played.seen),
             breaks=facts.get("breaks", ""),
+            record="label" in facts["canary"],
         ),
         warnings=[
             *([RAW] if choice.raw_scores else []),

@@ -28,6 +28,9 @@ AUTO = "auto"
 BY_STEP = "paired-auc"
 """What judges single steps: those of a training follow from one another, and pairs of them may."""
 
+BY_STEP_COUNTED = "pld"
+"""What counts the errors on them: Clopper and Pearson's limits, composed as claimed."""
+
 
 @dataclass(frozen=True)
 class Jury:
@@ -49,7 +52,7 @@ class Jury:
 
         Scores that were fixed or learned beforehand need no threshold: the exact tests take
         them as they are. Rules on several statistics are more than their margins, and counted.
-        Beside what judges single steps nothing stands: what they leak outright is not claimed.
+        Beside what judges single steps none of that stands: what they leak outright is not claimed.
         """
         if named != AUTO:
             return cls((named,), claim, seed)._with_free()
@@ -71,8 +74,9 @@ class Jury:
 
     def counting(self) -> Jury | None:
         """Who counts decisions where these judge scores: what most others report, beside it."""
-        counted = self.takes is Counts or self.claim.by_step
-        return None if counted else replace(self, names=(FREE[Counts],))
+        if self.takes is Counts:
+            return None
+        return replace(self, names=(BY_STEP_COUNTED if self.claim.by_step else FREE[Counts],))
 
     def why(self, named: str) -> str:
         """Why the first of them decides, where this estimator, or none, was named."""

@@ -105,6 +105,7 @@ def judge(journal: Journal, choice: Choice) -> Report:
                 *(claim, bounds[0], bounds[0].ceiling, facts["canary"]["name"], None),
                 attacker=facts.get("attacker", ""),
                 breaks=facts.get("breaks", ""),
+                record="label" in facts["canary"],
                 goes_on=bool(more),
             ),
         ],

@@ -2,7 +2,7 @@
 
 import pytest
 
-from dpaudit.advice import next_steps
+from dpaudit.advice import after_one_run, next_steps
 from dpaudit.types import Bound, Claim, StepsCurve
 
 CLAIM = Claim(1.0, 1e-5)
@@ -10,8 +10,11 @@ STEPS = Claim(1.0, 1e-5, curve=StepsCurve(0.05, 40, 1.0))
 
 
 def told(claim=CLAIM, epsilon=0.5, reach=2.0, attacks=("loss",), **more):
-    shown = Bound(epsilon, 1e-5, 0.95, "rank-test", "gaussian", "nothing to choose", ceiling=2.0)
-    return " ".join(next_steps(claim, shown, reach, "blank", attacks, **more))
+    return " ".join(next_steps(claim, shown(epsilon), reach, "blank", attacks, **more))
+
+
+def shown(epsilon):
+    return Bound(epsilon, 1e-5, 0.95, "rank-test", "gaussian", "nothing to choose", ceiling=2.0)
 
 
 @pytest.mark.parametrize(
@@ -53,6 +56,17 @@ def test_single_steps_are_not_told_of_models_or_of_what_they_cannot_have():
         assert "--attack" not in said
     assert "(--steps)" in told(STEPS)
     assert "were taken as claimed" in told(STEPS, epsilon=1.5)
+
+
+def test_nobody_is_sent_to_look_at_clipping_by_a_gradient_that_was_put_in():
+    """It is added to the sum as it is, so that clipping cannot have broken what it shows."""
+    clipping = "per-sample clipping"
+    assert clipping in told(epsilon=1.5)
+    (one_run,) = after_one_run(CLAIM, shown(1.5))
+    for said in (told(epsilon=1.5, record=False), told(STEPS, epsilon=1.5), one_run):
+        assert clipping not in said
+        assert "Look for what breaks the claim" in said
+        assert "the noise's scale" in said
 
 
 def test_another_attack_is_named_only_where_one_fits():

@@ -14,7 +14,7 @@ from dpaudit.accounting import epsilon, gaussian_epsilon
 from dpaudit.attacks import Learned, Loss, MeanStd
 from dpaudit.choice import Choice
 from dpaudit.errors import BadInput
-from dpaudit.estimators import FREE, ClopperPearson, ExactScan, PairedAUC, RankTest
+from dpaudit.estimators import FREE, PLD, ClopperPearson, ExactScan, PairedAUC, RankTest
 from dpaudit.journal import Journal
 from dpaudit.judge import judge
 from dpaudit.jury import BY_STEP, Jury
@@ -152,15 +152,19 @@ def test_a_curve_that_takes_too_long_is_done_without_and_said_so(path):
 def test_steps_are_judged_in_pairs_by_what_they_make_up_and_by_nothing_else(path):
     finished(path, released(160, shift=3.0), claimed(STEPS), attacks=["loss"], seed=7)
     report = judged(path, "loss")
-    (bound,) = report.bounds
+    bound, counted = report.bounds
     worlds, _ = worlds_and_indices(160)
     trials = Trials(Loss().features(summarised(released(160, shift=3.0)), KNOWN), worlds)
     scores = trials.scores(trials.fit(Loss(), BoundCriterion(DELTA)))
     assert bound.epsilon == PairedAUC(STEPS, seed=7).bound(scores, DELTA).epsilon > 0
     assert (bound.estimator, bound.assumption, bound.trials) == (BY_STEP, "accountant", (80, 80))
-    assert report.published == []
-    assert "single steps were scored" in bound.sentence
+    assert (report.primary, report.published) == (0, [])
+    for one in report.bounds:
+        assert "single steps were scored" in one.sentence
     assert "sampling rate of 0.05, its 80 steps and their composition taken as" in bound.sentence
+    # Errors of a rule that half of the steps chose, on the others.
+    assert (counted.estimator, counted.trials) == ("pld", (40, 40))
+    assert counted.epsilon == PLD(STEPS).bound(counted.counts, DELTA).epsilon > 0
 
 
 def test_steps_with_less_noise_than_claimed_are_a_violation(path):

@@ -17,7 +17,7 @@ STANDS_ON = "if the sampling rate, the number of steps and their composition are
 
 ALONE = (
     "Nothing stands beside it that assumes nothing: such a bound would be on the leak of a single "
-    "step, which is none on that of the training."
+    "step, which says little or nothing of the training's."
 )
 
 ALLOWED = (

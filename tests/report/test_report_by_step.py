@@ -57,7 +57,7 @@ def test_what_is_taken_as_claimed_is_said_and_why_nothing_stands_beside(shown: A
         "200 steps and their composition taken as claimed"
     ) in said
     assert "if the sampling rate, the number of steps and their composition are as claimed" in said
-    assert "such a bound would be on the leak of a single step, which is none on that of" in said
+    assert "such a bound would be on the leak of a single step, which says little or" in said
     assert "assumes that steps like those scored make up a training as claimed" in said
     assert "such a bound would be on the leak" not in flat(shown(violation()))
 

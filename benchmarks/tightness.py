@@ -29,6 +29,8 @@ from made import about
 from published import beside
 from scipy.stats import binom
 
+from dpaudit.report.formats import at_least
+
 
 @dataclass(frozen=True)
 class Measured:
@@ -93,12 +95,12 @@ HEAD = f"{'adversary':<14}{'batches':<12}{'claim':>6}{'models':>15}  {'estimator
 
 
 def line(one: Measured, repetitions: int) -> str:
-    """A row of the table."""
-    row, each = one.row, "".join(f"{bound:6.2f}" for bound in one.bounds)
+    """A row of the table; bounds are rounded down, so that they stay bounds."""
+    row, each = one.row, "".join(f"{at_least(bound):>6}" for bound in one.bounds)
     return (
         f"{row.game.adversary:<14}{row.game.trained:<12}{row.game.epsilon:6g}{row.models:>15}  "
-        f"{row.estimator:<11}{one.mean:6.2f}  {each:<{width(repetitions)}}  {one.verdict:<12}"
-        f"{one.seconds:8.0f}"
+        f"{row.estimator:<11}{at_least(one.mean):>6}  {each:<{width(repetitions)}}  "
+        f"{one.verdict:<12}{one.seconds:8.0f}"
     )
 
 

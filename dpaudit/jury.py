@@ -25,6 +25,9 @@ from dpaudit.types import Bound, Claim, Counts, Curve, Guesses, Scores
 AUTO = "auto"
 """The strongest estimator that the attack and the claim allow."""
 
+RANKING = "rank-test"
+"""What shows most of scores, by the claim's curve; of trials that are independent."""
+
 BY_STEP = "paired-auc"
 """What judges single steps: those of a training follow from one another, and pairs of them may."""
 
@@ -61,7 +64,7 @@ class Jury:
         if scoring(attack) == "margins":
             return cls((FREE[Counts],), claim, seed)
         jury = cls((FREE[Scores],), claim, seed)
-        return jury if jury._curve == "pure" else replace(jury, names=("rank-test",))._with_free()
+        return jury if jury._curve == "pure" else replace(jury, names=(RANKING,))._with_free()
 
     def _with_free(self) -> Jury:
         (name,), beside = self.names, FREE[self.takes]
@@ -142,6 +145,11 @@ class Jury:
             raise BadInput(
                 f"{name} needs guesses of one run, and two worlds of trials give decisions or "
                 "scores; choose another estimator"
+            )
+        if self.claim.by_step and name == RANKING:
+            raise BadInput(
+                f"{name} is exact for trials that know nothing of one another, and the steps of a "
+                f"training follow from one another; choose {BY_STEP}"
             )
         wanted, curve = registry.asked(registry.load("estimators", name)).get("curve"), self._curve
         if wanted and wanted.default is wanted.empty and curve == "pure":

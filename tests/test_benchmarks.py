@@ -3,12 +3,15 @@
 import json
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
 from dpaudit import registry
 from dpaudit.audit import Run
+
+ROOT = Path(__file__).parents[1]
 
 
 @pytest.fixture
@@ -72,6 +75,21 @@ def test_a_bar_of_tightness_is_held_against_the_mean_and_only_in_full(tightness)
     assert tightness.Measured(row, [0.77, 0.79], 1.0).verdict == "0.78 met"
     assert tightness.Measured(row, [0.77, 0.78], 1.0).verdict == "0.78 MISSED"
     assert tightness.Measured(row.scaled(0.5), [0.77], 1.0).verdict == "-"
+
+
+def test_a_bound_of_tightness_is_printed_rounded_down(tightness):
+    shown = tightness.line(tightness.Measured(tightness.rows()[0], [0.7799, 0.9073], 1.0), 2)
+    assert shown.split()[-6:] == ["0.84", "0.77", "0.90", "0.78", "met", "1"]
+
+
+def test_the_page_on_tightness_has_what_is_kept(tightness):
+    page = {" ".join(line.split()) for line in (ROOT / "docs/tightness.md").open()}
+    kept = json.loads((ROOT / "benchmarks/results/tightness.json").read_text())["rows"]
+    assert len(kept) == len(tightness.rows())
+    for one in kept:
+        row = tightness.Row(**{**one["row"], "game": tightness.Game(**one["row"]["game"])})
+        *shown, _ = tightness.line(tightness.Measured(row, one["bounds"], 0), 5).split()
+        assert " ".join(shown) in page
 
 
 def test_bounds_above_the_claim_are_told(tightness):

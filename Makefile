@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 JOBS ?= 2
 
-.PHONY: demo test verify lint bench tightness mutants opacus ensembles laplace questions clean
+.PHONY: demo test verify lint bench tightness mutants opacus ensembles laplace questions questions-cifar10 clean
 
 demo: .venv/installed  ## a first audit on embedded data, in minutes
 	$(BIN)/dpaudit run --canary adv-maxloss --samples 1000
@@ -51,6 +51,9 @@ laplace: .venv/installed-dev  ## networks with Laplace noise: what audits show, 
 
 questions: .venv/installed-dev  ## whether Bayesian networks leak more; a quarter of an hour, goes on where it stopped
 	$(BIN)/python benchmarks/questions.py --only digits --keep build/questions --json benchmarks/results/bayesian_digits.json
+
+questions-cifar10: .venv/installed-dev  ## the same with the paper's CNN; an hour on two cores; DPAUDIT_DATA has cifar10_12k.npz
+	$(BIN)/python benchmarks/questions.py --only cifar10 --keep build/questions --json benchmarks/results/bayesian_cifar10.json
 
 clean:  ## everything that make has made
 	rm -rf .venv build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

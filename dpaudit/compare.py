@@ -71,7 +71,7 @@ def compare(
     attacks = choice.make_attacks()
     played = read(journal)
     choice.juries(attacks, played.claim, played.seed)  # refused, if at all, before all else
-    released = [set(played.after(defence).seen) for defence in chosen]
+    released = [set(played.a_few_after(defence)) for defence in chosen]
     _refuse_insider(played, released)
     shown = _fitting_somewhere(attacks, played, released, choice)
     defended = []

@@ -56,12 +56,16 @@ class Played:
 
     def after(self, defence: Defence) -> Played:
         """The same game, seen through a defence."""
-        shown = {**self.seen, OWN: self.own}
-        seen = defence.protect(shown)
+        seen = defence.protect({**self.seen, OWN: self.own})
         few = self._few()
-        for name, array in defence.protect({n: a[few] for n, a in shown.items()}).items():
+        for name, array in self.a_few_after(defence).items():
             _refuse_mixing(f"the defence {defence}", array, seen[name][few])
         return replace(self, seen=seen)
+
+    def a_few_after(self, defence: Defence) -> Observations:
+        """What a defence lets out of some trials: enough to know what it releases."""
+        few = self._few()
+        return defence.protect({n: a[few] for n, a in {**self.seen, OWN: self.own}.items()})
 
     def trials(self, name: str, attack: Attack) -> Trials:
         """All trials as an attack looks at them."""

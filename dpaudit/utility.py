@@ -153,6 +153,8 @@ def _test_outputs(journal: Journal, most: int) -> Iterator[tuple[str, Observatio
                     f"not of shape {array.shape}"
                 )
             found = True
+            if name == "mc":  # a network that releases T passes has no more to be useful by
+                array = array[: journal.settings.get("samples")]
             rows = (("test", model, record) for record in range(array.shape[-2]))
             numbers = own(journal.settings["seed"], rows)
             yield name, {**summarised({name: np.moveaxis(array, -2, 0)}), OWN: numbers}

@@ -291,6 +291,19 @@ def test_progress_is_told_defence_by_defence(path):
     assert told == [(0, 2), (1, 2), (2, 2)]
 
 
+def test_all_trials_are_defended_once(path):
+    """What a defence releases is known from a few trials, before any work is done."""
+    finished(path, released(40))
+    rows = []
+
+    def counting(seen):
+        rows.append(len(seen["mean"]))
+        return {"mean": seen["mean"]}
+
+    compared(path, Theirs(counting), attacks=("mean",))
+    assert rows.count(40) == 1
+
+
 def test_a_defence_that_has_nothing_to_defend_is_refused(path):
     finished(path, {"logits": released(8)["logits"]})
     with pytest.raises(BadInput, match="the defence mean-std needs mean and std, and what there"):

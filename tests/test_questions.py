@@ -141,7 +141,12 @@ def test_what_json_cannot_say_is_left_out(questions):
     assert told == {"a": [None, 1.235], "b": 7, "c": "words"}
 
 
-@pytest.mark.parametrize("path", sorted(RESULTS.glob("bayesian_*.json")), ids=lambda p: p.stem)
+KEPT = pytest.mark.parametrize(
+    "path", sorted(RESULTS.glob("bayesian_*.json")), ids=lambda path: path.stem
+)
+
+
+@KEPT
 def test_a_kept_result_says_how_it_was_made(path):
     told = json.loads(path.read_text())
     assert told["about"]["command"].startswith("python benchmarks/questions.py")
@@ -149,12 +154,14 @@ def test_a_kept_result_says_how_it_was_made(path):
     assert not any(place in path.read_text() for place in ("/home/", "/tmp/", "/root/", "/work/"))
 
 
-def test_the_kept_result_on_digits_is_of_every_game(questions):
-    told = json.loads((RESULTS / "bayesian_digits.json").read_text())
+@KEPT
+def test_a_kept_result_is_of_every_game(questions, path):
+    told = json.loads(path.read_text())
     kept = {(one["game"]["training"], one["game"]["canary"]): one for one in told["games"]}
-    digits = [game for game in questions.games() if game.data == "digits"]
-    assert kept.keys() == {(game.training, game.canary) for game in digits}
+    data = path.stem.removeprefix("bayesian_")
+    games = {(game.training, game.canary): game for game in questions.games() if game.data == data}
+    assert kept.keys() == games.keys()
     released = {str(view.released) for view in questions.views()}
-    for one in kept.values():
-        assert one["game"]["models"] >= 2_000
+    for name, one in kept.items():
+        assert one["game"]["models"] == games[name].models
         assert one["released"].keys() == released

@@ -29,8 +29,8 @@ def outputs(models=3, samples=6, records=80, classes=4, seed=0):
     return p / p.sum(axis=-1, keepdims=True), labels
 
 
-def measured(path, defence, shown, labels, name="test_mc", seed=0):
-    with Journal.play(path, {"seed": seed, "models": 8}) as journal:
+def measured(path, defence, shown, labels, name="test_mc", seed=0, **settings):
+    with Journal.play(path, {"seed": seed, "models": 8, **settings}) as journal:
         known = {**KNOWN, "test_y": np.asarray(labels)}
         journal.settle(facts(), known)
         for row, trial in enumerate(trials(seed, 8)):
@@ -139,6 +139,14 @@ def test_what_is_not_defined_is_none_and_the_rest_is_a_number(path, defence, und
     got = vars(measured(path, defence, *outputs()))
     assert [name for name, value in got.items() if value is None] == undefined
     assert all(math.isfinite(value) for value in got.values() if value is not None)
+
+
+@pytest.mark.parametrize("samples", [1, 3, 1000])
+def test_a_network_that_releases_few_passes_is_as_useful_as_those(path, tmp_path, samples):
+    shown, labels = outputs()
+    got = measured(path, "none", shown, labels, samples=samples)
+    alone = measured(tmp_path / "alone.sqlite", "none", shown[:, :samples], labels)
+    assert got == alone
 
 
 def test_labels_alone_keep_the_accuracy(path, tmp_path):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,12 @@ import click
 
 FIGURES = (".png", ".svg")
 """What a figure can be drawn as."""
+
+JOURNAL = "journal.sqlite"
+"""What a run's is called."""
+
+DATABASE = b"SQLite format 3\0"
+"""How any journal begins."""
 
 
 class Destination(click.Path):
@@ -34,9 +41,19 @@ class Destination(click.Path):
             return f"it must end in {' or '.join(self.endings)}"
         if not path.parent.is_dir():
             return f"there is no folder {Path(given).parent}"
+        if path.name == JOURNAL or _is_journal(path):
+            return "it is a journal, and the models of its run would be lost"
         # What exists and is no file, such as a pipe, is written to where it is.
         touched = path if path.exists() and not path.is_file() else path.parent
         return None if os.access(touched, os.W_OK) else f"{touched} is not writable"
+
+
+def _is_journal(path: Path) -> bool:
+    if not path.is_file():  # to open a pipe is to wait for its writer
+        return False
+    with suppress(OSError), path.open("rb") as file:
+        return file.read(len(DATABASE)) == DATABASE
+    return False
 
 
 def refuse_same(named: Mapping[str, Path | None]) -> None:

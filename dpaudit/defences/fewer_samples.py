@@ -21,7 +21,7 @@ class FewerSamples(Composable):
 
     Utility: mean and std become noisier, the more so the smaller T, and with them label,
     calibration and posterior. With T = 1 the std is 0 and tells nothing. It is measured on test
-    records that were asked about 32 times, so that a T above that shows no change there.
+    records that were asked about 32 times at most, so that a T above shows no change there.
 
     RQ2 of Shibahara, Miura, Kii and Ichikawa, Privacy Risk of Differentially Private Bayesian
     Neural Network.

@@ -45,7 +45,8 @@ class Noise(Composable):
         draws = [generator(int(number), "noise") for number in seen[OWN]]
         kept = {}
         for name, x in sorted(numbers(seen).items()):
-            noisy = x + self._noise(draws, x.shape)
+            with np.errstate(over="ignore"):
+                noisy = x + self._noise(draws, x.shape)
             kept[name] = noisy if name == "values" else np.clip(noisy, 0.0, 1.0)
         return with_logits(kept, seen)
 

@@ -36,12 +36,14 @@ class Temperature(Composable):
     def protect(self, seen: Observations) -> Observations:
         kept = each_pass(self, seen, self._flatter)
         if "logits" in seen:
-            kept["logits"] = np.asarray(seen["logits"], dtype=np.float64) / self.tau
+            with np.errstate(over="ignore"):
+                kept["logits"] = np.asarray(seen["logits"], dtype=np.float64) / self.tau
         return kept
 
     def _flatter(self, p: Array) -> Array:
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return softmax(np.log(p) / self.tau)
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            # The largest is 0 at every TAU, so that one near 0 leaves the label and no NaN.
+            return softmax(np.log(p / p.max(axis=-1, keepdims=True)) / self.tau)
 
     def __str__(self) -> str:
         return f"temperature:{float(self.tau)!r}"

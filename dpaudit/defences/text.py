@@ -32,9 +32,12 @@ def make(text: str) -> Named:
 
     Several are joined by a plus: 'mean-std + quantize:0.01'.
     """
+    text = text.strip()
     if text == NONE:
         return Named(NONE, Nothing())
     parts = PLUS.split(text)
+    if "+" in text and any(not part or part.endswith("+") for part in parts):
+        raise BadInput(f"a plus in '{text}' has no defence on one of its sides")
     if len(parts) == 1:
         return Named(text, _one(text))
     if NONE in parts:

@@ -183,7 +183,8 @@ def _utility_legend(measured: Sequence[Utility]) -> list[tuple[str, str]]:
         (
             "Accuracy",
             f"of what is released behind the defence, on {most.records:,} test records, the mean "
-            f"over {most.models:,} models; a Bayesian network is asked 32 times about each.",
+            f"over {most.models:,} models; a Bayesian network is asked about each as often as "
+            "about the canary, and 32 times at most.",
         ),
         (
             "Without a label",

@@ -3,91 +3,86 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from dpaudit.compare import Comparison, Defended
 from dpaudit.errors import BadInput
-from dpaudit.report.drawing import CLAIM, FAINT, IN, INK, MUTED, OUT, blank, short, style
+from dpaudit.report.drawing import FAINT, INK, MUTED, OUT, blank, short, style
 from dpaudit.types import Published
+from dpaudit.utility import Utility
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-COLOURS = (INK, IN, OUT, CLAIM, "#9467bd", "#8c6d1f", "#cc79a7", "#7f7f7f")
-MARKERS = "os^Dv<>pX"
-"""Each defence has its own of both; one more colour than the other, so that pairs repeat late."""
+LONGEST = 30
+"""Of a name beside its row."""
 
-LONGEST = 34
-"""Of a name in the key, of which two are side by side."""
+ROW = 0.21
+"""Inches."""
 
-ROOM = 0.025
-"""Of the width, for each defence: as wide as a marker."""
-
-NUMBER = re.compile(r":[^\s+]+")
+RING: dict[str, Any] = {
+    "marker": "o",
+    "markersize": 8,
+    "color": OUT,
+    "markerfacecolor": "none",
+    "linestyle": "none",
+    "zorder": 5,
+}
+"""An estimate, seen around a certified epsilon that is the same."""
 
 
 def draw(comparison: Comparison) -> Figure:
-    """Epsilon over accuracy: a shape for each defence, and a line through its several numbers."""
-    families = _families(comparison.defended)
-    if not families:
+    """A row for each defence: its epsilons on the left, and on the right what it costs.
+
+    Many defences have nearly the same accuracy, and several the same epsilon: over one another
+    they would hide each other, and moved aside they would say what is not so.
+    """
+    useful = [(d, d.utility) for d in comparison.defended if d.utility is not None]
+    if not useful:
         raise BadInput(
             "there is no accuracy to draw the leak against: the run kept no outputs on test "
             "records, or no defence lets a label out"
         )
     with style():
-        figure = blank(4.0 + 0.19 * math.ceil((len(families) + 3) / 2))
-        axes = figure.add_subplot()
-        for i, family in enumerate(families):
-            _family(axes, family, COLOURS[i % len(COLOURS)], MARKERS[i % len(MARKERS)])
-        _key(axes)
-        axes.set_xlabel("accuracy behind the defence, % (equal ones stand side by side)")
-        axes.set_ylabel("epsilon of the strongest attack")
-        axes.set_ylim(bottom=min(-0.05 * axes.get_ylim()[1], -0.03))
-        axes.grid(axis="y")
+        figure = blank(1.3 + ROW * len(useful))
+        leak, use = figure.subplots(1, 2, sharey=True, width_ratios=(3, 2))
+        _leak(leak, [d for d, _ in useful])
+        _use(use, [utility for _, utility in useful])
+        leak.set_yticks(range(len(useful)), [short(d.defence, LONGEST) for d, _ in useful])
+        leak.set_ylim(len(useful) - 0.5, -0.5)
+        for axes in (leak, use):
+            axes.tick_params(axis="y", length=0)
+            axes.grid()
         figure.legend(loc="outside lower center", ncols=2)
         return figure
 
 
-@dataclass(frozen=True)
-class _Point:
-    defence: str
-    x: float
-    certified: float | None
-    published: Published | None
+def _leak(axes: Axes, defended: Sequence[Defended]) -> None:
+    """What is certified of the strongest attack, and its published estimate on its null."""
+    for row, d in enumerate(defended):
+        if (p := _published(d)) is not None:
+            axes.barh(row, p.null_q95 - p.null_mean, 0.55, p.null_mean, color=FAINT, zorder=2)
+            axes.plot(p.epsilon_in_sample, row, **RING)
+        if (epsilon := _certified(d)) is not None:
+            axes.plot(epsilon, row, "o", color=INK, zorder=4)
+    axes.plot([], [], "o", color=INK, label="certified")
+    axes.plot([], [], **RING, label="published estimate")
+    axes.plot([], [], color=FAINT, linewidth=5, label="that, with no leak (mean to 95 %)")
+    axes.set_xlim(left=min(-0.03 * axes.get_xlim()[1], -0.03))
+    axes.set_xlabel("epsilon of the strongest attack")
 
 
-def _families(defended: Sequence[Defended]) -> list[list[_Point]]:
-    """The defences that have an accuracy; those that differ in numbers alone are together."""
-    useful = [d for d in defended if d.utility is not None]
-    places = _apart([100 * d.utility.accuracy for d in useful if d.utility is not None])
-    found: dict[str, list[_Point]] = {}
-    for d, x in zip(useful, places, strict=True):
-        point = _Point(d.defence, x, _certified(d), _published(d))
-        found.setdefault(NUMBER.sub(":", d.defence), []).append(point)
-    return list(found.values())
-
-
-def _apart(accuracies: Sequence[float]) -> list[float]:
-    """Places as near to the accuracies as may be, and so far from each other that all are seen.
-
-    With the least squared displacement: isotonic regression of what is left of each once its
-    share of the room is taken off.
-    """
-    if not accuracies:
-        return []
-    from sklearn.isotonic import isotonic_regression
-
-    order = np.argsort(accuracies, kind="stable")
-    room = ROOM * (np.ptp(accuracies) or 1.0) * np.arange(len(order))
-    places = np.empty(len(order))
-    places[order] = isotonic_regression(np.array(accuracies)[order] - room) + room
-    return [float(place) for place in places]
+def _use(axes: Axes, measured: Sequence[Utility]) -> None:
+    """The accuracy, and how much more it could be if every record had a label."""
+    for row, utility in enumerate(measured):
+        right, tied = 100 * utility.accuracy, 100 * utility.undecidable
+        axes.plot([right, right + tied], [row, row], color=MUTED, linewidth=1.5, zorder=2)
+        axes.plot(right, row, "s", color=INK, markersize=5, zorder=3)
+    axes.plot([], [], "s-", color=MUTED, markerfacecolor=INK, label="accuracy, and without a label")
+    axes.margins(x=0.1)
+    axes.set_xlabel("accuracy, %")
 
 
 def _certified(d: Defended) -> float | None:
@@ -102,35 +97,3 @@ def _published(d: Defended) -> Published | None:
         if p.attack == d.strongest and all(map(math.isfinite, drawn)):
             return p
     return None
-
-
-def _family(axes: Axes, family: Sequence[_Point], color: str, marker: str) -> None:
-    look: dict[str, Any] = {"color": color, "marker": marker, "markersize": 6, "linewidth": 1.0}
-    estimated = [(d.x, d.published) for d in family if d.published is not None]
-    for x, p in estimated:
-        axes.plot([x, x], [p.null_mean, p.null_q95], color=FAINT, linewidth=5, zorder=0)
-    axes.plot(
-        [x for x, _ in estimated],
-        [p.epsilon_in_sample for _, p in estimated],
-        linestyle=":",
-        markerfacecolor="none",
-        **look,
-    )
-    certified = [(d.x, d.certified) for d in family if d.certified is not None]
-    axes.plot([x for x, _ in certified], [e for _, e in certified], label=_name(family), **look)
-
-
-def _name(family: Sequence[_Point]) -> str:
-    """Of a defence with several numbers, with the first of them and the last."""
-    first = family[0].defence
-    if len(family) == 1:
-        return short(first, LONGEST)
-    last = " ".join(number[1:] for number in NUMBER.findall(family[-1].defence))
-    return short(f"{first} … {last}", LONGEST)
-
-
-def _key(axes: Axes) -> None:
-    """What is full, hollow and grey."""
-    axes.plot([], [], "o", color=MUTED, label="full: certified")
-    axes.plot([], [], "o", color=MUTED, markerfacecolor="none", label="hollow: published estimate")
-    axes.plot([], [], color=FAINT, linewidth=5, label="grey: that, with no leak (mean to 95 %)")

@@ -7,6 +7,7 @@ import click
 import pytest
 
 from dpaudit.cli.destination import FIGURES, Destination
+from dpaudit.journal import Journal
 
 COMMANDS = [
     ("calibrate",),
@@ -48,6 +49,23 @@ def test_a_folder_that_may_not_be_written_to_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(os, "access", lambda path, mode: path != tmp_path)
     with pytest.raises(click.BadParameter, match=f"{tmp_path} is not writable"):
         Destination()(str(tmp_path / "c.json"))
+
+
+@pytest.mark.parametrize("option", ["--json", "--figure"])
+def test_a_journal_is_never_overwritten(refused, never, option):
+    journal = Path("trials.png")
+    with Journal.play(journal, {"seed": 0}):
+        pass
+    said = refused(*never, option, str(journal))
+    assert "it is a journal, and the models of its run would be lost" in said
+
+
+@pytest.mark.parametrize("command", ["run", "report"])
+def test_no_report_takes_the_journals_place(refused, command):
+    words = {"run": ("run", "--out", "new"), "report": ("report", "new")}[command]
+    Path("new").mkdir()
+    said = refused(*words, "--json", "new/journal.sqlite")
+    assert "cannot write new/journal.sqlite: it is a journal" in said
 
 
 def test_what_can_be_written_is_a_path(tmp_path):

@@ -77,8 +77,8 @@ def test_the_part_that_fails_is_named():
     [
         ("mean-std + quantise:0.1", "no 'quantise' among the defences; did you mean 'quantize'?"),
         ("mean-std + none", "'none' in 'mean-std + none' adds nothing; leave it out"),
-        ("mean-std + ", "no 'mean-std + ' among the defences"),
-        ("+ mean-std", "no '' among the defences"),
+        ("mean-std + ", "a plus in 'mean-std +' has no defence on one of its sides"),
+        ("+ mean-std", "a plus in '+ mean-std' has no defence on one of its sides"),
         ("mean-std + quantize", "the defence 'quantize' needs its unit"),
         ("mean-std + quantize:0", "the unit of quantize must be above 0"),
     ],

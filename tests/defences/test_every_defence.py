@@ -140,6 +140,22 @@ def test_a_diverged_model_is_no_failure(text, defence):
         np.testing.assert_array_equal(array[[0, 2, 3]], whole[name][[0, 2, 3]])
 
 
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize(
+    "text", ["temperature:1e-320", "temperature:1e300", "noise:1e308", "quantize:1e-320"]
+)
+def test_extreme_numbers_leave_probabilities(text):
+    kept = make(text).protect(numbered(network()))
+    for name in ("mean", "probabilities"):
+        assert ((kept[name] >= 0) & (kept[name] <= 1)).all()
+
+
+def test_a_temperature_near_zero_leaves_the_label():
+    seen = network()
+    kept = make("temperature:1e-320").protect(seen)["probabilities"]
+    np.testing.assert_array_equal(kept, np.eye(4)[seen["probabilities"].argmax(axis=1)])
+
+
 @pytest.mark.parametrize("text", ["label-only", "top-k:2", "temperature:2", "clip-confidence:0.9"])
 def test_numbers_that_are_no_probabilities_are_refused(text):
     with pytest.raises(BadInput, match="needs probabilities, and what there is to defend is val"):

@@ -233,44 +233,44 @@ def test_measures_that_are_not_defined_are_a_dash_and_null() -> None:
 # ---------------------------------------------------------------- drawn
 
 
-def labels(figure: Any) -> list[str]:
-    return [text.get_text() for text in figure.legends[0].get_texts()]
+def rows(figure: Any) -> list[str]:
+    return [label.get_text() for label in figure.axes[0].get_yticklabels()]
 
 
-def test_every_defence_is_drawn_and_one_with_several_numbers_once() -> None:
+def marks(axes: Any, marker: str, colour: str) -> list[list[float]]:
+    """Where the marks of one kind stand, and in which row."""
+    found = (line for line in axes.get_lines() if line.get_xydata().size)
+    return [
+        line.get_xydata()[0].tolist()
+        for line in found
+        if (line.get_marker(), line.get_color()) == (marker, colour)
+    ]
+
+
+def test_every_defence_has_its_row() -> None:
     none, quantized = comparison().defended
     coarse = replace(quantized, defence="quantize:0.1")
-    figure = figure_defences.draw(comparison(defended=[none, quantized, coarse]))
-    assert labels(figure)[:2] == ["none", "quantize:0.01 … 0.1"]
-    assert drawing.png(figure) == drawing.png(
-        figure_defences.draw(comparison(defended=[none, quantized, coarse]))
-    )
+    made = comparison(defended=[none, quantized, coarse])
+    figure = figure_defences.draw(made)
+    assert rows(figure) == ["none", "quantize:0.01", "quantize:0.1"]
+    assert drawing.png(figure) == drawing.png(figure_defences.draw(made))
 
 
 def test_what_is_drawn_is_what_is_certified_and_where() -> None:
-    (axes,) = figure_defences.draw(comparison()).axes
-    found = {line.get_label(): line.get_xydata().tolist() for line in axes.get_lines()}
-    ((x, epsilon),) = found["none"]
-    assert x == pytest.approx(81.25, abs=0.1)
-    assert epsilon == pytest.approx(bound(fp=2).epsilon)
-
-
-def test_equal_accuracies_stand_side_by_side() -> None:
     none, quantized = comparison().defended
-    others = [replace(none, defence=name) for name in ("mean-std", "label-only")]
-    (axes,) = figure_defences.draw(comparison(defended=[none, quantized, *others])).axes
-    shown = {
-        line.get_label(): line.get_xydata()[0][0]
-        for line in axes.get_lines()[:]
-        if line.get_label() in ("none", "mean-std", "label-only")
-    }
-    places = sorted(shown.values())
-    assert len(set(places)) == 3
-    assert sum(places) / 3 == pytest.approx(81.25, abs=0.05)
+    many = [replace(none, defence=f"top-k:{k}") for k in range(1, 30)]
+    leak, use = figure_defences.draw(comparison(defended=[none, quantized, *many])).axes
+    epsilon, row = marks(leak, "o", drawing.INK)[0]
+    assert (epsilon, row) == (pytest.approx(bound(fp=2).epsilon), 0)
+    equal = [accuracy for accuracy, row in marks(use, "s", drawing.INK) if row != 1]
+    assert equal == [81.25] * 30, "equal accuracies are drawn as equal, however many"
+    published = marks(leak, "o", drawing.OUT)
+    strongest = next(p for p in none.published if p.attack == none.strongest)
+    assert published[0] == [strongest.epsilon_in_sample, 0]
 
 
 def test_infinite_estimates_and_silent_defences_are_left_out() -> None:
-    assert labels(figure_defences.draw(nothing_left()))[0] == "none"
+    assert rows(figure_defences.draw(nothing_left()))[0] == "none"
     assert drawing.png(figure_defences.draw(extreme()))
     with pytest.raises(BadInput, match="no accuracy to draw the leak against"):
         figure_defences.draw(unmeasured())

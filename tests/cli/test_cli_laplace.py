@@ -54,6 +54,7 @@ def test_raw_scores_are_shown_named_and_off_by_default(cli, npz):
     raw = reported("raw.json")
     assert raw["warnings"][0].startswith("floating-point side channel (--raw-scores)")
     assert "floating-point side channel" in looked.stdout
+    assert "floating-point noise" in raw["next_steps"][0]
     assert raw["looks"] == 2
     assert raw["bounds"][0]["epsilon"] > 1
     cli(*[word if word != "out" else "other" for word in line], "--raw-scores")

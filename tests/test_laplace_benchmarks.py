@@ -86,6 +86,13 @@ def test_without_adult_nothing_is_begun(benchmark, monkeypatch, tmp_path):
         assert "set DPAUDIT_DATA to the folder that has it" in done.output
 
 
+@pytest.mark.parametrize("text", ["much", "", "0,1", "-1", "nan", "inf"])
+def test_epsilons_that_are_none_are_refused(benchmark, text):
+    done = CliRunner().invoke(benchmark("laplace_utility").main, ["--epsilons", text])
+    assert done.exit_code == 2
+    assert f"'{text}' is no list of numbers above 0" in done.output
+
+
 def test_audits_tell_what_is_shown_beside_the_truth(benchmark):
     audits = benchmark("laplace_audits")
     row = audits.audited(audits.ONE_COLUMN[0], audits.one_column(), most=200, seed=0)

@@ -16,6 +16,7 @@ from dpaudit.mechanisms import laplace_training
 from dpaudit.mechanisms.laplace_training import (
     EXACT,
     PROMISES,
+    TRAINING,
     UNITS,
     accuracy,
     foreseen,
@@ -122,6 +123,12 @@ class LaplaceAnonymizedLearning:
     def __repr__(self) -> str:
         told = ("training", "unit", "observer", "promise", "later", "others")
         return f"LaplaceAnonymizedLearning({', '.join(f'{t}={getattr(self, t)!r}' for t in told)})"
+
+    @staticmethod
+    def idle(own: Mapping[str, Any]) -> Mapping[str, str]:
+        """Settings without an effect beside those of its own, and why."""
+        names, why = (*TRAINING, "weights", "biases", "clipped"), "on the counterexample of later"
+        return {} if own["later"] is None else dict.fromkeys(names, why)
 
     @property
     def at_once(self) -> int:

@@ -43,6 +43,16 @@ def test_the_same_line_goes_on_from_what_was_foreseen(cli, npz):
     assert "which is known exactly" in first["deployment"]
 
 
+def test_what_has_an_effect_is_not_refused_nor_are_defaults_of_a_saved_configuration(cli, npz):
+    """A saved configuration has all settings, also those that its own ones make idle."""
+    line = ["--data", npz, "--mechanism", "laplace-learning-first", "--set", "shift=0.2"]
+    assert cli(*RUN, *line).exit_code == 0
+    again = cli("run", "--config", "out/config.toml", "--out", "out", "--set", "shift=0.2")
+    assert again.exit_code == 0, again.stderr
+    trained = ["laplace-anonymizing-first", "--set", "trained=true", "--epochs", "1"]
+    assert cli(*RUN[:-1], "8", "--data", npz, "--out", "o", "--mechanism", *trained).exit_code == 0
+
+
 def test_raw_scores_are_shown_named_and_off_by_default(cli, npz):
     """One parameter that leaks .1 in truth, and far more by the low bits of its noise."""
     line = [*RUN, "--data", npz, *SHIFTED, "parameters=1", "--models", "2000"]
@@ -76,6 +86,22 @@ def test_raw_scores_are_shown_named_and_off_by_default(cli, npz):
         ("laplace-anonymized-learning --set k=3", "no 'k' among the settings of"),
         ("laplace-anonymizing-first --set k=900", "k must be at most 50, not 900"),
         ("laplace-learning-first --raw-scores --until-decided", "give either raw_scores or"),
+        (
+            "laplace-learning-first --set shift=0.1 --epochs 3",
+            "--epochs has no effect where shift moves parameters",
+        ),
+        (
+            "laplace-learning-first --set shift=0.1 --set hidden=2",
+            "--set hidden has no effect where shift moves parameters",
+        ),
+        (
+            "laplace-anonymized-learning --set later=1 --set clipped=sum",
+            "--set clipped has no effect on the counterexample of later; leave it out",
+        ),
+        (
+            "laplace-anonymizing-first --lr 0.1",
+            "--lr has no effect on means (--set trained=true); leave it out",
+        ),
         ("randomized-response --raw-scores", "report has no raw scores"),
     ],
 )

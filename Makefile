@@ -47,7 +47,7 @@ ensembles: .venv/installed-dev  ## private learners, aggregated and audited; DPA
 laplace: .venv/installed-dev  ## networks with Laplace noise: what audits show, what is left to use
 	mkdir -p build
 	$(BIN)/python benchmarks/laplace_audits.py --json build/laplace_audits.json
-	$(BIN)/python benchmarks/laplace_utility.py --keep build/laplace --json build/laplace_adult.json
+	$(BIN)/python benchmarks/laplace_utility.py --json build/laplace_adult.json
 
 questions: .venv/installed-dev  ## whether Bayesian networks leak more; a quarter of an hour, goes on where it stopped
 	$(BIN)/python benchmarks/questions.py --only digits --keep build/questions --json benchmarks/results/bayesian_digits.json

@@ -24,6 +24,11 @@ STEP_BREAKS = (
     "steps were taken as claimed."
 )
 
+RAW_BREAKS = (
+    "See what rounded scores show (dpaudit report RUN --no-raw-scores): what only raw ones do is "
+    "leaked by floating-point noise. Round what is released, or draw the noise on a grid."
+)
+
 
 def next_steps(
     claim: Claim,

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from dpaudit import defences
-from dpaudit.advice import next_steps
+from dpaudit.advice import RAW_BREAKS, next_steps
 from dpaudit.choice import ALL, Choice
 from dpaudit.curves import within_reach
 from dpaudit.errors import BadInput
@@ -105,7 +105,7 @@ def judge(journal: Journal, choice: Choice) -> Report:
             *(claim, bounds[decisive], reach, facts["canary"]["name"], attacks),
             attacker=facts.get("attacker", ""),
             others=fitting_names(played.seen),
-            breaks=facts.get("breaks", ""),
+            breaks=RAW_BREAKS if choice.raw_scores else facts.get("breaks", ""),
             record="label" in facts["canary"],
         ),
         warnings=[

@@ -41,7 +41,8 @@ class Mechanism(Protocol):
     warnings); what depends on the pair is given by a method `about(pair)`, by the names of
     `Report`. An optional `example`, an observation of which only names and shapes matter, lets an
     attack or a defence that does not fit be refused before anything is played. Others make a run
-    work: `sets`, settings that it brings along where its user does not give them; `at_once`, how
+    work: `sets`, settings that it brings along where its user does not give them; a static method
+    `idle(own)`, which names settings that those of its own make idle, and why; `at_once`, how
     many trials a call of `play` is given; `known`, arrays that the adversary has beforehand;
     `foresee(pair)`, those that depend on the pair, which `play` finds in its `given`, and attacks
     among what is known under 'given NAME';

@@ -78,7 +78,10 @@ def make(kind: str, name: str, **offered: Any) -> Any:
         p.name for p in wanted.values() if p.default is p.empty and offered.get(p.name) is None
     ]
     if missing:
-        raise BadInput(f"{name} needs {', '.join(missing)}, which this run does not have")
+        raise BadInput(
+            f"{name} needs {', '.join(missing)}, which this run does not have; take another of the "
+            f"{kind} (dpaudit list)"
+        )
     with blamed(f"{name} ({kind})", "cannot be made"):
         made = plugin(**{key: value for key, value in offered.items() if key in wanted})
     lacking = [part for part in PARTS[kind] if not _has(made, part)]

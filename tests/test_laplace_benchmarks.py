@@ -86,6 +86,13 @@ def test_without_adult_nothing_is_begun(benchmark, monkeypatch, tmp_path):
         assert "set DPAUDIT_DATA to the folder that has it" in done.output
 
 
+@pytest.mark.parametrize("text", ["much", "", "0,1", "-1", "nan", "inf"])
+def test_epsilons_that_are_none_are_refused(benchmark, text):
+    done = CliRunner().invoke(benchmark("laplace_utility").main, ["--epsilons", text])
+    assert done.exit_code == 2
+    assert f"'{text}' is no list of numbers above 0" in done.output
+
+
 def test_audits_tell_what_is_shown_beside_the_truth(benchmark):
     audits = benchmark("laplace_audits")
     row = audits.audited(audits.ONE_COLUMN[0], audits.one_column(), most=200, seed=0)
@@ -101,6 +108,13 @@ def test_audits_tell_what_is_shown_beside_the_truth(benchmark):
 
 def kept(name):
     return json.loads((RESULTS / name).read_text())
+
+
+@pytest.mark.parametrize("name", ["laplace_adult.json", "laplace_audits.json"])
+def test_what_is_kept_says_how_it_was_made(name):
+    about = kept(name)["about"]
+    assert about["command"] == "make laplace"
+    assert {"date", "dpaudit", "numpy"} <= about.keys()
 
 
 def test_without_privacy_the_paper_s_figures_are_reproduced_within_a_hundredth():
@@ -138,7 +152,9 @@ def test_every_variant_is_kept_from_epsilon_a_tenth_to_a_hundred():
         ("AnonymizingFirst, digits", "scan_20000", 0.0, 1.0),
         ("Theorem 4, 0 later batches", "scan_20000", 0.85, 1.0),
         ("Theorem 4, 1 later batches", "scan_20000", 1.6, 2.0),
-        ("Theorem 4, 10 later batches", "scan_20000", 5.2, 6.4),
+        ("Theorem 4, 10 later batches", "scan_20000", 5.8, 7.4),
+        ("Theorem 4, 10 later batches", "counts_20000", 5.2, 6.4),
+        ("Theorem 4, 100 later batches", "counts_20000", 7.5, 7.95),
     ],
 )
 def test_audits_show_what_they_should(case, name, low, high):

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from dpaudit import registry
+from dpaudit import own_settings, registry
 from dpaudit.adversaries import ADVERSARIES, PER_STEP, Adversary
 from dpaudit.config import Config, unasked
 
@@ -21,6 +21,11 @@ def refuse(config: Config, said: Mapping[str, Any]) -> None:
     for name, why in _without_effect(config, said):
         if name in said:
             raise click.UsageError(f"{_flags([name])} has no effect {why}")
+    own = [text.partition("=")[0] for text in said.get("set", ())]
+    for name, why in _by_own_settings(config):
+        if name in own or name in said:
+            flag = f"--set {name}" if name in own else _flags([name])
+            raise click.UsageError(f"{flag} has no effect {why}; leave it out")
     if said.get("canaries") == 1:
         raise click.UsageError(
             "--canaries 1 is one canary, which every run has; give at least 2, or leave it out"
@@ -49,6 +54,14 @@ def _without_effect(config: Config, said: Mapping[str, Any]) -> Iterator[tuple[s
             yield "accountant", "on full batches, whose epsilon is computed exactly"
     if "clip_canary" in said and not _takes_noise(config.canary):
         yield "clip_canary", f"on {config.canary}, to which no adversarial noise is added"
+
+
+def _by_own_settings(config: Config) -> Iterator[tuple[str, str]]:
+    """Settings that those of a mechanism's own make idle, as it says itself, and why."""
+    if config.mechanism in registry.names("mechanisms"):
+        plugin = registry.load("mechanisms", config.mechanism)
+        if hasattr(plugin, "idle"):
+            yield from plugin.idle(own_settings.read(config.mechanism, config.set)).items()
 
 
 def _of_adversary(adversary: Adversary, config: Config) -> Iterator[tuple[str, str]]:

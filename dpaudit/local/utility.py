@@ -17,6 +17,9 @@ from dpaudit.local.blending import strength
 from dpaudit.local.population import Population
 from dpaudit.types import Array
 
+TRUTHS = np.linspace(0.5, 1, 5001)[:-1]
+"""Probabilities of a true answer that are tried: E' neither rises nor falls with them."""
+
 
 def as_strong(population: Population) -> Population:
     """Binary users of the same shares whose local differential privacy is each one's E'(theta)."""
@@ -24,6 +27,17 @@ def as_strong(population: Population) -> Population:
     return Population.of_binary(
         [1 / (1 + math.exp(-e)) for e in strengths], population.shares.tolist()
     )
+
+
+def as_promised(epsilon: float, share: float, other: float = 0.6) -> Population:
+    """Two kinds of which the first, of this share, answers as truly as E' = epsilon allows.
+
+    Another reading of Fig. 3, whose 'E(w) constant' can also mean the same promise at every share,
+    where `as_strong` has the same truth. The second kind answers truly with `other`.
+    """
+    checks.refuse([checks.positive("epsilon", epsilon)])
+    kinds = (Population.of_binary([p, other], [share, 1 - share]) for p in TRUTHS[::-1])
+    return next(kind for kind in kinds if strength(kind, 0) <= epsilon + 1e-9)
 
 
 def errors(

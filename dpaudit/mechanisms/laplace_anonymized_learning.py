@@ -16,6 +16,7 @@ from dpaudit.mechanisms import laplace_training
 from dpaudit.mechanisms.laplace_training import (
     EXACT,
     PROMISES,
+    TRAINING,
     UNITS,
     accuracy,
     foreseen,
@@ -43,12 +44,12 @@ class LaplaceAnonymizedLearning:
 
     The flaw: the theorem fails even for one parameter. Batches that do not hold a record still
     depend on it through all other parameters, which leak it together, and carry it into this one.
-    `later=10` plays a counterexample: 10 batches after the record's, whose gradient of one
-    parameter follows the sign of 100 others' sum. That single number, claimed to be 1-DP, shows
-    more than 5. Nor is it a claim about the model (`unit=model`, the default): who sees the updates
-    adds up what all parameters show. What holds is `promise=composed`: d epsilon for the model of d
-    parameters and, for one of them, that or, if sums are clipped (`clipped=sum`), epsilon times the
-    batches of an epoch, whichever is less.
+    `later=10` plays a counterexample: 10 batches after the record's, whose gradients follow the
+    sign of 100 other parameters' sum. That single number, claimed to be 1-DP, shows more than 5
+    with 40,000 releases. Nor is it a claim about the model (`unit=model`, the default): who sees
+    the updates adds up what all parameters show. What holds is `promise=composed`: d epsilon for
+    the model of d parameters and, for one of them, that or, if sums are clipped (`clipped=sum`),
+    epsilon times the batches of an epoch, whichever is less.
 
     weights, biases: thresholds of what one record changes, LOW,HIGH, chosen without the data.
     clipped: each `record`, or the `sum` of a batch, which is the literal reading. observer: sees
@@ -122,6 +123,12 @@ class LaplaceAnonymizedLearning:
     def __repr__(self) -> str:
         told = ("training", "unit", "observer", "promise", "later", "others")
         return f"LaplaceAnonymizedLearning({', '.join(f'{t}={getattr(self, t)!r}' for t in told)})"
+
+    @staticmethod
+    def idle(own: Mapping[str, Any]) -> Mapping[str, str]:
+        """Settings without an effect beside those of its own, and why."""
+        names, why = (*TRAINING, "weights", "biases", "clipped"), "on the counterexample of later"
+        return {} if own["later"] is None else dict.fromkeys(names, why)
 
     @property
     def at_once(self) -> int:

@@ -12,7 +12,15 @@ from dpaudit import checks
 from dpaudit.laplace.learning import learned
 from dpaudit.laplace.microaggregation import Groups, records_of, rows_of
 from dpaudit.mechanisms import laplace_training
-from dpaudit.mechanisms.laplace_training import accuracy, exact, foreseen, leak, noisy, of_world
+from dpaudit.mechanisms.laplace_training import (
+    TRAINING,
+    accuracy,
+    exact,
+    foreseen,
+    leak,
+    noisy,
+    of_world,
+)
 from dpaudit.types import IN, OUT, Array, Claim, Data, Known, Observation, Pair, Trial
 
 
@@ -80,6 +88,11 @@ class LaplaceAnonymizingFirst:
     def __repr__(self) -> str:
         told = ("course", "groups", "epsilon", "trained")
         return f"LaplaceAnonymizingFirst({', '.join(f'{t}={getattr(self, t)!r}' for t in told)})"
+
+    @staticmethod
+    def idle(own: Mapping[str, Any]) -> Mapping[str, str]:
+        """Settings without an effect beside those of its own, and why."""
+        return {} if own["trained"] else dict.fromkeys(TRAINING, "on means (--set trained=true)")
 
     @property
     def at_once(self) -> int:

@@ -14,6 +14,7 @@ from dpaudit.laplace.learning import learned
 from dpaudit.mechanisms import laplace_training
 from dpaudit.mechanisms.laplace_training import (
     PROMISES,
+    TRAINING,
     UNITS,
     accuracy,
     exact,
@@ -104,6 +105,12 @@ class LaplaceLearningFirst:
     def __repr__(self) -> str:
         told = ("course", "limits", "epsilon", "unit", "promise", "shift", "parameters")
         return f"LaplaceLearningFirst({', '.join(f'{t}={getattr(self, t)!r}' for t in told)})"
+
+    @staticmethod
+    def idle(own: Mapping[str, Any]) -> Mapping[str, str]:
+        """Settings without an effect beside those of its own, and why."""
+        why = "where shift moves parameters, all alike, and nothing is trained"
+        return {} if own["shift"] is None else dict.fromkeys((*TRAINING, "biases"), why)
 
     # ------------------------------------------------------------ what is promised
 

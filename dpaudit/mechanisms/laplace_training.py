@@ -12,6 +12,9 @@ from dpaudit.types import IN, OUT, Array, Data, Known, Pair, Records, Trial
 UNITS = {"model": "whole model", "parameter": "each parameter"}
 PROMISES = ("theorem", "composed")
 
+TRAINING = ("epochs", "batch", "lr", "hidden", "width", "decay")
+"""Settings of networks, which have no effect where none is trained."""
+
 EXACT = {OUT: "exact_out", IN: "exact_in"}
 """What either world would release without noise, among what the adversary has of a pair."""
 

@@ -190,6 +190,12 @@ class RandomizedResponse:
 
     # ------------------------------------------------------------ the game
 
+    @property
+    def example(self) -> Observation:
+        """What is seen of a trial, but for its numbers."""
+        report = {"report": np.zeros(self.reports, np.int64)}
+        return report if self.theta is None else {**report, "theta": np.array(self.theta)}
+
     def play(self, pair: Pair, trials: Sequence[Trial]) -> list[Observation]:
         """A user's reports for each trial; with the parameter, if the observer knows it."""
         of_world = self._values(pair)

@@ -43,6 +43,7 @@ def test_its_defaults_refute_the_paper_and_the_same_line_goes_on(cli, npz):
         ("--epsilon 2", "--epsilon has no effect on randomized-response"),
         ("--samples 2 --batch full", "have no effect on randomized-response"),
         ("--canary random", "the claim holds for replace neighbours"),
+        ("--attack laplace", "attack laplace needs noisy, ratios or trained"),
     ],
 )
 def test_what_it_cannot_take_is_refused_before_anything_is_written(cli, npz, words, said):

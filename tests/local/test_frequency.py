@@ -5,7 +5,7 @@ import pytest
 from scipy.optimize import minimize_scalar
 
 from dpaudit.errors import BadInput
-from dpaudit.local import Population, generalised
+from dpaudit.local import Population, generalised, strength
 from dpaudit.local.frequency import (
     error,
     hidden_mle,
@@ -13,7 +13,7 @@ from dpaudit.local.frequency import (
     public_mle,
     public_unbiased,
 )
-from dpaudit.local.utility import as_strong, errors
+from dpaudit.local.utility import as_promised, as_strong, errors
 
 ROUNDS = 10_000
 SIZES = np.array([40, 60])
@@ -84,6 +84,22 @@ def test_reports_that_say_nothing_are_refused():
         public_mle(nothing, FEW, SIZES)
     with pytest.raises(BadInput, match="of two values"):
         public_mle(Population([generalised(3, 1)], [1]), FEW, SIZES)
+
+
+@pytest.mark.parametrize(
+    ("share", "truth"),
+    [
+        (0.5, 0.8),  # ln(.6/(1 - p)) = ln 3, the paper's example
+        (0.1, 0.75),  # nobody to hide behind: local differential privacy alone
+        (0.4, 0.75),
+        (0.6, 0.8),  # ln(.6 p/(.4 .4)) = ln 3
+    ],
+)
+def test_at_the_same_promise_users_answer_as_truly_as_hiding_allows(share, truth):
+    population = as_promised(np.log(3), share)
+    assert population.matrices[0, 0, 0] == pytest.approx(truth, abs=1e-4)
+    assert strength(population, 0) == pytest.approx(np.log(3), abs=1e-3)
+    assert population.shares == pytest.approx([share, 1 - share])
 
 
 def near(known):

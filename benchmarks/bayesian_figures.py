@@ -133,6 +133,7 @@ def _areas(axes: Any, found: Sequence[Answers]) -> None:
     axes.axhline(0.5, color=drawing.MUTED, linewidth=1)
     low, high = axes.get_ylim()
     axes.set_ylim(low, high + 0.45 * (high - low))
+    axes.set_yticks([tick for tick in axes.get_yticks() if low <= tick <= 1])
     axes.legend(ncols=4, loc="upper left", columnspacing=0.9, handlelength=1.0, handletextpad=0.4)
 
 

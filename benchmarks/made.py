@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+import sys
 import time
 from collections.abc import Sequence
 from importlib.metadata import version
@@ -12,6 +14,11 @@ def about(command: str, packages: Sequence[str] = (), **told: Any) -> dict[str, 
     """The command that prints these results again, the day, and what versions they are of."""
     day = time.strftime("%Y-%m-%d", time.gmtime())
     return {"command": command, "date": day, **told, **versions(*packages, "dpaudit")}
+
+
+def command(script: str) -> str:
+    """How a script of this folder was called."""
+    return shlex.join(["python", f"benchmarks/{script}", *sys.argv[1:]])
 
 
 def versions(*packages: str) -> dict[str, str]:

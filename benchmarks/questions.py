@@ -14,8 +14,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import shlex
-import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Executor
@@ -27,7 +25,7 @@ import click
 from bayesian_answers import BAYESIAN, PLAIN, View, answered, views
 from bayesian_games import Game, games
 from delong import Estimate
-from made import about
+from made import about, command
 from tightness import kept
 
 from dpaudit.files import write_whole
@@ -171,8 +169,7 @@ def main(
         raise click.UsageError(f"nothing is called {only!r}")
     for game in wanted:
         game.config()  # refused, if at all, before anything is played
-    command = shlex.join(["python", "benchmarks/questions.py", *sys.argv[1:]])
-    told, found = about(command, scale=scale, versions=dict(versions())), []
+    told, found = about(command("questions.py"), scale=scale, versions=dict(versions())), []
     click.echo(HEAD)
     with kept(keep) as folder:
         for one in play_all(wanted, folder, workers, views(), judged):

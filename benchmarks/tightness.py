@@ -25,7 +25,7 @@ from claims import RECORDS, Game, Row, rows
 from closeness import FREE, draw
 from data_files import data_file
 from judged import CONFIDENCE, SMALL, Small, judged, small
-from made import about
+from made import about, command
 from published import beside
 from scipy.stats import binom
 
@@ -190,7 +190,7 @@ def main(
                 click.echo(line(one, repetitions))
             if json_file:
                 told = {
-                    "about": about("make tightness", data=data, scale=scale),
+                    "about": about(command("tightness.py"), data=data, scale=scale),
                     "rows": [f.summary() for f in found],
                     "small": [asdict(one) for one in cut],
                 }

@@ -79,7 +79,7 @@ def test_the_user_s_own_rows_are_taken_if_they_are_scaled(cli, npz):
         ("--canary mislabelled", "the claim holds for replace neighbours"),
         ("--attack loss", "needs"),
         ("--batch full", "--batch has no effect on private-ensemble"),
-        ("--set organisations=5000", "5000 organisations of 0 records are more than the 3338"),
+        ("--set organisations=5000", "5000 organisations of 2 records are more than the 3338"),
     ],
 )
 def test_what_it_cannot_take_is_refused_before_anything_is_written(cli, words, said):

@@ -86,11 +86,21 @@ def line(name: str, method: str, rows: list[dict[str, Any]]) -> str:
     )
 
 
-def _write(path: Path | None, told: dict[str, Any], rows: list[dict[str, Any]]) -> None:
+def written(path: Path | None, told: dict[str, Any], rows: list[dict[str, Any]]) -> None:
     """All that is known so far, a line for each row."""
     if path:
         listed = ",\n".join(map(json.dumps, rows))
         path.write_text(f'{{"about": {json.dumps(told)},\n"rows": [\n{listed}\n]}}\n')
+
+
+def before(path: Path | None, scale: float) -> list[dict[str, Any]]:
+    """Rows that a file has already, of the same scale."""
+    if path is None or not path.exists():
+        return []
+    found = json.loads(path.read_text())
+    if found["about"]["scale"] != scale:
+        raise click.UsageError(f"{path} is of another scale; give another file")
+    return list(found["rows"])
 
 
 @click.command()
@@ -102,19 +112,14 @@ def main(data: tuple[str, ...], scale: float, folds: int, json_file: Path | None
     """Fit, draw, learn and test; print the table."""
     words = "".join(f" --data {name}" for name in data)
     told = about(f"python benchmarks/p3gm.py{words} --scale {scale:g} --folds {folds}", scale=scale)
-    rows: list[dict[str, Any]] = []
-    if json_file and json_file.exists():
-        before = json.loads(json_file.read_text())
-        if before["about"]["scale"] != scale:
-            raise click.UsageError(f"{json_file} is of another scale; give another file")
-        rows = before["rows"]
+    rows = before(json_file, scale)
     done = {(row["data"], row["method"], row["fold"]) for row in rows}
     # Fold after fold, so that a file that has stopped has all data.
     for fold, name, method in product(range(folds), data or LOADERS, METHODS):
         if (name, method, fold) not in done:
             rows.append(measured(name, scale, method, fold))
-            _write(json_file, told, rows)
-    _write(json_file, told, rows)
+            written(json_file, told, rows)
+    written(json_file, told, rows)
     click.echo(f"{'data':<{WIDTH}}{'method':<10}{'folds':>5}  {'AUROC   AUPRC':<16}  the paper")
     click.echo(f"{'':<{WIDTH}}{'':<10}{'':>5}  {'or accuracy':<16}")
     for name in data or LOADERS:

@@ -100,3 +100,44 @@ def test_composition_is_below_the_paper_s_baseline_only_with_a_tight_term(benchm
     assert printed[0] < baseline[0]
     assert printed[-1] > baseline[-1]
     assert (np.diff(holds) < 0).all()
+
+
+# ---------------------------------------------------------------- convergence and claims
+
+
+def test_one_training_is_looked_at_on_its_way_and_goes_on_where_it_stopped(
+    benchmark, monkeypatch, tmp_path
+):
+    convergence = benchmark("p3gm_convergence")
+    looked = []
+    monkeypatch.setattr(convergence, "DATA", ("digits",))
+    monkeypatch.setattr(
+        convergence, "scores", lambda drawn, test, classes: (looked.append(len(drawn)), [(0.5,)])[1]
+    )
+    kept = tmp_path / "a.json"
+    words = ["--scale", "0.1", "--folds", "1", "--json", str(kept)]
+    first = CliRunner().invoke(convergence.main, [*words, "--figure", str(tmp_path / "a.png")])
+    assert first.exit_code == 0, first.output
+    assert (tmp_path / "a.png").exists()
+    rows = json.loads(kept.read_text())["rows"]
+    assert [row["epoch"] for row in rows] == 3 * list(convergence.EPOCHS)
+    assert len(looked) == len(rows)
+    again = CliRunner().invoke(convergence.main, words)
+    assert again.exit_code == 0
+    assert len(looked) == len(rows)
+
+
+def test_claims_are_asked_fold_by_fold(benchmark):
+    """Differences .1 and .2 of the folds that both have: their mean, and t of one degree."""
+    claims = benchmark("p3gm_claims")
+    rows = [
+        {"data": "mnist", "method": method, "fold": fold, "scores": [score]}
+        for method, scores in (("p3gm", (0.5, 0.7, 0.9)), ("ae", (0.4, 0.5)))
+        for fold, score in enumerate(scores)
+    ]
+    (found,) = claims.differences(rows, "p3gm", "ae")
+    assert (found.data, found.folds) == ("mnist", 2)
+    assert found.mean == pytest.approx(0.15)
+    assert found.half == pytest.approx(12.706 * 0.05, rel=1e-3)
+    (one,) = claims.differences(rows[:1] + rows[3:4], "p3gm", "ae")
+    assert "one fold" in str(one)

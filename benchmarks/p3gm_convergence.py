@@ -15,6 +15,7 @@ from typing import Any
 import click
 from made import about
 from p3gm import before, dealt, written
+from p3gm_data import LOADERS
 from p3gm_methods import PRIVATE, design, scores
 
 from dpaudit.p3gm import Generator, fit
@@ -58,28 +59,31 @@ def draw(rows: list[dict[str, Any]], figure: Any) -> None:
             means = [mean(r["score"] for r in own if r["epoch"] == e) for e in epochs]
             axes.plot(epochs, means, color=colour, marker=mark, markersize=4, label=method)
         axes.set(xlabel=f"epochs of the second phase, {name}", ylim=(0, 1))
-        axes.set_ylabel("accuracy" if name == "mnist" else "AUROC")
+        axes.set_ylabel("AUROC" if name == "credit" else "accuracy")
         axes.legend(loc="lower right")
 
 
 @click.command()
+@click.option("--data", multiple=True, default=DATA, type=click.Choice(list(LOADERS)))
 @click.option("--scale", type=click.FloatRange(0, 1, min_open=True), default=1, show_default=True)
 @click.option("--folds", type=click.IntRange(1, 10), default=2, show_default=True)
 @click.option("--json", "json_file", type=click.Path(path_type=Path), help="Goes on from there.")
 @click.option("--figure", "path", type=click.Path(path_type=Path), help="Draw the curves.")
-def main(scale: float, folds: int, json_file: Path | None, path: Path | None) -> None:
+def main(
+    data: tuple[str, ...], scale: float, folds: int, json_file: Path | None, path: Path | None
+) -> None:
     """Train, look on the way, print a line for each method."""
-    told = about(
-        f"python benchmarks/p3gm_convergence.py --scale {scale:g} --folds {folds}", scale=scale
-    )
+    words = "".join(f" --data {name}" for name in data)
+    command = f"python benchmarks/p3gm_convergence.py{words} --scale {scale:g} --folds {folds}"
+    told = about(command, scale=scale)
     rows = before(json_file, scale)
     done = {(row["data"], row["method"], row["fold"]) for row in rows}
-    for fold, name, method in product(range(folds), DATA, METHODS):
+    for fold, name, method in product(range(folds), data, METHODS):
         if (name, method, fold) not in done:
             rows += followed(name, scale, method, fold)
             written(json_file, told, rows)
     click.echo(f"{'epochs':<16}" + "".join(f"{epoch:>8}" for epoch in EPOCHS))
-    for name, method in product(DATA, METHODS):
+    for name, method in product(data, METHODS):
         own = [r for r in rows if (r["data"], r["method"]) == (name, method)]
         means = [mean(r["score"] for r in own if r["epoch"] == epoch) for epoch in EPOCHS]
         click.echo(f"{name:<8}{method:<8}" + "".join(f"{x:8.4f}" for x in means))

@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 JOBS ?= 2
 
-.PHONY: demo test verify lint bench tightness mutants opacus ensembles laplace questions questions-cifar10 clean
+.PHONY: demo test verify lint bench tightness mutants opacus ensembles laplace p3gm questions questions-cifar10 clean
 
 demo: .venv/installed  ## a first audit on embedded data, in minutes
 	$(BIN)/dpaudit run --canary adv-maxloss --samples 1000
@@ -48,6 +48,13 @@ laplace: .venv/installed-dev  ## networks with Laplace noise: what audits show, 
 	mkdir -p build
 	$(BIN)/python benchmarks/laplace_audits.py --json build/laplace_audits.json
 	$(BIN)/python benchmarks/laplace_utility.py --json build/laplace_adult.json
+
+p3gm: .venv/installed-dev  ## synthetic records: what is learned from them, how soon; an hour, goes on where it stopped
+	mkdir -p build
+	$(BIN)/python benchmarks/p3gm.py --folds 3 --json build/p3gm.json
+	$(BIN)/python benchmarks/p3gm_claims.py build/p3gm.json
+	$(BIN)/python benchmarks/p3gm_convergence.py --json build/p3gm_convergence.json --figure build/p3gm_convergence.png
+	$(BIN)/python benchmarks/p3gm_figures.py --data mnist --samples build/p3gm_samples.png --composition build/p3gm_composition.png
 
 questions: .venv/installed-dev  ## whether Bayesian networks leak more; a quarter of an hour, goes on where it stopped
 	$(BIN)/python benchmarks/questions.py --only digits --keep build/questions --json benchmarks/results/bayesian_digits.json

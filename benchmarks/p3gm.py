@@ -9,10 +9,11 @@ is public: it gives the radius, and nothing else. A file of results goes on wher
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from functools import cache
+from itertools import product
 from pathlib import Path
 from statistics import mean
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 import numpy as np
@@ -27,21 +28,38 @@ FOLDS = 10
 WIDTH = 14
 
 
-def measured(name: str, scale: float, folds: int, done: set[tuple[str, str, int]]) -> Iterator[Any]:
-    """What is not done yet, fold after fold: (data, method, fold) and its scores."""
-    missing = [(f, m) for f in range(folds) for m in METHODS if (name, m, f) not in done]
-    if not missing:
-        return
+class Dealt(NamedTuple):
+    """A data set, the fold of each record (-1 of those that are public), and the radius."""
+
+    table: Table
+    fold_of: Any
+    radius: float
+
+    def parted(self, fold: int) -> tuple[Records, Records]:
+        """What is trained on if a fold is left out, and that fold."""
+        others = (self.fold_of >= 0) & (self.fold_of != fold)
+        return _some(self.table.records, others), _some(self.table.records, self.fold_of == fold)
+
+
+@cache
+def dealt(name: str, scale: float) -> Dealt:
+    """A data set as all methods have it."""
     table = thinned(load(name), scale, generator(0, "p3gm", name))
     n = len(table.records)
     public = generator(1, "p3gm", name).permutation(n)[: min(500, n // FOLDS)]
-    radius = typical_length(_some(table.records, public), table.classes)
-    fold_of = _folds(table, public)
-    for fold, method in missing:
-        train = _some(table.records, np.flatnonzero((fold_of >= 0) & (fold_of != fold)))
-        test = _some(table.records, np.flatnonzero(fold_of == fold))
-        learned = synthetic(method, train, table, radius, derive(fold, "p3gm", name, method))
-        yield (name, method, fold), scores(learned, test, table.classes)
+    radius = typical_length(_some(table.records, public), table.centre)
+    return Dealt(table, _folds(table, public), radius)
+
+
+def measured(name: str, scale: float, method: str, fold: int) -> dict[str, Any]:
+    """A row of results: means over classifiers, and each of them where there are several."""
+    table, _, radius = data = dealt(name, scale)
+    train, test = data.parted(fold)
+    learned = synthetic(method, train, table, radius, derive(fold, "p3gm", name, method))
+    each = [[round(x, 4) for x in row] for row in scores(learned, test, table.classes)]
+    means = [round(mean(column), 4) for column in zip(*each, strict=True)]
+    row = {"data": name, "method": method, "fold": fold, "scores": means}
+    return row | ({"each": each} if len(each) > 1 else {})
 
 
 def _folds(table: Table, public: Any) -> Any:
@@ -49,8 +67,7 @@ def _folds(table: Table, public: Any) -> Any:
     n = len(table.records)
     groups = np.arange(n) if table.groups is None else table.groups
     kinds, own = np.unique(groups, return_inverse=True)
-    dealt = generator(2, "p3gm").permutation(len(kinds)) % FOLDS
-    fold_of = dealt[own]
+    fold_of = (generator(2, "p3gm").permutation(len(kinds)) % FOLDS)[own]
     fold_of[public] = -1
     return fold_of
 
@@ -69,11 +86,21 @@ def line(name: str, method: str, rows: list[dict[str, Any]]) -> str:
     )
 
 
-def _write(path: Path | None, told: dict[str, Any], rows: list[dict[str, Any]]) -> None:
+def written(path: Path | None, told: dict[str, Any], rows: list[dict[str, Any]]) -> None:
     """All that is known so far, a line for each row."""
     if path:
         listed = ",\n".join(map(json.dumps, rows))
         path.write_text(f'{{"about": {json.dumps(told)},\n"rows": [\n{listed}\n]}}\n')
+
+
+def before(path: Path | None, scale: float) -> list[dict[str, Any]]:
+    """Rows that a file has already, of the same scale."""
+    if path is None or not path.exists():
+        return []
+    found = json.loads(path.read_text())
+    if found["about"]["scale"] != scale:
+        raise click.UsageError(f"{path} is of another scale; give another file")
+    return list(found["rows"])
 
 
 @click.command()
@@ -85,19 +112,14 @@ def main(data: tuple[str, ...], scale: float, folds: int, json_file: Path | None
     """Fit, draw, learn and test; print the table."""
     words = "".join(f" --data {name}" for name in data)
     told = about(f"python benchmarks/p3gm.py{words} --scale {scale:g} --folds {folds}", scale=scale)
-    rows: list[dict[str, Any]] = []
-    if json_file and json_file.exists():
-        before = json.loads(json_file.read_text())
-        if before["about"]["scale"] != scale:
-            raise click.UsageError(f"{json_file} is of another scale; give another file")
-        rows = before["rows"]
+    rows = before(json_file, scale)
     done = {(row["data"], row["method"], row["fold"]) for row in rows}
-    for name in data or LOADERS:
-        for (_, method, fold), found in measured(name, scale, folds, done):
-            scored = [round(x, 4) for x in found]
-            rows.append({"data": name, "method": method, "fold": fold, "scores": scored})
-            _write(json_file, told, rows)
-    _write(json_file, told, rows)
+    # Fold after fold, so that a file that has stopped has all data.
+    for fold, name, method in product(range(folds), data or LOADERS, METHODS):
+        if (name, method, fold) not in done:
+            rows.append(measured(name, scale, method, fold))
+            written(json_file, told, rows)
+    written(json_file, told, rows)
     click.echo(f"{'data':<{WIDTH}}{'method':<10}{'folds':>5}  {'AUROC   AUPRC':<16}  the paper")
     click.echo(f"{'':<{WIDTH}}{'':<10}{'':>5}  {'or accuracy':<16}")
     for name in data or LOADERS:

@@ -10,7 +10,7 @@ import csv
 import gzip
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import click
@@ -21,11 +21,16 @@ from dpaudit.types import Array, Records
 
 @dataclass(frozen=True)
 class Table:
-    """Records, and to which group each belongs that must not be split."""
+    """Records, to which group each belongs that must not be split, and where values centre.
+
+    The centre is known beforehand: 0 where most values are, 0.5 where values had been scaled to
+    be around 0 by those who published them.
+    """
 
     records: Records
     classes: int
     groups: Array | None = None
+    centre: float = 0.0
 
 
 NOTES = {
@@ -59,7 +64,8 @@ def thinned(table: Table, scale: float, draw: np.random.Generator) -> Table:
     n = len(table.records)
     kept = np.sort(draw.permutation(n)[: max(60, round(scale * n))])
     records = Records(table.records.x[kept], table.records.y[kept])
-    return Table(records, table.classes, None if table.groups is None else table.groups[kept])
+    groups = None if table.groups is None else table.groups[kept]
+    return replace(table, records=records, groups=groups)
 
 
 def _file(name: str) -> Path:
@@ -69,9 +75,11 @@ def _file(name: str) -> Path:
     return path
 
 
-def _table(x: Array, y: Array, classes: int = 2, groups: Array | None = None) -> Table:
+def _table(
+    x: Array, y: Array, classes: int = 2, groups: Array | None = None, centre: float = 0.0
+) -> Table:
     inside = np.clip(x, 0, 1).astype(np.float32)
-    return Table(Records(inside, np.asarray(y, dtype=np.int64)), classes, groups)
+    return Table(Records(inside, np.asarray(y, dtype=np.int64)), classes, groups, centre)
 
 
 def _rows(name: str) -> list[dict[str, str]]:
@@ -107,18 +115,18 @@ def _credit() -> Table:
     v = np.array([[float(row[f"V{i}"]) for i in range(1, 29)] for row in rows])
     amount = np.log1p([float(row["Amount"]) for row in rows]) / np.log1p(30_000)
     x = np.concatenate([(v + 10) / 20, amount[:, None]], axis=1)
-    return _table(x, [row["Class"] in ("1", "'1'") for row in rows])
+    return _table(x, [row["Class"] in ("1", "'1'") for row in rows], centre=0.5)
 
 
 def _isolet() -> Table:
     with np.load(_file("isolet.npz")) as file:
         vowels = np.isin(file["y"], [ord(letter) - ord("a") + 1 for letter in "aeiou"])
-        return _table((file["x_e4"] / 1e4 + 1) / 2, vowels)
+        return _table((file["x_e4"] / 1e4 + 1) / 2, vowels, centre=0.5)
 
 
 def _esr() -> Table:
     with np.load(_file("esr.npz")) as file:
-        return _table(file["x"] / 1000 + 0.5, file["y"] == 1, groups=file["recording"])
+        return _table(file["x"] / 1000 + 0.5, file["y"] == 1, groups=file["recording"], centre=0.5)
 
 
 def _images(name: str) -> Table:
@@ -130,10 +138,10 @@ def _images(name: str) -> Table:
 
 LOADERS: dict[str, Callable[[], Table]] = {
     "digits": _digits,
-    "adult": _adult,
-    "isolet": _isolet,
-    "esr": _esr,
-    "credit": _credit,
     "mnist": lambda: _images("mnist_12k.npz"),
     "fashion-mnist": lambda: _images("fashion_mnist_12k.npz"),
+    "credit": _credit,
+    "adult": _adult,
+    "esr": _esr,
+    "isolet": _isolet,
 }

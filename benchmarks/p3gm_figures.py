@@ -7,12 +7,12 @@ from typing import Any
 
 import click
 import numpy as np
-from p3gm_data import load, thinned
-from p3gm_methods import METHODS, synthetic, typical_length
+from p3gm import dealt
+from p3gm_methods import METHODS, synthetic
 
 from dpaudit.mechanisms.opposed import solved
 from dpaudit.p3gm import Phases, replacing
-from dpaudit.seeds import generator
+from dpaudit.seeds import derive
 from dpaudit.types import Records
 
 NOISE = (1.0, 1.2, 1.4, 1.7, 2.0, 2.5, 3.0, 4.0)
@@ -62,22 +62,20 @@ def draw_samples(name: str, scale: float, path: Path) -> None:
 
     from dpaudit.report import drawing
 
-    table = thinned(load(name), scale, generator(0, "p3gm", name))
+    table, _, radius = data = dealt(name, scale)
     side = round(table.records.x.shape[1] ** 0.5)
     if side**2 != table.records.x.shape[1]:
         raise click.UsageError(f"{name} has no pictures")
-    some = Records(table.records.x[:100], table.records.y[:100])
-    rest = Records(table.records.x[100:], table.records.y[100:])
-    radius = typical_length(some, table.classes)
+    train, _ = data.parted(0)
     with drawing.style():
         figure = Figure(figsize=(6.2, 0.66 * len(METHODS)), layout="constrained")
         grid = figure.subplots(len(METHODS), SHOWN)
         for row, method in zip(grid, METHODS, strict=True):
-            made = synthetic(method, rest, table, radius, 0)
+            made = synthetic(method, train, table, radius, derive(0, "p3gm", name, method))
             for label, axes in enumerate(row):
                 _picture(axes, made, label, side)
             row[0].set_ylabel(method, rotation=0, ha="right", va="center")
-        figure.savefig(path, dpi=200)
+        figure.savefig(path, dpi=120)
 
 
 def _picture(axes: Any, made: Records, label: int, side: int) -> None:

@@ -15,8 +15,9 @@ from dpaudit.errors import BadInput
 from dpaudit.mechanisms.cautions import batch_too_large, delta_too_large
 from dpaudit.mechanisms.opposed import solved
 from dpaudit.mechanisms.threads import one_thread
-from dpaudit.p3gm import Design, Generator, Phases, em, fit, noise_multiplier, pca, replacing
-from dpaudit.p3gm.generator import MODELS, with_labels
+from dpaudit.p3gm import Design, Generator, Phases, em, fit, noise_multiplier, replacing
+from dpaudit.p3gm.design import MODELS
+from dpaudit.p3gm.labels import with_labels
 from dpaudit.types import Array, Claim, Data, GaussianCurve, Observation, Pair, Records, Trial
 
 VARIANTS = ("safe", "published")
@@ -50,7 +51,8 @@ class P3GM:
 
     model: `p3gm`; `ae`, whose q(z|x) has no variance; `vae`, which learns all of it by DP-SGD (then
     the settings of DP-PCA and DP-EM have no effect). likelihood: `bernoulli`, or `gaussian`, the
-    squared error.
+    squared error. label_length: above 0, labels are not projected with the features but have
+    directions of their own, so long beside them; DP-EM begins there, with a component a label.
 
     Takagi, Takahashi, Cao and Yoshikawa, P3GM: Private High-Dimensional Data Release via Privacy
     Preserving Phased Generative Model (2021), and their first paper on it (in Japanese).
@@ -79,6 +81,7 @@ class P3GM:
         epsilon_pca: float = 0.3,
         em_noise: float = 60.0,
         likelihood: str = "bernoulli",
+        label_length: float = 0.0,
         rows: int = 1000,
         epsilon: float | None = 1.0,
         noise_multiplier: float | None = None,
@@ -97,7 +100,8 @@ class P3GM:
                 checks.one_of("likelihood", likelihood, LIKELIHOODS),
                 checks.whole("latent", latent, 1, features),
                 checks.at_least("hidden", hidden, 1),
-                checks.at_least("components", components, 1),
+                checks.in_range("label_length", label_length, 0, 10),
+                checks.at_least("components", components, data.classes if label_length else 1),
                 checks.at_least("iterations", iterations, 1),
                 checks.positive("epsilon_pca", epsilon_pca),
                 checks.positive("em_noise", em_noise),
@@ -137,6 +141,7 @@ class P3GM:
             em=variant,
             em_noise=em_noise,
             likelihood=likelihood,
+            label_length=label_length,
             pretraining=100,
         )
         if noise_multiplier is None:
@@ -259,8 +264,7 @@ class P3GM:
         synthetic = made.sample(self.rows, seed).x
         apart = np.linalg.norm(synthetic - canary[:, : -self.classes], axis=1)
         seen = {"nearest": apart.min(), "reconstruction": error[0], "elbo": elbo[0]}
-        if made.projection is not None:
-            inside = pca.within_unit_ball(canary / self.design.radius) @ made.projection
+        if (inside := made.embedded(canary)) is not None:
             seen["subspace"] = np.sum(inside**2)
         return {name: np.array(float(x)) for name, x in seen.items()}
 

@@ -1,6 +1,7 @@
 """P3GM, the phased private generator: DP-PCA, DP-EM, its decoder, and what they spend together."""
 
 from dpaudit.p3gm.accounting import Phases, noise_multiplier, replacing
-from dpaudit.p3gm.generator import Design, Generator, fit, without_noise
+from dpaudit.p3gm.design import Design, without_noise
+from dpaudit.p3gm.generator import Generator, fit
 
 __all__ = ["Design", "Generator", "Phases", "fit", "noise_multiplier", "replacing", "without_noise"]

@@ -6,49 +6,23 @@ Preserving Phased Generative Model (2021; their first paper on it is in Japanese
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpaudit.p3gm import em, pca
+from dpaudit.p3gm import em, embedding
+from dpaudit.p3gm.design import Design, Model
+from dpaudit.p3gm.labels import proportions, shared, with_labels
 from dpaudit.seeds import generator, stream
 from dpaudit.types import Array, Records
 
 if TYPE_CHECKING:
-    from dpaudit.training.variational import Kind, Steps, Variational
-
-Model: TypeAlias = Literal["p3gm", "ae", "vae"]
-MODELS: tuple[Model, ...] = ("p3gm", "ae", "vae")
+    from dpaudit.training.variational import Kind, Variational
 
 ROUNDS = 20
 """How often as many rows are drawn again, until there are enough of each label."""
-
-
-@dataclass(frozen=True)
-class Design:
-    """How a generator is fitted; noise of 0 is none.
-
-    `p3gm` learns the variance of q(z|x) with the decoder, `ae` has it fixed at 0, `vae` has
-    neither the phases nor their noise. `pca_noise` is epsilon_p of Wishart noise, else s_p, and
-    `radius` what records are divided by before they are cut to the unit ball: public, as all of
-    this is.
-    """
-
-    model: Model
-    latent: int
-    hidden: int
-    components: int
-    iterations: int
-    steps: Steps
-    radius: float = 1.0
-    pca: str = "gaussian"
-    pca_noise: float = 0.0
-    em: str = "safe"
-    em_noise: float = 0.0
-    label_noise: float = 0.0
-    likelihood: str = "bernoulli"
-    pretraining: int = 300
 
 
 @dataclass(frozen=True)
@@ -66,7 +40,7 @@ class Generator:
         """f(x), the given means of q(z|x); None of a model that learns them."""
         if self.projection is None:
             return None
-        return np.asarray(pca.within_unit_ball(rows / self.design.radius) @ self.projection)
+        return np.asarray(embedding.inside(self.design, rows, self.classes) @ self.projection)
 
     def drawn(self, n: int, draw: np.random.Generator) -> Array:
         """Rows of features and label scores, as the model has them."""
@@ -83,9 +57,14 @@ class Generator:
         draw = generator(seed, "synthetic")
         if not proportioned:
             return _records(self.drawn(n, draw), self.classes)
-        rows = np.concatenate([self.drawn(n, draw) for _ in range(ROUNDS)])
+        wanted, there = shared(self.proportions, n), np.zeros(self.classes, dtype=np.int64)
+        rounds: list[Array] = []
+        while len(rounds) < ROUNDS and (there < wanted).any():
+            rounds.append(self.drawn(n, draw))
+            said = rounds[-1][:, -self.classes :].argmax(axis=1)
+            there += np.bincount(said, minlength=self.classes)
+        rows = np.concatenate(rounds)
         said = rows[:, -self.classes :]
-        wanted = _shared(self.proportions, n)
         label, chosen, labels = said.argmax(axis=1), [], []
         for y, many in enumerate(wanted):
             own = np.flatnonzero(label == y)[:many]
@@ -104,28 +83,33 @@ class Generator:
         return looked_at(self.network, rows, given, prior, self.design.likelihood)
 
 
-def with_labels(records: Records, classes: int) -> Array:
-    """Records in rows, each followed by its label as a block of zeros with a one."""
-    flat = np.asarray(records.x, dtype=np.float64).reshape(len(records), -1)
-    return np.concatenate([flat, np.eye(classes)[records.y]], axis=1)
+def fit(
+    design: Design,
+    records: Records,
+    classes: int,
+    seed: int,
+    watch: Callable[[Generator, int], None] | None = None,
+) -> Generator:
+    """A generator; all its randomness is the seed's.
 
-
-def fit(design: Design, records: Records, classes: int, seed: int) -> Generator:
-    """A generator; all its randomness is the seed's."""
+    `watch` is shown the generator as it is after so many steps of the second phase, from 0 on:
+    what it looks at is as private as the end, because all steps are paid for.
+    """
     from dpaudit.training.variational import Prior, built, train
 
     rows = with_labels(records, classes)
-    proportions = _proportions(records, classes, design.label_noise, seed)
+    shares = proportions(records, classes, design.label_noise, seed)
     kind: dict[Model, Kind] = {"p3gm": "variance", "ae": "none", "vae": "whole"}
+    latent = design.width(classes)
     network = built(
-        rows.shape[1], design.latent, design.hidden, kind[design.model], stream(seed, "network")
+        rows.shape[1], latent, design.hidden, kind[design.model], stream(seed, "network")
     )
     if design.model == "vae":
-        standard = em.Mixture(np.ones(1), np.zeros((1, design.latent)), np.ones((1, design.latent)))
-        made = Generator(design, classes, None, standard, proportions, network)
+        standard = em.Mixture(np.ones(1), np.zeros((1, latent)), np.ones((1, latent)))
+        made = Generator(design, classes, None, standard, shares, network)
     else:
-        projection, mixture = embedding(design, rows, seed)
-        made = Generator(design, classes, projection, mixture, proportions, network)
+        projection, mixture = embedding.learned(design, rows, classes, seed)
+        made = Generator(design, classes, projection, mixture, shares, network)
         _pretrain(made, stream(seed, "pretraining"))
     train(
         network,
@@ -135,24 +119,9 @@ def fit(design: Design, records: Records, classes: int, seed: int) -> Generator:
         design.likelihood,
         design.steps,
         stream(seed, "training"),
+        None if watch is None else lambda step: watch(made, step),
     )
     return made
-
-
-def embedding(design: Design, rows: Array, seed: int) -> tuple[Array, em.Mixture]:
-    """The first phase: the projection, and the mixture of what is projected."""
-    n, inside = len(rows), pca.within_unit_ball(rows / design.radius)
-    a, draw = pca.second_moment(inside), generator(seed, "pca")
-    if design.pca_noise:
-        noisy = {"wishart": pca.wishart, "gaussian": pca.gaussian}[design.pca]
-        a = noisy(a, n, design.pca_noise, draw)
-    projection = pca.components(a, design.latent)
-    first = em.start(design.components, design.latent, generator(seed, "em", "start"))
-    mixture = em.fit(
-        *(inside @ projection, first, design.iterations, design.em_noise, design.em),
-        generator(seed, "em"),
-    )
-    return projection, mixture
 
 
 def _pretrain(made: Generator, seed: int) -> None:
@@ -163,35 +132,12 @@ def _pretrain(made: Generator, seed: int) -> None:
     if not design.pretraining or made.projection is None:
         return
     z = made.prior.sample(n, generator(seed, "points"))
-    seen = np.clip(design.radius * z @ made.projection.T, 0, 1)
-    alone = Variational(seen.shape[1], design.latent, design.hidden, "none")
+    seen = np.clip(embedding.outside(design, z @ made.projection.T, made.classes), 0, 1)
+    alone = Variational(seen.shape[1], z.shape[1], design.hidden, "none")
     alone.decoder = made.network.decoder
     steps = Steps(design.pretraining, 0.1, 0.1 * n, lr=3e-3)
     train(alone, seen, z, None, design.likelihood, steps, seed)
 
 
-def _proportions(records: Records, classes: int, noise: float, seed: int) -> Array:
-    """The labels' shares; their counts have noise of s sqrt(2), what replacing one moves."""
-    counts = np.bincount(records.y, minlength=classes).astype(np.float64)
-    counts += noise * np.sqrt(2) * generator(seed, "labels").normal(size=classes)
-    counts = np.maximum(counts, 1.0)
-    return np.asarray(counts / counts.sum())
-
-
-def _shared(proportions: Array, n: int) -> Array:
-    """Whole numbers of n by proportion: the largest remainders are rounded up."""
-    exact = proportions * n
-    whole = np.floor(exact).astype(np.int64)
-    most = np.argsort(-(exact - whole), kind="stable")[: n - whole.sum()]
-    whole[most] += 1
-    return np.asarray(whole)
-
-
 def _records(rows: Array, classes: int) -> Records:
     return Records(rows[:, :-classes], rows[:, -classes:].argmax(axis=1).astype(np.int64))
-
-
-def without_noise(design: Design) -> Design:
-    """The same generator without privacy: PGM of P3GM, VAE of DP-VAE."""
-    steps = replace(design.steps, noise_multiplier=0.0, clip=float("inf"))
-    return replace(design, pca_noise=0.0, em_noise=0.0, label_noise=0.0, steps=steps)

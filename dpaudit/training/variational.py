@@ -26,7 +26,7 @@ Kind: TypeAlias = Literal["variance", "none", "whole"]
 LEAST, MOST = -12.0, 6.0
 """Of the logarithm of a variance."""
 
-FIRST = -4.0
+FIRST = -7.0
 """Of the logarithm of a variance around a mean that is given within the unit ball."""
 
 PASS = 4096
@@ -136,11 +136,12 @@ def train(
     likelihood: str,
     steps: Steps,
     seed: int,
+    watch: Callable[[int], None] | None = None,
 ) -> None:
     """DP-SGD in place, by per-sample gradients as in `bookkeeping`; all randomness is the seed's.
 
     Each record is in a step's batch by its own coin. `given` are the means of q(z|x), where the
-    encoder does not learn them.
+    encoder does not learn them. `watch` is told how many steps are done, from 0 on.
     """
     torch.set_num_threads(1)
     rows = torch.as_tensor(x, dtype=torch.float32)
@@ -151,6 +152,8 @@ def train(
     adam = _Adam(list(model.parameters()), steps.lr)
     width = next(iter(model.decoder.parameters())).shape[1]
     for step in range(steps.count):
+        if watch:
+            watch(step)
         total = adam.sum.zero_()
         if steps.noise_multiplier:
             total.normal_(0, steps.noise_multiplier * steps.clip, generator=noise)
@@ -164,6 +167,8 @@ def train(
                 lost = loss(said, rows[part], prior, likelihood).sum()
             tape.add_clipped(lost, steps.clip, adam.sums)
         adam.move(1 / steps.expected)
+    if watch:
+        watch(steps.count)
 
 
 def built(features: int, latent: int, hidden: int, kind: Kind, seed: int) -> Variational:

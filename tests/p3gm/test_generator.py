@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from dpaudit.p3gm import Design, fit, without_noise
-from dpaudit.p3gm.generator import embedding, with_labels
+from dpaudit.p3gm.embedding import learned
+from dpaudit.p3gm.labels import with_labels
 from dpaudit.training.variational import Steps
 from dpaudit.types import Records
 
@@ -63,9 +64,9 @@ def test_proportions_are_noisy_where_noise_is_asked_for():
 @pytest.mark.parametrize("noisy", [{"pca": "gaussian"}, {"pca": "wishart", "em": "published"}])
 def test_the_phases_follow_from_the_seed_and_noise_changes_them(noisy):
     rows = with_labels(stripes(), 2)
-    plain, _ = embedding(DESIGN, rows, seed=0)
+    plain, _ = learned(DESIGN, rows, 2, seed=0)
     design = replace(DESIGN, **noisy, pca_noise=1.0, em_noise=2.0)
-    first, again, other = (embedding(design, rows, seed) for seed in (0, 0, 1))
+    first, again, other = (learned(design, rows, 2, seed) for seed in (0, 0, 1))
     assert (first[0] == again[0]).all()
     assert all((a == b).all() for a, b in zip(first[1], again[1], strict=True))
     assert not (first[0] == other[0]).all()
@@ -91,3 +92,26 @@ def test_trials_are_pure_functions_of_their_seed():
     assert (a.x == b.x).all()
     other = fit(design, stripes(), 2, seed=8).sample(20, seed=1)
     assert not (a.x == other.x).all()
+
+
+def test_the_generator_is_watched_from_before_its_first_step_to_the_last():
+    seen = []
+
+    def watch(made, step):
+        seen.append((step, made.drawn(5, np.random.default_rng(0))))
+
+    made = fit(replace(DESIGN, steps=Steps(3, 0.2, 60, lr=0.02)), stripes(), 2, seed=0, watch=watch)
+    assert [step for step, _ in seen] == [0, 1, 2, 3]
+    assert (seen[-1][1] == made.drawn(5, np.random.default_rng(0))).all()
+    assert not (seen[0][1] == seen[-1][1]).all()
+    plain = fit(replace(DESIGN, steps=Steps(3, 0.2, 60, lr=0.02)), stripes(), 2, seed=0)
+    assert (plain.drawn(5, np.random.default_rng(0)) == seen[-1][1]).all()
+
+
+@pytest.mark.parametrize("model", ["p3gm", "ae"])
+def test_labels_with_directions_of_their_own_come_with_their_pictures(model):
+    design = replace(DESIGN, model=model, label_length=0.5, iterations=1, latent=3)
+    drawn = fit(design, stripes(), 2, seed=0).sample(200, seed=1)
+    left = drawn.x[:, :2].mean(axis=1) > drawn.x[:, 2:].mean(axis=1)
+    assert (left == (drawn.y == 0)).mean() > 0.95
+    assert 0.55 < np.mean(drawn.y == 0) < 0.78

@@ -1,0 +1,51 @@
+"""How a phased generator is fitted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+if TYPE_CHECKING:
+    from dpaudit.training.variational import Steps
+
+Model: TypeAlias = Literal["p3gm", "ae", "vae"]
+MODELS: tuple[Model, ...] = ("p3gm", "ae", "vae")
+
+
+@dataclass(frozen=True)
+class Design:
+    """How a generator is fitted; noise of 0 is none.
+
+    `p3gm` learns the variance of q(z|x) with the decoder, `ae` has it fixed at 0, `vae` has
+    neither the phases nor their noise. `pca_noise` is epsilon_p of Wishart noise, else s_p.
+    From features `centre` is subtracted, then they are divided by `radius` and cut to the unit
+    ball: public numbers, as all of this is. With a `label_length` labels are not projected with
+    the features, but have directions of their own, so long beside features of unit length.
+    """
+
+    model: Model
+    latent: int
+    hidden: int
+    components: int
+    iterations: int
+    steps: Steps
+    radius: float = 1.0
+    centre: float = 0.0
+    label_length: float = 0.0
+    pca: str = "gaussian"
+    pca_noise: float = 0.0
+    em: str = "safe"
+    em_noise: float = 0.0
+    label_noise: float = 0.0
+    likelihood: str = "bernoulli"
+    pretraining: int = 300
+
+    def width(self, classes: int) -> int:
+        """Values of z."""
+        return self.latent + (classes if self.label_length and self.model != "vae" else 0)
+
+
+def without_noise(design: Design) -> Design:
+    """The same generator without privacy: PGM of P3GM, VAE of DP-VAE."""
+    steps = replace(design.steps, noise_multiplier=0.0, clip=float("inf"))
+    return replace(design, pca_noise=0.0, em_noise=0.0, label_noise=0.0, steps=steps)

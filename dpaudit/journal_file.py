@@ -18,6 +18,9 @@ from dpaudit.errors import JournalError
 from dpaudit.journal_errors import damaged, explained
 from dpaudit.types import Array
 
+NAME = "journal.sqlite"
+"""Of the file in a run's folder."""
+
 APPLICATION_ID = 0x64706175  # 'dpau', in the file's header: a foreign database is recognised
 FORMAT = 1
 

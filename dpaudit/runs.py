@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dpaudit import compare, one_run, report, sequential
+from dpaudit import compare, journal_file, one_run, report, sequential
 from dpaudit.choice import ALL, Choice
 from dpaudit.compare import Comparison
 from dpaudit.journal import Journal
@@ -26,7 +26,7 @@ class Run:
     @property
     def journal(self) -> Path:
         """The file that holds every trial."""
-        return self.path / "journal.sqlite"
+        return self.path / journal_file.NAME
 
     @property
     def mechanism(self) -> str:

@@ -10,11 +10,10 @@ from typing import Any
 
 import click
 
+from dpaudit import journal_file
+
 FIGURES = (".png", ".svg")
 """What a figure can be drawn as."""
-
-JOURNAL = "journal.sqlite"
-"""What a run's is called."""
 
 DATABASE = b"SQLite format 3\0"
 """How any journal begins."""
@@ -41,7 +40,7 @@ class Destination(click.Path):
             return f"it must end in {' or '.join(self.endings)}"
         if not path.parent.is_dir():
             return f"there is no folder {Path(given).parent}"
-        if path.name == JOURNAL or _is_journal(path):
+        if path.name == journal_file.NAME or _is_journal(path):
             return "it is a journal, and the models of its run would be lost"
         # What exists and is no file, such as a pipe, is written to where it is.
         touched = path if path.exists() and not path.is_file() else path.parent

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from dpaudit import report
+from dpaudit import journal_file, report
 from dpaudit.cli import names
-from dpaudit.cli.destination import JOURNAL, Destination, refuse_same
+from dpaudit.cli.destination import Destination, refuse_same
 from dpaudit.config import Config
 from dpaudit.types import Report
 
@@ -92,7 +92,7 @@ def refuse_unwritable(shown: Mapping[str, Any], folder: Path | None = None) -> N
     refuse_same({f"--{name}": shown[name] for name in FILES})
     for path in filter(None, (shown[name] for name in FILES)):
         problem = Destination().problem(os.fspath(path))
-        own = path.parent == folder and path.name != JOURNAL
+        own = path.parent == folder and path.name != journal_file.NAME
         if problem and not own:
             raise click.UsageError(f"cannot write {path}: {problem}")
 

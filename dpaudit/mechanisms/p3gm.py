@@ -21,7 +21,7 @@ from dpaudit.p3gm.labels import with_labels
 from dpaudit.types import Array, Claim, Data, GaussianCurve, Observation, Pair, Records, Trial
 
 VARIANTS = ("safe", "published")
-LIKELIHOODS = ("bernoulli", "gaussian")
+LIKELIHOODS = ("bernoulli", "gaussian", "narrow")
 
 
 class P3GM:
@@ -50,9 +50,10 @@ class P3GM:
     violation here.
 
     model: `p3gm`; `ae`, whose q(z|x) has no variance; `vae`, which learns all of it by DP-SGD (then
-    the settings of DP-PCA and DP-EM have no effect). likelihood: `bernoulli`, or `gaussian`, the
-    squared error. label_length: above 0, labels are not projected with the features but have
-    directions of their own, so long beside them; DP-EM begins there, with a component a label.
+    the settings of DP-PCA and DP-EM have no effect). likelihood: `bernoulli`; `gaussian`, the
+    squared error; or `narrow`, a Gaussian of deviation 0.07. label_length: above 0, labels are not
+    projected with the features but have directions of their own, so long beside them; DP-EM begins
+    there, with a component a label.
 
     Takagi, Takahashi, Cao and Yoshikawa, P3GM: Private High-Dimensional Data Release via Privacy
     Preserving Phased Generative Model (2021), and their first paper on it (in Japanese).

@@ -220,7 +220,7 @@ def test_the_null_shows_nothing(data):
         (P3GMEM, {"latent": 10}, "latent must be at most 9, not 10"),
         (P3GMEM, {"components": 0, "em_noise": -1.0, "latent": 2}, "2 problems"),
         (P3GM, {"model": "gan"}, "model must be one of p3gm, ae, vae"),
-        (P3GM, {"likelihood": "poisson"}, "likelihood must be one of bernoulli, gaussian"),
+        (P3GM, {"likelihood": "poisson"}, "likelihood must be one of bernoulli, gaussian, narrow"),
         (P3GM, {"rows": 0}, "rows must be a whole number of at least 1"),
         (P3GM, {"epsilon_pca": 2.0, **SMALL}, "what comes before DP-SGD spends epsilon"),
         (P3GM, {"variant": "published", **SMALL}, "what comes before DP-SGD spends epsilon 3"),

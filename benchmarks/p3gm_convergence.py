@@ -13,10 +13,10 @@ from statistics import mean
 from typing import Any
 
 import click
-from made import about
-from p3gm import before, dealt, written
+from made import about, command
+from p3gm import MEASURED, before, dealt, written
 from p3gm_data import LOADERS
-from p3gm_methods import PRIVATE, design, scores
+from p3gm_methods import PRIVATE, design, drawn, scores
 
 from dpaudit.p3gm import Generator, fit
 from dpaudit.seeds import derive
@@ -35,8 +35,8 @@ def followed(name: str, scale: float, method: str, fold: int) -> Iterator[dict[s
 
     def watch(made: Generator, step: int) -> None:
         if step in wanted:
-            drawn = made.sample(len(train), seed, proportioned=True)
-            score = mean(row[0] for row in scores(drawn, test, table.classes))
+            learned = drawn(made, len(train), table, seed)
+            score = mean(row[0] for row in scores(learned, test, table.classes))
             rows.append({"epoch": wanted[step], "score": round(score, 4)})
 
     fit(design(method, len(train), table, radius), train, table.classes, seed, watch)
@@ -52,36 +52,36 @@ def draw(rows: list[dict[str, Any]], figure: Any) -> None:
     """A curve for each method, one panel for each data set, means over folds."""
     looks = {"ae": ("#8a8a8a", "s"), "p3gm": ("#0072b2", "o"), "dp-vae": ("#d55e00", "^")}
     names = list(dict.fromkeys(row["data"] for row in rows))
+    lines = []
     for axes, name in zip(figure.subplots(1, len(names), squeeze=False)[0], names, strict=True):
         for method, (colour, mark) in looks.items():
             own = [r for r in rows if (r["data"], r["method"]) == (name, method)]
             epochs = sorted({r["epoch"] for r in own})
             means = [mean(r["score"] for r in own if r["epoch"] == e) for e in epochs]
-            axes.plot(epochs, means, color=colour, marker=mark, markersize=4, label=method)
+            lines += axes.plot(epochs, means, color=colour, marker=mark, markersize=4, label=method)
         axes.set(xlabel=f"epochs of the second phase, {name}", ylim=(0, 1))
         axes.set_ylabel("AUROC" if name == "credit" else "accuracy")
-        axes.legend(loc="lower right")
+    figure.legend(handles=lines[: len(looks)], loc="outside upper center", ncols=len(looks))
 
 
 @click.command()
 @click.option("--data", multiple=True, default=DATA, type=click.Choice(list(LOADERS)))
 @click.option("--scale", type=click.FloatRange(0, 1, min_open=True), default=1, show_default=True)
-@click.option("--folds", type=click.IntRange(1, 10), default=2, show_default=True)
+@click.option("--folds", type=click.IntRange(1, MEASURED), default=5, show_default=True)
 @click.option("--json", "json_file", type=click.Path(path_type=Path), help="Goes on from there.")
 @click.option("--figure", "path", type=click.Path(path_type=Path), help="Draw the curves.")
 def main(
     data: tuple[str, ...], scale: float, folds: int, json_file: Path | None, path: Path | None
 ) -> None:
     """Train, look on the way, print a line for each method."""
-    words = "".join(f" --data {name}" for name in data)
-    command = f"python benchmarks/p3gm_convergence.py{words} --scale {scale:g} --folds {folds}"
-    told = about(command, scale=scale)
+    told = about(command("p3gm_convergence.py"), scale=scale)
     rows = before(json_file, scale)
     done = {(row["data"], row["method"], row["fold"]) for row in rows}
     for fold, name, method in product(range(folds), data, METHODS):
         if (name, method, fold) not in done:
             rows += followed(name, scale, method, fold)
             written(json_file, told, rows)
+    written(json_file, told, rows)
     click.echo(f"{'epochs':<16}" + "".join(f"{epoch:>8}" for epoch in EPOCHS))
     for name, method in product(data, METHODS):
         own = [r for r in rows if (r["data"], r["method"]) == (name, method)]

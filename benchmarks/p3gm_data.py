@@ -9,9 +9,10 @@ from __future__ import annotations
 import csv
 import gzip
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import click
 import numpy as np
@@ -21,16 +22,35 @@ from dpaudit.types import Array, Records
 
 @dataclass(frozen=True)
 class Table:
-    """Records, to which group each belongs that must not be split, and where values centre.
+    """Records, and what is known of them beforehand.
 
-    The centre is known beforehand: 0 where most values are, 0.5 where values had been scaled to
-    be around 0 by those who published them.
+    Records of one of the `groups` must not be split. Values centre at 0 where most are, at 0.5
+    where they had been scaled to be around 0 by those who published them: then all are in a
+    small part of [0, 1], and a narrow likelihood fits. Each of `categories` is a column's range:
+    one of its values is 1, the others 0; other values are numbers, or a picture's. Where this is
+    a subset, the paper's is of so many records as were `published`.
     """
 
     records: Records
     classes: int
     groups: Array | None = None
     centre: float = 0.0
+    categories: Sequence[slice] = ()
+    picture: bool = False
+    published: int | None = None
+
+    @property
+    def likelihood(self) -> str:
+        """By name, as generators have it."""
+        return "narrow" if self.centre else "bernoulli"
+
+    @property
+    def numbers(self) -> Array:
+        """Which values are numbers."""
+        found = np.full(self.records.x.shape[1], not self.picture)
+        for own in self.categories:
+            found[own] = False
+        return found
 
 
 NOTES = {
@@ -75,11 +95,9 @@ def _file(name: str) -> Path:
     return path
 
 
-def _table(
-    x: Array, y: Array, classes: int = 2, groups: Array | None = None, centre: float = 0.0
-) -> Table:
+def _table(x: Array, y: Array, classes: int = 2, **known: Any) -> Table:
     inside = np.clip(x, 0, 1).astype(np.float32)
-    return Table(Records(inside, np.asarray(y, dtype=np.int64)), classes, groups, centre)
+    return Table(Records(inside, np.asarray(y, dtype=np.int64)), classes, **known)
 
 
 def _rows(name: str) -> list[dict[str, str]]:
@@ -91,12 +109,12 @@ def _digits() -> Table:
     from sklearn.datasets import load_digits
 
     x, y = load_digits(return_X_y=True)
-    return _table(x / 16, y, 10)
+    return _table(x / 16, y, 10, picture=True)
 
 
 def _adult() -> Table:
     rows = [row for row in _rows("adult.csv.gz") if all(row.values())]
-    columns = []
+    columns, categories, width = [], [], 0
     for name in rows[0]:
         if name in ("income", "split"):
             continue
@@ -107,7 +125,10 @@ def _adult() -> Table:
         else:
             kinds = sorted(set(values))
             columns.append(np.array([[v == kind for kind in kinds] for v in values], dtype=float))
-    return _table(np.concatenate(columns, axis=1), [row["income"] == ">50K" for row in rows])
+            categories.append(slice(width, width + len(kinds)))
+        width += columns[-1].shape[1]
+    rich = [row["income"] == ">50K" for row in rows]
+    return _table(np.concatenate(columns, axis=1), rich, categories=categories)
 
 
 def _credit() -> Table:
@@ -115,7 +136,7 @@ def _credit() -> Table:
     v = np.array([[float(row[f"V{i}"]) for i in range(1, 29)] for row in rows])
     amount = np.log1p([float(row["Amount"]) for row in rows]) / np.log1p(30_000)
     x = np.concatenate([(v + 10) / 20, amount[:, None]], axis=1)
-    return _table(x, [row["Class"] in ("1", "'1'") for row in rows], centre=0.5)
+    return _table(x, [row["Class"] in ("1", "'1'") for row in rows], centre=0.5, published=284_807)
 
 
 def _isolet() -> Table:
@@ -133,7 +154,7 @@ def _images(name: str) -> Table:
     with np.load(_file(name)) as file:
         x = np.concatenate([file["x_train"], file["x_test"]])
         y = np.concatenate([file["y_train"], file["y_test"]])
-    return _table(x.reshape(len(x), -1) / 255, y, 10)
+    return _table(x.reshape(len(x), -1) / 255, y, 10, picture=True, published=70_000)
 
 
 LOADERS: dict[str, Callable[[], Table]] = {

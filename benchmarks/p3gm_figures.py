@@ -8,7 +8,7 @@ from typing import Any
 import click
 import numpy as np
 from p3gm import dealt
-from p3gm_methods import METHODS, synthetic
+from p3gm_methods import methods, synthetic
 
 from dpaudit.mechanisms.opposed import solved
 from dpaudit.p3gm import Phases, replacing
@@ -67,10 +67,11 @@ def draw_samples(name: str, scale: float, path: Path) -> None:
     if side**2 != table.records.x.shape[1]:
         raise click.UsageError(f"{name} has no pictures")
     train, _ = data.parted(0)
+    shown = methods(table)
     with drawing.style():
-        figure = Figure(figsize=(6.2, 0.66 * len(METHODS)), layout="constrained")
-        grid = figure.subplots(len(METHODS), SHOWN)
-        for row, method in zip(grid, METHODS, strict=True):
+        figure = Figure(figsize=(6.2, 0.66 * len(shown)), layout="constrained")
+        grid = figure.subplots(len(shown), SHOWN)
+        for row, method in zip(grid, shown, strict=True):
             made = synthetic(method, train, table, radius, derive(0, "p3gm", name, method))
             for label, axes in enumerate(row):
                 _picture(axes, made, label, side)

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import click
 from p3gm_data import LOADERS
-from p3gm_methods import CLASSIFIERS, METHODS, PUBLISHED, QUIET, TABLE_2
+from p3gm_methods import CLASSIFIERS, ELSEWHERE, METHODS, PUBLISHED, QUIET, TABLE_2
 
 Rows = Sequence[dict[str, Any]]
 
@@ -87,16 +87,19 @@ def _means(rows: Rows, name: str, method: str) -> list[float]:
 
 def _scores(rows: Rows, names: Sequence[str], which: int) -> Iterator[str]:
     """A row a data set: means of all methods, and what the paper has in brackets."""
-    kinds = [m for m in METHODS if any(_means(rows, name, m) for name in names)]
+    known = [*METHODS, *ELSEWHERE]
+    kinds = [m for m in known if any(_cell(rows, name, m, which) for name in names)]
     yield from _headed(["data", "folds", *kinds])
     for name in names:
-        cells = []
-        for method in kinds:
-            ours, paper = _means(rows, name, method), PUBLISHED.get((name, method))
-            said = short(ours[which]) if ours else "-"
-            cells.append(said + (f" ({short(paper[which])})" if paper else ""))
         folds = {r["fold"] for r in rows if r["data"] == name}
+        cells = (_cell(rows, name, method, which) or "-" for method in kinds)
         yield _line([name, str(len(folds)), *cells])
+
+
+def _cell(rows: Rows, name: str, method: str, which: int) -> str:
+    ours, paper = _means(rows, name, method), PUBLISHED.get((name, method))
+    here = [short(ours[which])] if ours else []
+    return " ".join(here + ([f"({short(paper[which])})"] if paper else []))
 
 
 def _orders(rows: Rows) -> Iterator[str]:

@@ -23,7 +23,7 @@ from dpaudit.seeds import derive
 
 METHODS = ("ae", "p3gm", "dp-vae")
 DATA = ("mnist", "credit")
-EPOCHS = (0, 1, 2, 4, 7, 10)
+EPOCHS = (0, 1, 3, 6, 12, 20, 30)
 
 
 def followed(name: str, scale: float, method: str, fold: int) -> Iterator[dict[str, Any]]:

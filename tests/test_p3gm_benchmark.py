@@ -46,6 +46,7 @@ def test_generators_without_privacy_have_no_noise(methods, table):
         d = methods.design(method, 2_000, table(), radius=1.0)
         assert (d.model, d.pca_noise, d.em_noise, d.label_noise) == (model, 0, 0, 0)
         assert d.steps.noise_multiplier == 0
+        assert d.width(2) == 30
 
 
 def test_subsets_are_also_asked_with_the_noise_of_all_records(methods, table):
@@ -186,7 +187,10 @@ def test_tables_have_means_over_folds_and_the_paper_s_in_brackets(benchmark):
         for fold, score in enumerate(scores)
     ]
     made = claims.tables(rows)
-    assert made["Accuracy (Table 4)"][-1] == "| mnist | 2 | .850 (.857) | .800 |"
+    assert (
+        made["Accuracy (Table 4)"][-1]
+        == "| mnist | 2 | .850 (.857) | .800 | (.795) | (.497) | (.097) |"
+    )
     assert made["AUROC (Table 3)"] == []
     assert made["One method above another"][-1].startswith("| mnist | -.050 ± .635 | - |")
 

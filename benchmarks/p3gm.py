@@ -9,18 +9,21 @@ is public: it gives the radius, and nothing else. A file of results goes on wher
 from __future__ import annotations
 
 import json
-from functools import cache
-from itertools import product
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache, partial
+from itertools import product, starmap
 from pathlib import Path
 from statistics import mean
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import click
 import numpy as np
 from made import about, command
 from p3gm_data import LOADERS, NOTES, Table, load, thinned
 from p3gm_methods import METHODS, PUBLISHED, methods, scores, synthetic, typical_length
+from threadpoolctl import threadpool_limits
 
+from dpaudit.executors import cores, local_pool
 from dpaudit.seeds import derive, generator
 from dpaudit.types import Records
 
@@ -29,6 +32,10 @@ MEASURED = FOLDS - 1
 """Settings were chosen on the last fold, which is not measured."""
 
 WIDTH = 14
+
+Row: TypeAlias = dict[str, Any]
+Job: TypeAlias = tuple[str, str, int]
+"""A data set, a method, and the fold that is left out."""
 
 
 class Dealt(NamedTuple):
@@ -54,7 +61,7 @@ def dealt(name: str, scale: float) -> Dealt:
     return Dealt(table, _folds(table, public), radius)
 
 
-def measured(name: str, scale: float, method: str, fold: int) -> dict[str, Any]:
+def measured(scale: float, name: str, method: str, fold: int) -> list[Row]:
     """A row of results: means over classifiers, and each of them where there are several."""
     table, _, radius = data = dealt(name, scale)
     train, test = data.parted(fold)
@@ -62,7 +69,7 @@ def measured(name: str, scale: float, method: str, fold: int) -> dict[str, Any]:
     each = [[round(x, 4) for x in row] for row in scores(learned, test, table.classes)]
     means = [round(mean(column), 4) for column in zip(*each, strict=True)]
     row = {"data": name, "method": method, "fold": fold, "scores": means}
-    return row | ({"each": each} if len(each) > 1 else {})
+    return [row | ({"each": each} if len(each) > 1 else {})]
 
 
 def _folds(table: Table, public: Any) -> Any:
@@ -79,7 +86,7 @@ def _some(records: Records, kept: Any) -> Records:
     return Records(records.x[kept], records.y[kept])
 
 
-def line(name: str, method: str, rows: list[dict[str, Any]]) -> str:
+def line(name: str, method: str, rows: list[Row]) -> str:
     """A row of the table: means over folds, and the paper's."""
     means = [mean(column) for column in zip(*(row["scores"] for row in rows), strict=True)]
     paper = PUBLISHED.get((name, method), ())
@@ -89,15 +96,50 @@ def line(name: str, method: str, rows: list[dict[str, Any]]) -> str:
     )
 
 
-def written(path: Path | None, told: dict[str, Any], rows: list[dict[str, Any]]) -> None:
+# ---------------------------------------------------------------- going on
+
+
+def rows_of(
+    jobs: Iterable[Job],
+    measure: Callable[[float, str, str, int], list[Row]],
+    told: dict[str, Any],
+    path: Path | None,
+    workers: int,
+) -> list[Row]:
+    """Rows of all jobs: those that a file has already, and more, written down as they come."""
+    rows = _before(path, told["scale"])
+    done = {(row["data"], row["method"], row["fold"]) for row in rows}
+    left = [job for job in jobs if job not in done]
+    for more in _each(partial(measure, told["scale"]), left, workers):
+        rows += more
+        _write(path, told, rows)
+    return rows
+
+
+def _each(
+    measure: Callable[[str, str, int], list[Row]], jobs: list[Job], workers: int
+) -> Iterator[list[Row]]:
+    if workers == 1:
+        yield from starmap(measure, jobs)
+    elif jobs:
+        with local_pool(workers) as pool:
+            yield from pool.map(partial(_alone, measure), jobs)
+
+
+def _alone(measure: Callable[[str, str, int], list[Row]], job: Job) -> list[Row]:
+    """In one thread, because there is a process for each core."""
+    with threadpool_limits(1):
+        return measure(*job)
+
+
+def _write(path: Path | None, told: dict[str, Any], rows: list[Row]) -> None:
     """All that is known so far, a line for each row."""
     if path:
         listed = ",\n".join(map(json.dumps, rows))
         path.write_text(f'{{"about": {json.dumps(told)},\n"rows": [\n{listed}\n]}}\n')
 
 
-def before(path: Path | None, scale: float) -> list[dict[str, Any]]:
-    """Rows that a file has already, of the same scale."""
+def _before(path: Path | None, scale: float) -> list[Row]:
     if path is None or not path.exists():
         return []
     found = json.loads(path.read_text())
@@ -110,19 +152,19 @@ def before(path: Path | None, scale: float) -> list[dict[str, Any]]:
 @click.option("--data", multiple=True, type=click.Choice(list(LOADERS)), help="Default: all.")
 @click.option("--scale", type=click.FloatRange(0, 1, min_open=True), default=1, show_default=True)
 @click.option("--folds", type=click.IntRange(1, MEASURED), default=MEASURED, show_default=True)
+@click.option("--workers", type=click.IntRange(1), default=cores, help="Default: all cores.")
 @click.option("--json", "json_file", type=click.Path(path_type=Path), help="Goes on from there.")
-def main(data: tuple[str, ...], scale: float, folds: int, json_file: Path | None) -> None:
+def main(
+    data: tuple[str, ...], scale: float, folds: int, workers: int, json_file: Path | None
+) -> None:
     """Fit, draw, learn and test; print the table."""
-    told = about(command("p3gm.py"), scale=scale)
-    rows = before(json_file, scale)
-    done = {(row["data"], row["method"], row["fold"]) for row in rows}
     # Fold after fold, so that a file that has stopped has all data.
-    for fold, name in product(range(folds), data or LOADERS):
-        for method in methods(dealt(name, scale).table):
-            if (name, method, fold) not in done:
-                rows.append(measured(name, scale, method, fold))
-                written(json_file, told, rows)
-    written(json_file, told, rows)
+    jobs = (
+        (name, method, fold)
+        for fold, name in product(range(folds), data or LOADERS)
+        for method in methods(dealt(name, scale).table)
+    )
+    rows = rows_of(jobs, measured, about(command("p3gm.py"), scale=scale), json_file, workers)
     click.echo(f"{'data':<{WIDTH}}{'method':<12}{'folds':>5}  {'AUROC   AUPRC':<16}  the paper")
     click.echo(f"{'':<{WIDTH}}{'':<12}{'':>5}  {'or accuracy':<16}")
     for name in data or LOADERS:

@@ -6,7 +6,6 @@ Decoders are looked at on the way, after so many epochs of one training whose wh
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
 from statistics import mean
@@ -14,10 +13,11 @@ from typing import Any
 
 import click
 from made import about, command
-from p3gm import MEASURED, before, dealt, written
+from p3gm import MEASURED, Row, dealt, rows_of
 from p3gm_data import LOADERS
 from p3gm_methods import PRIVATE, design, drawn, scores
 
+from dpaudit.executors import cores
 from dpaudit.p3gm import Generator, fit
 from dpaudit.seeds import derive
 
@@ -26,29 +26,29 @@ DATA = ("mnist", "credit")
 EPOCHS = (0, 1, 3, 6, 12, 20, 30)
 
 
-def followed(name: str, scale: float, method: str, fold: int) -> Iterator[dict[str, Any]]:
+def followed(scale: float, name: str, method: str, fold: int) -> list[Row]:
     """Rows of one training: the score after each of some epochs, accuracy or mean AUROC."""
     table, _, radius = data = dealt(name, scale)
     train, test = data.parted(fold)
     seed, wanted = derive(fold, "p3gm", name, method), {_steps(epoch): epoch for epoch in EPOCHS}
-    rows = []
+    rows: list[Row] = []
 
     def watch(made: Generator, step: int) -> None:
         if step in wanted:
             learned = drawn(made, len(train), table, seed)
             score = mean(row[0] for row in scores(learned, test, table.classes))
-            rows.append({"epoch": wanted[step], "score": round(score, 4)})
+            told = {"epoch": wanted[step], "score": round(score, 4)}
+            rows.append({"data": name, "method": method, "fold": fold, **told})
 
     fit(design(method, len(train), table, radius), train, table.classes, seed, watch)
-    for row in rows:
-        yield {"data": name, "method": method, "fold": fold, **row}
+    return rows
 
 
 def _steps(epoch: int) -> int:
     return round(epoch / PRIVATE.sample_rate)
 
 
-def draw(rows: list[dict[str, Any]], figure: Any) -> None:
+def draw(rows: list[Row], figure: Any) -> None:
     """A curve for each method, one panel for each data set, means over folds."""
     looks = {"ae": ("#8a8a8a", "s"), "p3gm": ("#0072b2", "o"), "dp-vae": ("#d55e00", "^")}
     names = list(dict.fromkeys(row["data"] for row in rows))
@@ -68,20 +68,21 @@ def draw(rows: list[dict[str, Any]], figure: Any) -> None:
 @click.option("--data", multiple=True, default=DATA, type=click.Choice(list(LOADERS)))
 @click.option("--scale", type=click.FloatRange(0, 1, min_open=True), default=1, show_default=True)
 @click.option("--folds", type=click.IntRange(1, MEASURED), default=5, show_default=True)
+@click.option("--workers", type=click.IntRange(1), default=cores, help="Default: all cores.")
 @click.option("--json", "json_file", type=click.Path(path_type=Path), help="Goes on from there.")
 @click.option("--figure", "path", type=click.Path(path_type=Path), help="Draw the curves.")
 def main(
-    data: tuple[str, ...], scale: float, folds: int, json_file: Path | None, path: Path | None
+    data: tuple[str, ...],
+    scale: float,
+    folds: int,
+    workers: int,
+    json_file: Path | None,
+    path: Path | None,
 ) -> None:
     """Train, look on the way, print a line for each method."""
+    jobs = ((name, method, fold) for fold, name, method in product(range(folds), data, METHODS))
     told = about(command("p3gm_convergence.py"), scale=scale)
-    rows = before(json_file, scale)
-    done = {(row["data"], row["method"], row["fold"]) for row in rows}
-    for fold, name, method in product(range(folds), data, METHODS):
-        if (name, method, fold) not in done:
-            rows += followed(name, scale, method, fold)
-            written(json_file, told, rows)
-    written(json_file, told, rows)
+    rows = rows_of(jobs, followed, told, json_file, workers)
     click.echo(f"{'epochs':<16}" + "".join(f"{epoch:>8}" for epoch in EPOCHS))
     for name, method in product(data, METHODS):
         own = [r for r in rows if (r["data"], r["method"]) == (name, method)]

@@ -98,7 +98,16 @@ def test_results_go_on_where_they_stopped(p3gm, monkeypatch, tmp_path):
         p3gm, "synthetic", lambda method, train, *_: (fitted.append(method), train)[1]
     )
     monkeypatch.setattr(p3gm, "scores", lambda learned, test, classes: [(len(test) / 100,)])
-    words = ["--data", "digits", "--scale", "0.1", "--json", str(tmp_path / "a.json")]
+    words = [
+        "--data",
+        "digits",
+        "--scale",
+        "0.1",
+        "--json",
+        str(tmp_path / "a.json"),
+        "--workers",
+        "1",
+    ]
     first = CliRunner().invoke(p3gm.main, [*words, "--folds", "1"])
     assert first.exit_code == 0, first.output
     assert fitted == list(p3gm.METHODS[:6])
@@ -151,7 +160,18 @@ def test_one_training_is_looked_at_on_its_way_and_goes_on_where_it_stopped(
         convergence, "scores", lambda drawn, test, classes: (looked.append(len(drawn)), [(0.5,)])[1]
     )
     kept = tmp_path / "a.json"
-    words = ["--data", "digits", "--scale", "0.1", "--folds", "1", "--json", str(kept)]
+    words = [
+        "--data",
+        "digits",
+        "--scale",
+        "0.1",
+        "--folds",
+        "1",
+        "--json",
+        str(kept),
+        "--workers",
+        "1",
+    ]
     first = CliRunner().invoke(convergence.main, [*words, "--figure", str(tmp_path / "a.png")])
     assert first.exit_code == 0, first.output
     assert (tmp_path / "a.png").exists()

@@ -8,22 +8,20 @@ is public: it gives the radius, and nothing else. A file of results goes on wher
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterable, Iterator
-from functools import cache, partial
-from itertools import product, starmap
+from functools import cache
+from itertools import product
 from pathlib import Path
 from statistics import mean
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import click
 import numpy as np
-from made import about, command
+from made import command
 from p3gm_data import LOADERS, NOTES, Table, load, thinned
+from p3gm_kept import Row, rows_of
 from p3gm_methods import METHODS, PUBLISHED, methods, scores, synthetic, typical_length
-from threadpoolctl import threadpool_limits
 
-from dpaudit.executors import cores, local_pool
+from dpaudit.executors import cores
 from dpaudit.seeds import derive, generator
 from dpaudit.types import Records
 
@@ -32,10 +30,6 @@ MEASURED = FOLDS - 1
 """Settings were chosen on the last fold, which is not measured."""
 
 WIDTH = 14
-
-Row: TypeAlias = dict[str, Any]
-Job: TypeAlias = tuple[str, str, int]
-"""A data set, a method, and the fold that is left out."""
 
 
 class Dealt(NamedTuple):
@@ -96,58 +90,6 @@ def line(name: str, method: str, rows: list[Row]) -> str:
     )
 
 
-# ---------------------------------------------------------------- going on
-
-
-def rows_of(
-    jobs: Iterable[Job],
-    measure: Callable[[float, str, str, int], list[Row]],
-    told: dict[str, Any],
-    path: Path | None,
-    workers: int,
-) -> list[Row]:
-    """Rows of all jobs: those that a file has already, and more, written down as they come."""
-    rows = _before(path, told["scale"])
-    done = {(row["data"], row["method"], row["fold"]) for row in rows}
-    left = [job for job in jobs if job not in done]
-    for more in _each(partial(measure, told["scale"]), left, workers):
-        rows += more
-        _write(path, told, rows)
-    return rows
-
-
-def _each(
-    measure: Callable[[str, str, int], list[Row]], jobs: list[Job], workers: int
-) -> Iterator[list[Row]]:
-    if workers == 1:
-        yield from starmap(measure, jobs)
-    elif jobs:
-        with local_pool(workers) as pool:
-            yield from pool.map(partial(_alone, measure), jobs)
-
-
-def _alone(measure: Callable[[str, str, int], list[Row]], job: Job) -> list[Row]:
-    """In one thread, because there is a process for each core."""
-    with threadpool_limits(1):
-        return measure(*job)
-
-
-def _write(path: Path | None, told: dict[str, Any], rows: list[Row]) -> None:
-    """All that is known so far, a line for each row."""
-    if path:
-        listed = ",\n".join(map(json.dumps, rows))
-        path.write_text(f'{{"about": {json.dumps(told)},\n"rows": [\n{listed}\n]}}\n')
-
-
-def _before(path: Path | None, scale: float) -> list[Row]:
-    if path is None or not path.exists():
-        return []
-    found = json.loads(path.read_text())
-    if found["about"]["scale"] != scale:
-        raise click.UsageError(f"{path} is of another scale; give another file")
-    return list(found["rows"])
-
-
 @click.command()
 @click.option("--data", multiple=True, type=click.Choice(list(LOADERS)), help="Default: all.")
 @click.option("--scale", type=click.FloatRange(0, 1, min_open=True), default=1, show_default=True)
@@ -164,7 +106,7 @@ def main(
         for fold, name in product(range(folds), data or LOADERS)
         for method in methods(dealt(name, scale).table)
     )
-    rows = rows_of(jobs, measured, about(command("p3gm.py"), scale=scale), json_file, workers)
+    rows = rows_of(jobs, measured, command("p3gm.py"), scale, json_file, workers)
     click.echo(f"{'data':<{WIDTH}}{'method':<12}{'folds':>5}  {'AUROC   AUPRC':<16}  the paper")
     click.echo(f"{'':<{WIDTH}}{'':<12}{'':>5}  {'or accuracy':<16}")
     for name in data or LOADERS:

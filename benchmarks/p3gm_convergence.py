@@ -12,9 +12,10 @@ from statistics import mean
 from typing import Any
 
 import click
-from made import about, command
-from p3gm import MEASURED, Row, dealt, rows_of
+from made import command
+from p3gm import MEASURED, dealt
 from p3gm_data import LOADERS
+from p3gm_kept import Row, rows_of
 from p3gm_methods import PRIVATE, design, drawn, scores
 
 from dpaudit.executors import cores
@@ -81,8 +82,8 @@ def main(
 ) -> None:
     """Train, look on the way, print a line for each method."""
     jobs = ((name, method, fold) for fold, name, method in product(range(folds), data, METHODS))
-    told = about(command("p3gm_convergence.py"), scale=scale)
-    rows = rows_of(jobs, followed, told, json_file, workers)
+    how = command("p3gm_convergence.py")
+    rows = rows_of(jobs, followed, how, scale, json_file, workers)
     click.echo(f"{'epochs':<16}" + "".join(f"{epoch:>8}" for epoch in EPOCHS))
     for name, method in product(data, METHODS):
         own = [r for r in rows if (r["data"], r["method"]) == (name, method)]

@@ -23,7 +23,8 @@ METHODS = ("original", "vae", "pgm", "p3gm", "ae", "dp-vae", "p3gm" + QUIET, "ae
 """Real records, two generators without privacy, three that keep (1, 1e-5), and two of subsets.
 
 The last ask whether noise explains what lies between the paper's results and these: theirs weighs
-as much as that of the paper's number of records, counted as the paper counts. They keep less.
+as much as it would with the paper's number of records, whose steps are counted by adding and
+removing one, as the paper does. They keep less.
 """
 
 MU_PCA, MU_EM, MU_LABELS = 0.13, 0.15, 0.02
@@ -53,6 +54,16 @@ PRIVATE = Training(20, 1, 1, 50, 0.05, 600, 1e-2)
 UNPHASED = PRIVATE._replace(latent=5)
 FREE = Training(30, 5, 10, 100, 0.02, 600, 3e-3)
 """With noise, larger batches and fewer parameters; DP-VAE learns best where z is small."""
+
+SETTINGS = {
+    "budget": [EPSILON, DELTA, MU_PCA, MU_EM, MU_LABELS],
+    "label_length": LABEL_LENGTH,
+    "narrow": NARROW,
+    "private": list(PRIVATE),
+    "unphased": list(UNPHASED),
+    "free": list(FREE),
+}
+"""What results depend on, which are kept with it."""
 
 PUBLISHED: Mapping[tuple[str, str], tuple[float, ...]] = {
     ("credit", "vae"): (0.9558, 0.5466),
@@ -123,8 +134,7 @@ def design(method: str, n: int, table: Table, radius: float) -> Design:
     if method.endswith(QUIET):
         assert table.published
         loud = design(method.removesuffix(QUIET), n, table, radius)
-        # Nine of ten folds; adding or removing a record moves a sum half as far as replacing it.
-        return _quieter(loud, n / (0.9 * table.published) / 2)
+        return _quieter(loud, n / (0.9 * table.published))  # nine of ten folds
     phases, free = method in ("pgm", "p3gm", "ae"), method in ("vae", "pgm")
     how = FREE if free else PRIVATE if phases else UNPHASED
     features = how.latent - (table.classes if phases else 0)
@@ -149,8 +159,11 @@ def design(method: str, n: int, table: Table, radius: float) -> Design:
 
 
 def _quieter(loud: Design, by: float) -> Design:
-    """A generator whose noise has that part of its deviation."""
-    steps = replace(loud.steps, noise_multiplier=by * loud.steps.noise_multiplier)
+    """A generator whose noise has that part of its deviation, and of its steps half of that.
+
+    One that is added or removed moves a sum of gradients half as far as one that is replaced.
+    """
+    steps = replace(loud.steps, noise_multiplier=by / 2 * loud.steps.noise_multiplier)
     noises = ("pca_noise", "em_noise", "label_noise")
     return replace(loud, steps=steps, **{name: by * getattr(loud, name) for name in noises})
 
@@ -164,10 +177,11 @@ def synthetic(method: str, train: Records, table: Table, radius: float, seed: in
 
 
 def drawn(made: Generator, n: int, table: Table, seed: int) -> Records:
-    """Synthetic records, of p(x|z) and not its mean, which tells trees more than real ones do.
+    """Synthetic records around what is decoded: trees learn too much of values that are means.
 
-    Of categories one is drawn by the probabilities that are decoded, a number with the narrow
-    likelihood's deviation; pictures are left as they are, as the paper's.
+    Of categories one is drawn by the probabilities that are decoded. Numbers have the narrow
+    likelihood's deviation, which is p(x|z) where that is their likelihood, and otherwise a
+    blur that was found to help. Pictures are left as they are, as the paper's.
     """
     records, draw = made.sample(n, seed, proportioned=True), generator(seed, "drawn")
     x = records.x + NARROW * table.numbers * draw.normal(size=records.x.shape)

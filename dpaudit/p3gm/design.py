@@ -40,6 +40,12 @@ class Design:
     likelihood: str = "bernoulli"
     pretraining: int = 300
 
+    @property
+    def noisy(self) -> bool:
+        """Whether anything has noise."""
+        of_labels, of_steps = self.label_noise, self.steps.noise_multiplier
+        return any((self.pca_noise, self.em_noise, of_labels, of_steps))
+
     def width(self, classes: int) -> int:
         """Values of z."""
         return self.latent + (classes if self.label_length and self.model != "vae" else 0)

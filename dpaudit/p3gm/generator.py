@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dpaudit.errors import BadInput
 from dpaudit.p3gm import em, embedding
 from dpaudit.p3gm.design import Design, Model
 from dpaudit.p3gm.labels import proportions, shared, with_labels
@@ -27,13 +28,16 @@ ROUNDS = 20
 
 @dataclass(frozen=True)
 class Generator:
-    """A fitted generator, and what it can be asked."""
+    """A fitted generator, and what it can be asked.
+
+    It has the labels' shares only with noise, or if nothing of it has any.
+    """
 
     design: Design
     classes: int
     projection: Array | None
     prior: em.Mixture
-    proportions: Array
+    proportions: Array | None
     network: Variational
 
     def embedded(self, rows: Array) -> Array | None:
@@ -51,12 +55,14 @@ class Generator:
     def sample(self, n: int, seed: int, proportioned: bool = False) -> Records:
         """Synthetic records with labels, those whose block says most.
 
-        `proportioned` gives each label its (noisy) share of the training records: the likeliest
-        rows of many draws where the model says a label too rarely.
+        `proportioned` gives each label its (noisy) share of the training records: where the model
+        says a label too rarely, the likeliest rows that are left of many draws.
         """
         draw = generator(seed, "synthetic")
         if not proportioned:
             return _records(self.drawn(n, draw), self.classes)
+        if self.proportions is None:
+            raise BadInput("the labels' shares have no noise; set the design's label_noise")
         wanted, there = shared(self.proportions, n), np.zeros(self.classes, dtype=np.int64)
         rounds: list[Array] = []
         while len(rounds) < ROUNDS and (there < wanted).any():
@@ -64,16 +70,9 @@ class Generator:
             said = rounds[-1][:, -self.classes :].argmax(axis=1)
             there += np.bincount(said, minlength=self.classes)
         rows = np.concatenate(rounds)
-        said = rows[:, -self.classes :]
-        label, chosen, labels = said.argmax(axis=1), [], []
-        for y, many in enumerate(wanted):
-            own = np.flatnonzero(label == y)[:many]
-            if len(own) < many:
-                own = np.argsort(-said[:, y], kind="stable")[:many]
-            chosen.append(own)
-            labels.append(np.full(len(own), y))
-        x = rows[np.concatenate(chosen), : -self.classes]
-        return Records(x, np.concatenate(labels).astype(np.int64))
+        labels = _dealt(rows[:, -self.classes :], wanted)
+        chosen = np.concatenate([np.flatnonzero(labels == y) for y in range(self.classes)])
+        return Records(rows[chosen, : -self.classes], labels[chosen])
 
     def looked_at(self, rows: Array) -> tuple[Array, Array]:
         """Of rows with labels the squared error of their reconstruction, and their ELBO."""
@@ -98,7 +97,8 @@ def fit(
     from dpaudit.training.variational import Prior, built, train
 
     rows = with_labels(records, classes)
-    shares = proportions(records, classes, design.label_noise, seed)
+    known = design.label_noise or not design.noisy
+    shares = proportions(records, classes, design.label_noise, seed) if known else None
     kind: dict[Model, Kind] = {"p3gm": "variance", "ae": "none", "vae": "whole"}
     latent = design.width(classes)
     network = built(
@@ -126,17 +126,29 @@ def fit(
 
 def _pretrain(made: Generator, seed: int) -> None:
     """Let the decoder undo the projection, on points of the mixture: no record is looked at."""
-    from dpaudit.training.variational import Steps, Variational, train
+    from dpaudit.training.variational import Steps, built, train
 
     design, n = made.design, 1000
     if not design.pretraining or made.projection is None:
         return
     z = made.prior.sample(n, generator(seed, "points"))
     seen = np.clip(embedding.outside(design, z @ made.projection.T, made.classes), 0, 1)
-    alone = Variational(seen.shape[1], z.shape[1], design.hidden, "none")
+    alone = built(seen.shape[1], z.shape[1], design.hidden, "none", seed)
     alone.decoder = made.network.decoder
     steps = Steps(design.pretraining, 0.1, 0.1 * n, lr=3e-3)
     train(alone, seen, z, None, design.likelihood, steps, seed)
+
+
+def _dealt(said: Array, wanted: Array) -> Array:
+    """A label for so many rows each, by what rows say of labels; -1 for the others."""
+    first, labels = said.argmax(axis=1), np.full(len(said), -1, dtype=np.int64)
+    for y, many in enumerate(wanted):
+        labels[np.flatnonzero(first == y)[:many]] = y
+    for y, many in enumerate(wanted):
+        left = np.flatnonzero(labels < 0)
+        likeliest = left[np.argsort(-said[left, y], kind="stable")]
+        labels[likeliest[: many - np.count_nonzero(labels == y)]] = y
+    return labels
 
 
 def _records(rows: Array, classes: int) -> Records:

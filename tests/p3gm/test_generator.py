@@ -4,7 +4,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import torch
 
+from dpaudit.errors import BadInput
 from dpaudit.p3gm import Design, fit, without_noise
 from dpaudit.p3gm.embedding import learned
 from dpaudit.p3gm.labels import with_labels
@@ -51,6 +53,20 @@ def test_a_label_that_the_model_hardly_says_has_its_share_all_the_same():
     rare = Records(rare.x, (np.arange(300) < 5).astype(np.int64))
     drawn = fit(DESIGN, rare, 2, seed=0).sample(300, seed=1, proportioned=True)
     assert np.bincount(drawn.y).tolist() == [295, 5]
+    assert len(np.unique(drawn.x, axis=0)) == 300
+
+
+def test_exact_shares_of_labels_are_not_had_beside_noise():
+    made = fit(replace(DESIGN, pca_noise=3.0), stripes(), 2, seed=0)
+    assert made.proportions is None
+    with pytest.raises(BadInput, match="label_noise"):
+        made.sample(10, seed=0, proportioned=True)
+
+
+def test_no_random_numbers_but_the_seed_s_are_taken():
+    before = torch.random.get_rng_state()
+    fit(DESIGN, stripes(), 2, seed=0)
+    assert torch.equal(before, torch.random.get_rng_state())
 
 
 def test_proportions_are_noisy_where_noise_is_asked_for():

@@ -14,7 +14,7 @@ def _likelihood_ratio(seen: Observations, known: Known) -> Array:
 
     It can be astronomical. In the order of scores, which is all that counts, nothing changes.
     """
-    return np.asarray(np.arcsinh(np.asarray(seen["log_ratio"], dtype=np.float64)))
+    return np.asarray(np.arcsinh(np.asarray(seen["mixture_ratio"], dtype=np.float64)))
 
 
 class Mixture(FixedAttack):
@@ -26,5 +26,5 @@ class Mixture(FixedAttack):
     """
 
     def __init__(self) -> None:
-        needs = frozenset({"log_ratio"})
+        needs = frozenset({"mixture_ratio"})
         super().__init__("mixture", Statistic("log likelihood ratio", needs, _likelihood_ratio))

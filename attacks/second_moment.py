@@ -11,7 +11,7 @@ from dpaudit.types import Array, Known, Observations
 
 def _score(seen: Observations, known: Known) -> Array:
     """The smallest eigenvalue above the second moment of D', or the log-likelihood ratio."""
-    return np.asarray(seen["gap" if "gap" in seen else "log_ratio"], dtype=np.float64)
+    return np.asarray(seen["gap" if "gap" in seen else "moment_ratio"], dtype=np.float64)
 
 
 class SecondMoment(FixedAttack):
@@ -24,7 +24,7 @@ class SecondMoment(FixedAttack):
     1933). Nothing is chosen: all trials judge.
     """
 
-    any_of = frozenset({"gap", "log_ratio"})
+    any_of = frozenset({"gap", "moment_ratio"})
 
     def __init__(self) -> None:
         super().__init__("second-moment", Statistic("second moment", frozenset(), _score))

@@ -10,7 +10,7 @@ import numpy as np
 from p3gm import dealt
 from p3gm_methods import methods, synthetic
 
-from dpaudit.mechanisms.opposed import solved
+from dpaudit.accounting import gaussian_mu
 from dpaudit.p3gm import Phases, replacing
 from dpaudit.seeds import derive
 from dpaudit.types import Records
@@ -28,7 +28,7 @@ def composition() -> dict[str, list[float]]:
     q, steps = LOT / RECORDS, EPOCHS * RECORDS // LOT
     all_ = [Phases(**EXAMPLE, sample_rate=q, steps=steps, s_s=s) for s in NOISE]
     # As it holds: Gaussian DP-PCA of the same epsilon at delta, DP-EM by three sums an iteration.
-    mu = float(np.hypot(solved(0.1, DELTA), np.sqrt(3 * 20) / 100))
+    mu = float(np.hypot(gaussian_mu(0.1, DELTA), np.sqrt(3 * 20) / 100))
     return {
         "zCDP and moments, added (the paper's baseline)": [p.baseline(DELTA) for p in all_],
         "RDP, DP-PCA's term as printed": [p.composed(DELTA) for p in all_],

@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from p3gm_data import Table
 
-from dpaudit.p3gm import Design, Generator, fit, noise_multiplier, without_noise
+from dpaudit.p3gm import Design, Generator, Steps, fit, noise_multiplier, without_noise
 from dpaudit.seeds import generator
-from dpaudit.training.variational import NARROW, Steps
+from dpaudit.training.variational import NARROW
 from dpaudit.types import Records
 
 EPSILON, DELTA = 1.0, 1e-5

@@ -99,6 +99,21 @@ def gaussian_epsilon(mu: float, delta: float) -> float:
     return float(brentq(lambda e: gaussian_delta(mu, e) - delta, 0.0, high, xtol=1e-12))
 
 
+def gaussian_mu(epsilon: float, delta: float) -> float:
+    """The mu of a Gaussian mechanism that spends epsilon, or hardly less, at delta."""
+    from scipy.optimize import brentq
+
+    high = 1.0
+    while gaussian_epsilon(high, delta) <= epsilon:
+        high *= 2
+    low = high
+    while gaussian_epsilon(low, delta) > epsilon:
+        low /= 2
+    mu = float(brentq(lambda m: gaussian_epsilon(m, delta) - epsilon, low, high, xtol=1e-12))
+    # Rounding may leave it a hair above.
+    return mu * (1 - 1e-9)
+
+
 def noise_multiplier(
     target: float, sample_rate: float, steps: int, delta: float, accountant: str = "pld"
 ) -> float:

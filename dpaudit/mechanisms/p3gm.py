@@ -11,17 +11,18 @@ from typing import Any, ClassVar
 import numpy as np
 
 from dpaudit import checks
+from dpaudit.accounting import gaussian_mu
 from dpaudit.errors import BadInput
 from dpaudit.mechanisms.cautions import batch_too_large, delta_too_large
-from dpaudit.mechanisms.opposed import solved
 from dpaudit.mechanisms.threads import one_thread
 from dpaudit.p3gm import Design, Generator, Phases, em, fit, noise_multiplier, replacing
-from dpaudit.p3gm.design import MODELS
+from dpaudit.p3gm.design import LIKELIHOODS, MODELS
 from dpaudit.p3gm.labels import with_labels
+from dpaudit.training.steps import Steps
 from dpaudit.types import Array, Claim, Data, GaussianCurve, Observation, Pair, Records, Trial
 
-VARIANTS = ("safe", "published")
-LIKELIHOODS = ("bernoulli", "gaussian", "narrow")
+FIRST_PHASE = {"safe": (0.3, 60.0), "published": (0.05, 100.0)}
+"""epsilon_pca and em_noise of each variant, where they are not given: both leave most to DP-SGD."""
 
 
 class P3GM:
@@ -49,11 +50,12 @@ class P3GM:
     round. What a generator shows of one record is far below any of these claims: expect no
     violation here.
 
-    model: `p3gm`; `ae`, whose q(z|x) has no variance; `vae`, which learns all of it by DP-SGD (then
-    the settings of DP-PCA and DP-EM have no effect). likelihood: `bernoulli`; `gaussian`, the
-    squared error; or `narrow`, a Gaussian of deviation 0.07. label_length: above 0, labels are not
-    projected with the features but have directions of their own, so long beside them; DP-EM begins
-    there, with a component a label.
+    epsilon_pca and em_noise are 0.3 and 60 if they are left out, 0.05 and 100 as published: most of
+    the budget is left to DP-SGD. model: `p3gm`; `ae`, whose q(z|x) has no variance; `vae`, which
+    learns all of it by DP-SGD (then the settings of DP-PCA and DP-EM have no effect). likelihood:
+    `bernoulli`; `gaussian`, the squared error; or `narrow`, a Gaussian of deviation 0.07.
+    label_length: above 0, labels are not projected with the features but have directions of their
+    own, so long beside them; DP-EM begins there, with a component a label.
 
     Takagi, Takahashi, Cao and Yoshikawa, P3GM: Private High-Dimensional Data Release via Privacy
     Preserving Phased Generative Model (2021), and their first paper on it (in Japanese).
@@ -79,8 +81,8 @@ class P3GM:
         hidden: int = 100,
         components: int = 3,
         iterations: int = 5,
-        epsilon_pca: float = 0.3,
-        em_noise: float = 60.0,
+        epsilon_pca: float | None = None,
+        em_noise: float | None = None,
         likelihood: str = "bernoulli",
         label_length: float = 0.0,
         rows: int = 1000,
@@ -93,16 +95,24 @@ class P3GM:
         lr: float = 0.01,
         clip: float = 1.0,
     ) -> None:
-        features = math.prod(data.shape) + data.classes
+        usual_pca, usual_em = FIRST_PHASE.get(variant, (1.0, 1.0))
+        epsilon_pca = usual_pca if epsilon_pca is None else epsilon_pca
+        em_noise = usual_em if em_noise is None else em_noise
+        phased, features = model != "vae", math.prod(data.shape)
+        most = features if label_length else features + data.classes
         checks.refuse(
             [
-                checks.one_of("variant", variant, VARIANTS),
+                checks.one_of("variant", variant, FIRST_PHASE),
                 checks.one_of("model", model, MODELS),
                 checks.one_of("likelihood", likelihood, LIKELIHOODS),
-                checks.whole("latent", latent, 1, features),
+                checks.whole("latent", latent, 1, most)
+                if phased
+                else checks.at_least("latent", latent, 1),
                 checks.at_least("hidden", hidden, 1),
                 checks.in_range("label_length", label_length, 0, 10),
-                checks.at_least("components", components, data.classes if label_length else 1),
+                checks.at_least(
+                    "components", components, data.classes if label_length and phased else 1
+                ),
                 checks.at_least("iterations", iterations, 1),
                 checks.positive("epsilon_pca", epsilon_pca),
                 checks.positive("em_noise", em_noise),
@@ -121,8 +131,6 @@ class P3GM:
         )
         if not (data.pool.x.min() >= 0 and data.pool.x.max() <= 1):
             raise BadInput("p3gm draws values from 0 to 1, and the data have others; scale them")
-        from dpaudit.training.variational import Steps
-
         self.variant, self.delta, self.rows = variant, delta, rows
         self.classes, self.records = data.classes, len(data.pool)
         self.epsilon_pca, self._batch = epsilon_pca, batch
@@ -138,7 +146,7 @@ class P3GM:
             steps=Steps(count, q, q * self.records, lr, clip, noise_multiplier or 0.0),
             radius=_radius(data.shadow, data.classes),
             pca="wishart" if published else "gaussian",
-            pca_noise=epsilon_pca if published else 1 / solved(epsilon_pca, delta),
+            pca_noise=epsilon_pca if published else 1 / gaussian_mu(epsilon_pca, delta),
             em=variant,
             em_noise=em_noise,
             likelihood=likelihood,
@@ -223,13 +231,19 @@ class P3GM:
     def cautions(self) -> list[str]:
         """What a user may have got wrong without noticing."""
         batch = 1 if self._batch == "full" else int(self._batch)
-        return delta_too_large(self.delta, self.records) + batch_too_large(batch, self.records)
+        found = delta_too_large(self.delta, self.records) + batch_too_large(batch, self.records)
+        if self._by_theorem:
+            found.append(
+                "parts of this claim are refuted, by p3gm-pca and by p3gm-em: to find no violation "
+                "in the whole does not restore it"
+            )
+        return found
 
     def about(self, pair: Pair) -> Mapping[str, Any]:
         """What a report tells of the training."""
         d, steps = self.design, self.design.steps
         told = {
-            "network": f"{d.model}, {d.hidden} wide",
+            "network": f"{self._first_phase}{d.model}, {d.hidden} wide, by Adam",
             "steps": steps.count,
             "batch": steps.expected,
             "sample_rate": steps.sample_rate,
@@ -237,9 +251,20 @@ class P3GM:
             "clip": steps.clip,
             "noise_multiplier": steps.noise_multiplier,
             "dropout": 0.0,
-            "start": "random",
+            "start": "random" if d.model == "vae" else "taught",
         }
         return {"training": told}
+
+    @property
+    def _first_phase(self) -> str:
+        d = self.design
+        if d.model == "vae":
+            return ""
+        return (
+            f"{d.latent} directions by DP-PCA ({d.pca} noise, epsilon {self.epsilon_pca:g}), "
+            f"{d.components} components by DP-EM ({d.em}, {d.iterations} iterations, noise "
+            f"{d.em_noise:g}), then "
+        )
 
     # ------------------------------------------------------------ the game
 

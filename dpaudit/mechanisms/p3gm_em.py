@@ -117,7 +117,7 @@ class P3GMEM:
     @property
     def example(self) -> Observation:
         """What is seen of a trial, but for its numbers."""
-        return {"log_ratio": np.zeros(())}
+        return {"mixture_ratio": np.zeros(())}
 
     def craft(self, data: Data, seed: int) -> Known:
         """An ordinary record, and one at the component that has least of the shadow set."""
@@ -136,4 +136,4 @@ class P3GMEM:
         with one_thread():
             worlds = self._embedded(pair.out.x), self._embedded(pair.inn.x)
             ratios = [em.log_ratio(worlds, t.world, *how, generator(t.seed, "em")) for t in trials]
-        return [{"log_ratio": np.array(ratio)} for ratio in ratios]
+        return [{"mixture_ratio": np.array(ratio)} for ratio in ratios]

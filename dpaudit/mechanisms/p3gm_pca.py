@@ -10,8 +10,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from dpaudit import checks
-from dpaudit.accounting import gaussian_epsilon
-from dpaudit.mechanisms.opposed import darkest, solved
+from dpaudit.accounting import gaussian_epsilon, gaussian_mu
+from dpaudit.errors import BadInput
 from dpaudit.mechanisms.threads import one_thread
 from dpaudit.p3gm import pca
 from dpaudit.seeds import generator
@@ -78,6 +78,8 @@ class P3GMPCA:
         self.noise, self.epsilon_pca = noise, epsilon_pca
         self.delta = delta if noise == "gaussian" else 0.0
         self.features = math.prod(data.shape)
+        if noise == "gaussian" and self.features == 1:
+            raise BadInput("noise=gaussian is audited by two directions, and records have 1 value")
 
     def __repr__(self) -> str:
         told = ("noise", "epsilon_pca", "delta", "features")
@@ -86,7 +88,7 @@ class P3GMPCA:
     @cached_property
     def _mu(self) -> float:
         """Of Gaussian noise: the largest whose epsilon is at most what is claimed."""
-        return solved(self.epsilon_pca, self.delta)
+        return gaussian_mu(self.epsilon_pca, self.delta)
 
     @cached_property
     def claim(self) -> Claim:
@@ -124,13 +126,14 @@ class P3GMPCA:
     @property
     def example(self) -> Observation:
         """What is seen of a trial, but for its numbers."""
-        return {"gap" if self.noise == "wishart" else "log_ratio": np.zeros(())}
+        return {"gap" if self.noise == "wishart" else "moment_ratio": np.zeros(())}
 
     def craft(self, data: Data, seed: int) -> Known:
-        """Nothing and one dark value lit; of Gaussian noise, two values that are both lit."""
-        one, other = np.eye(self.features)[darkest(data, 2)]
-        out = np.zeros(self.features) if self.noise == "wishart" else other
-        return {"opposites": np.stack([out, one]).reshape(2, *data.shape)}
+        """Nothing and the darkest value lit; of Gaussian noise, the two darkest, each lit alone."""
+        mean = data.shadow.x.reshape(len(data.shadow), -1).mean(axis=0)
+        lit = np.eye(self.features)[np.argsort(mean, kind="stable")]
+        out = np.zeros(self.features) if self.noise == "wishart" else lit[1]
+        return {"opposites": np.stack([out, lit[0]]).reshape(2, *data.shape)}
 
     def play(self, pair: Pair, trials: Sequence[Trial]) -> list[Observation]:
         """A release for each trial, and how it lies to the second moments of both worlds."""
@@ -146,4 +149,4 @@ class P3GMPCA:
             return {"gap": np.array(pca.below(released, a[IN]))}
         s = 1 / self._mu
         released = pca.gaussian(a[trial.world], n, s, draw)
-        return {"log_ratio": np.array(pca.log_ratio(released, a[OUT], a[IN], n, s))}
+        return {"moment_ratio": np.array(pca.log_ratio(released, a[OUT], a[IN], n, s))}

@@ -3,5 +3,15 @@
 from dpaudit.p3gm.accounting import Phases, noise_multiplier, replacing
 from dpaudit.p3gm.design import Design, without_noise
 from dpaudit.p3gm.generator import Generator, fit
+from dpaudit.training.steps import Steps
 
-__all__ = ["Design", "Generator", "Phases", "fit", "noise_multiplier", "replacing", "without_noise"]
+__all__ = [
+    "Design",
+    "Generator",
+    "Phases",
+    "Steps",
+    "fit",
+    "noise_multiplier",
+    "replacing",
+    "without_noise",
+]

@@ -30,6 +30,9 @@ COARSE = 1e-3
 MOST_NOISE = 4096.0
 """Of DP-SGD: beyond it the grid of its privacy loss takes minutes."""
 
+MOST_MU = 10.0
+"""Of what comes before DP-SGD."""
+
 
 def of_pure(epsilon: float, form: PureForm = "exact") -> Array:
     """r_p of what is epsilon-DP.
@@ -136,6 +139,7 @@ def replacing(mu: float, sample_rate: float, steps: int, s_s: float, delta: floa
     A replaced record moves the sum of clipped gradients by up to twice the clip norm, which
     accountants for adding and removing one do not count. Full batches are exact.
     """
+    _refuse_bare(mu)
     if sample_rate == 1:
         return accounting.gaussian_epsilon(math.hypot(mu, 2 * math.sqrt(steps) / s_s), delta)
     accounting.refuse_silence(s_s)
@@ -165,15 +169,25 @@ def noise_multiplier(
     target: float, mu: float, sample_rate: float, steps: int, delta: float
 ) -> float:
     """The least noise multiplier of DP-SGD by which it and a mu-GDP release spend `target`."""
+    _refuse_bare(mu)
     _refuse_spent(accounting.gaussian_epsilon(mu, delta) if mu > 0 else 0.0, target)
     return accounting.least_noise(
         target, lambda s: replacing(mu, sample_rate, steps, s, delta), MOST_NOISE
     )
 
 
+def _refuse_bare(mu: float) -> None:
+    """Refuse phases with next to no noise, whose privacy loss takes gigabytes."""
+    if not mu <= MOST_MU:
+        raise BadInput(
+            f"what comes before DP-SGD has next to no noise: as a Gaussian mechanism its mu is "
+            f"{mu:.3g}, and {MOST_MU:g} is the most that is accounted for; give it more noise"
+        )
+
+
 def _refuse_spent(before: float, target: float) -> None:
     if before >= target:
         raise BadInput(
             f"what comes before DP-SGD spends epsilon {before:.3g} of {target:g}; give it more "
-            "noise, or a larger --epsilon"
+            "noise, or allow a larger epsilon"
         )

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
-if TYPE_CHECKING:
-    from dpaudit.training.variational import Steps
+from dpaudit import checks
+from dpaudit.p3gm import em
+from dpaudit.training.steps import Steps
 
 Model: TypeAlias = Literal["p3gm", "ae", "vae"]
 MODELS: tuple[Model, ...] = ("p3gm", "ae", "vae")
+LIKELIHOODS = ("bernoulli", "gaussian", "narrow")
+PCA = ("gaussian", "wishart")
 
 
 @dataclass(frozen=True)
@@ -39,6 +42,19 @@ class Design:
     label_noise: float = 0.0
     likelihood: str = "bernoulli"
     pretraining: int = 300
+
+    def __post_init__(self) -> None:
+        wanting = self.steps.noise_multiplier and self.steps.clip == float("inf")
+        checks.refuse(
+            [
+                checks.one_of("model", self.model, MODELS),
+                checks.one_of("likelihood", self.likelihood, LIKELIHOODS),
+                checks.one_of("pca", self.pca, PCA),
+                checks.one_of("em", self.em, em.VARIANTS),
+                checks.positive("radius", self.radius),
+                "noise in DP-SGD needs a clip norm" if wanting else None,
+            ]
+        )
 
     @property
     def noisy(self) -> bool:

@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dpaudit import checks
 from dpaudit.errors import BadInput
 from dpaudit.p3gm import em, embedding
 from dpaudit.p3gm.design import Design, Model
 from dpaudit.p3gm.labels import proportions, shared, with_labels
 from dpaudit.seeds import generator, stream
+from dpaudit.training.steps import Steps
 from dpaudit.types import Array, Records
 
 if TYPE_CHECKING:
@@ -96,6 +98,14 @@ def fit(
     """
     from dpaudit.training.variational import Prior, built, train
 
+    checks.refuse(
+        [
+            None if _within(records.x, 0, 1) else "values must be from 0 to 1; scale them",
+            None
+            if _within(records.y, 0, classes - 1)
+            else f"labels must be whole numbers from 0 to {classes - 1}",
+        ]
+    )
     rows = with_labels(records, classes)
     known = design.label_noise or not design.noisy
     shares = proportions(records, classes, design.label_noise, seed) if known else None
@@ -126,7 +136,7 @@ def fit(
 
 def _pretrain(made: Generator, seed: int) -> None:
     """Let the decoder undo the projection, on points of the mixture: no record is looked at."""
-    from dpaudit.training.variational import Steps, built, train
+    from dpaudit.training.variational import built, train
 
     design, n = made.design, 1000
     if not design.pretraining or made.projection is None:
@@ -149,6 +159,11 @@ def _dealt(said: Array, wanted: Array) -> Array:
         likeliest = left[np.argsort(-said[left, y], kind="stable")]
         labels[likeliest[: many - np.count_nonzero(labels == y)]] = y
     return labels
+
+
+def _within(values: Array, low: float, high: float) -> bool:
+    """Whether there are some, and all are: not a number is not."""
+    return values.size > 0 and bool(values.min() >= low and values.max() <= high)
 
 
 def _records(rows: Array, classes: int) -> Records:

@@ -59,6 +59,7 @@ def _records(report: Report) -> Mapping[str, Any]:
 START = {
     "random": "starting from random parameters, drawn anew for each model",
     "fixed": "starting from random parameters, the same for all models",
+    "taught": "starting from a decoder that was taught to undo the projection, without records",
     "crafted": "starting from parameters that the attacker had trained beforehand",
 }
 

@@ -7,7 +7,6 @@ the lower bound: ELBO(x) = E_q ln p(x|z) - KL(q(z|x) || p(z)), with one draw of 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -17,6 +16,7 @@ from torch.nn import functional
 
 from dpaudit.seeds import ALONE, stream
 from dpaudit.training.clipping import Tape
+from dpaudit.training.steps import Steps
 from dpaudit.training.watch import coins
 from dpaudit.types import Array
 
@@ -42,21 +42,6 @@ class Prior(NamedTuple):
     weights: Array
     means: Array
     variances: Array
-
-
-@dataclass(frozen=True)
-class Steps:
-    """Of Adam, on sums of gradients that are each clipped; without noise where s is 0.
-
-    What Adam makes of a noisy sum is post-processing. `expected` is the public divisor of a sum.
-    """
-
-    count: int
-    sample_rate: float
-    expected: float
-    lr: float
-    clip: float = float("inf")
-    noise_multiplier: float = 0.0
 
 
 class Variational(nn.Module):

@@ -13,6 +13,7 @@ from dpaudit.errors import BadInput
 from dpaudit.estimators import ClopperPearson
 from dpaudit.mechanisms import P3GM, P3GMEM, P3GMPCA
 from dpaudit.p3gm import Phases, pca, replacing, without_noise
+from dpaudit.protocols import lacking
 from dpaudit.seeds import trials
 from dpaudit.trials import Trials
 from dpaudit.types import Data, GaussianCurve, Records
@@ -101,7 +102,7 @@ def test_gaussian_noise_is_not_and_its_claim_is_that_of_its_curve(data):
     assert claim.epsilon == pytest.approx(3.0, abs=1e-6)
     assert claim.epsilon == gaussian_epsilon(claim.curve.mu, 1e-5)
     seen = mechanism.play(opposed(mechanism, data), wanted := trials(0, 4000))
-    ratio = np.array([o["log_ratio"] for o in seen])
+    ratio = np.array([o["moment_ratio"] for o in seen])
     inn = np.array([t.world for t in wanted]) == 1
     mu = claim.curve.mu
     for scores, mean in ((ratio[inn], mu**2 / 2), (ratio[~inn], -(mu**2) / 2)):
@@ -121,7 +122,7 @@ def test_published_em_is_refuted_by_the_size_of_its_noise_and_safe_sums_are_not(
     assert published.claim.curve.mu == pytest.approx(math.sqrt(5 * 7) / 50)
     _, sure = counted(published, Mixture(), data, 200, SURE)
     assert sure > published.claim.epsilon
-    far = Mixture().features({"log_ratio": np.array([-1e17, -1.0, 0.0, 2.0])}, {})[:, 0]
+    far = Mixture().features({"mixture_ratio": np.array([-1e17, -1.0, 0.0, 2.0])}, {})[:, 0]
     assert (np.diff(far) > 0).all()
     assert far[2] == 0
     assert np.abs(far).max() < 50
@@ -136,7 +137,7 @@ def test_safe_em_leaks_no_more_than_its_curve_at_little_noise(data):
     safe = P3GMEM(data, variant="safe", latent=3, iterations=4, em_noise=3.0)
     mu = safe.claim.curve.mu
     seen = safe.play(opposed(safe, data), trials(0, 2000))
-    ratio = np.array([o["log_ratio"] for o in seen])[1::2]
+    ratio = np.array([o["mixture_ratio"] for o in seen])[1::2]
     assert 0.05 * mu**2 < ratio.mean() < mu**2 / 2 + 5 * mu / math.sqrt(1000)
 
 
@@ -223,13 +224,60 @@ def test_the_null_shows_nothing(data):
         (P3GM, {"likelihood": "poisson"}, "likelihood must be one of bernoulli, gaussian, narrow"),
         (P3GM, {"rows": 0}, "rows must be a whole number of at least 1"),
         (P3GM, {"epsilon_pca": 2.0, **SMALL}, "what comes before DP-SGD spends epsilon"),
-        (P3GM, {"variant": "published", **SMALL}, "what comes before DP-SGD spends epsilon 3"),
+        (
+            P3GM,
+            {"variant": "published", "epsilon_pca": 0.3, **SMALL},
+            "what comes before DP-SGD spends epsilon 3",
+        ),
+        (P3GM, {"em_noise": 0.001, "noise_multiplier": 2.0}, "has next to no noise"),
+        (P3GM, {"em_noise": 1e-300}, "has next to no noise"),
+        (P3GM, {"latent": 12}, "latent must be at most 11, not 12"),
+        (P3GM, {"latent": 10, "label_length": 0.5}, "latent must be at most 9, not 10"),
+        (P3GM, {"components": 1, "label_length": 0.5}, "components must be .* at least 2"),
     ],
 )
 def test_what_cannot_be_is_refused_in_one_sentence(data, kind, given, said):
     with pytest.raises(BadInput, match=said) as caught:
-        kind(data, **given)
+        _ = kind(data, **given).claim
     assert "\n" not in str(caught.value)
+
+
+def test_a_model_without_phases_has_no_limits_of_theirs(data):
+    mechanism = P3GM(data, model="vae", latent=200, label_length=0.5, components=1)
+    assert mechanism.design.latent == 200
+
+
+def test_of_one_value_wishart_noise_is_refuted_and_gaussian_has_no_right_angles():
+    thin = [Records(r.x[:, :, :1, :1], r.y) for r in (pictures(60, 0), pictures(60, 1))]
+    data = Data("thin", *thin, thin[1], classes=2)
+    counts, _ = counted(P3GMPCA(data, epsilon_pca=3.0), SecondMoment(), data, 50)
+    assert counts.fn == 0 or counts.fp == 0
+    with pytest.raises(BadInput, match="two directions"):
+        P3GMPCA(data, noise="gaussian")
+
+
+def test_a_claim_whose_parts_are_refuted_comes_with_a_caution(data):
+    published, safe = (P3GM(data, variant=variant) for variant in ("published", "safe"))
+    assert published.claim.epsilon == pytest.approx(1, rel=1e-3)
+    assert "are refuted, by p3gm-pca and by p3gm-em" in published.cautions[-1]
+    assert safe.cautions == []
+    assert P3GM(data, variant="published", model="vae").cautions == []
+
+
+def test_a_report_tells_of_all_phases(data):
+    mechanism = P3GM(data)
+    told = mechanism.about(opposed(mechanism, data))["training"]
+    assert "10 directions by DP-PCA (gaussian noise, epsilon 0.3)" in told["network"]
+    assert "3 components by DP-EM (safe, 5 iterations, noise 60)" in told["network"]
+    assert told["start"] == "taught"
+
+
+def test_no_attack_of_another_part_is_offered(data):
+    for mechanism, other in (
+        (P3GMPCA(data, noise="gaussian"), Mixture()),
+        (P3GMEM(data, latent=3), SecondMoment()),
+    ):
+        assert lacking(other, mechanism.example)
 
 
 def test_values_beyond_what_a_decoder_draws_are_refused(data):

@@ -9,7 +9,7 @@ from dpaudit.errors import BadInput
 from dpaudit.p3gm import Design, em
 from dpaudit.p3gm.embedding import inside, learned, outside
 from dpaudit.p3gm.labels import with_labels
-from dpaudit.training.variational import Steps
+from dpaudit.training.steps import Steps
 from dpaudit.types import Records
 
 DESIGN = Design("p3gm", 3, 5, 2, 1, Steps(1, 0.5, 30, lr=0.1), radius=2.0, centre=0.5)

@@ -7,10 +7,11 @@ import pytest
 import torch
 
 from dpaudit.errors import BadInput
-from dpaudit.p3gm import Design, fit, without_noise
+from dpaudit.p3gm import Design, Steps, fit, without_noise
+from dpaudit.p3gm.design import LIKELIHOODS
 from dpaudit.p3gm.embedding import learned
 from dpaudit.p3gm.labels import with_labels
-from dpaudit.training.variational import Steps
+from dpaudit.training import variational
 from dpaudit.types import Records
 
 STEPS = Steps(60, 0.2, 60, lr=0.02)
@@ -131,3 +132,38 @@ def test_labels_with_directions_of_their_own_come_with_their_pictures(model):
     left = drawn.x[:, :2].mean(axis=1) > drawn.x[:, 2:].mean(axis=1)
     assert (left == (drawn.y == 0)).mean() > 0.95
     assert 0.55 < np.mean(drawn.y == 0) < 0.78
+
+
+# ---------------------------------------------------------------- what cannot be
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"model": "gan"}, "model must be one of p3gm, ae, vae"),
+        ({"likelihood": "poisson"}, "likelihood must be one of"),
+        ({"pca": "laplace"}, "pca must be one of gaussian, wishart"),
+        ({"em": "exact"}, "em must be one of published, safe"),
+        ({"radius": 0.0}, "radius must be a number above 0"),
+        ({"steps": replace(STEPS, noise_multiplier=2.0)}, "needs a clip norm"),
+    ],
+)
+def test_a_design_that_cannot_be_is_refused(given, said):
+    with pytest.raises(BadInput, match=said):
+        replace(DESIGN, **given)
+
+
+def test_records_that_cannot_be_drawn_are_refused():
+    good = stripes()
+    for x, y, said in (
+        (good.x * 3, good.y, "values must be from 0 to 1"),
+        (good.x * np.nan, good.y, "values must be from 0 to 1"),
+        (good.x, good.y + 1, "labels must be whole numbers from 0 to 1"),
+        (good.x[:0], good.y[:0], "values must be from 0 to 1"),
+    ):
+        with pytest.raises(BadInput, match=said):
+            fit(DESIGN, Records(x, y), 2, seed=0)
+
+
+def test_every_likelihood_has_its_name():
+    assert tuple(variational.LIKELIHOODS) == LIKELIHOODS

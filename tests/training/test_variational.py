@@ -7,11 +7,12 @@ import pytest
 import torch
 from torch.distributions import Independent, Normal, kl_divergence
 
+from dpaudit.training import variational
 from dpaudit.training.clipping import Tape
+from dpaudit.training.steps import Steps
 from dpaudit.training.variational import (
     LIKELIHOODS,
     Prior,
-    Steps,
     believed,
     built,
     decoded,
@@ -140,6 +141,21 @@ def test_every_record_s_gradient_is_clipped_by_its_own_norm(kind):
     assert torch.allclose(found, expected, rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_replaced_record_moves_a_sum_by_more_than_twice_the_clip_norm(kind, monkeypatch):
+    """The first sum of two neighbours, with the same noise; it moves by more than the clip norm."""
+    seen, clip = [], 0.7
+    monkeypatch.setattr(variational._Adam, "move", lambda self, c: seen.append(self.sum.clone()))
+    x, given = records()
+    for last in (0.0, 1.0):
+        x[-1], given[-1] = last, 2 * last - 1
+        own, p = (None if kind == "whole" else given), prior()
+        model = built(D, LATENT, 4, kind, seed=1)
+        train(model, x, own, p, "bernoulli", Steps(1, 1.0, 12, 0.01, clip, 3.0), seed=0)
+    moved = (seen[1] - seen[0]).norm().item()
+    assert clip < moved <= 2 * clip * (1 + 1e-5)
+
+
 def test_steps_are_those_of_adam_on_the_mean_gradient():
     x, given = records()
     ours, theirs = (built(D, LATENT, 4, "none", seed=2) for _ in range(2))
@@ -156,8 +172,6 @@ def test_steps_are_those_of_adam_on_the_mean_gradient():
 def test_noise_of_the_stated_size_is_added_at_every_step(monkeypatch):
     """Of an empty batch a sum is noise alone: its variance, over 3 steps of some 40 values each."""
     seen = []
-    from dpaudit.training import variational
-
     move = variational._Adam.move
     monkeypatch.setattr(
         variational._Adam, "move", lambda self, c: (seen.append(self.sum.clone()), move(self, c))

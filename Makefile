@@ -49,7 +49,7 @@ laplace: .venv/installed-dev  ## networks with Laplace noise: what audits show, 
 	$(BIN)/python benchmarks/laplace_audits.py --json build/laplace_audits.json
 	$(BIN)/python benchmarks/laplace_utility.py --json build/laplace_adult.json
 
-p3gm: .venv/installed-dev  ## synthetic records: what is learned from them, how soon; hours, goes on where it stopped
+p3gm: .venv/installed-dev  ## synthetic records: what is learned from them, how soon; an hour on two cores, goes on where it stopped
 	mkdir -p build
 	$(BIN)/python benchmarks/p3gm.py --json build/p3gm.json
 	$(BIN)/python benchmarks/p3gm_claims.py build/p3gm.json

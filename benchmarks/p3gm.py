@@ -1,9 +1,10 @@
 """What classifiers learn from synthetic records: P3GM and others at (1, 1e-5), beside the paper.
 
-Of ten folds nine are left out in turn: a generator is fitted to the others, draws as many records
-with about as many of each label (their counts have noise, which the budget pays for), classifiers
-learn from these and are tested on real ones. A tenth of the records, at most 500, stands for what
-is public: it gives the radius, and nothing else. A file of results goes on where it stopped.
+Each of nine of ten folds is left out in turn: a generator is fitted to the others, draws as many
+records with about as many of each label (their counts have noise, which the budget pays for),
+classifiers learn from these and are tested on real ones. A tenth of the records, at most 500,
+stands for what is public: it gives the radius, and nothing else. A file of results goes on where it
+stopped.
 """
 
 from __future__ import annotations
@@ -17,9 +18,10 @@ from typing import Any, NamedTuple
 import click
 import numpy as np
 from made import command
+from p3gm_claims import printed
 from p3gm_data import LOADERS, NOTES, Table, load, thinned
 from p3gm_kept import Row, rows_of
-from p3gm_methods import METHODS, PUBLISHED, methods, scores, synthetic, typical_length
+from p3gm_methods import methods, scores, synthetic, typical_length
 
 from dpaudit.executors import cores
 from dpaudit.seeds import derive, generator
@@ -28,8 +30,6 @@ from dpaudit.types import Records
 FOLDS = 10
 MEASURED = FOLDS - 1
 """Settings were chosen on the last fold, which is not measured."""
-
-WIDTH = 14
 
 
 class Dealt(NamedTuple):
@@ -80,16 +80,6 @@ def _some(records: Records, kept: Any) -> Records:
     return Records(records.x[kept], records.y[kept])
 
 
-def line(name: str, method: str, rows: list[Row]) -> str:
-    """A row of the table: means over folds, and the paper's."""
-    means = [mean(column) for column in zip(*(row["scores"] for row in rows), strict=True)]
-    paper = PUBLISHED.get((name, method), ())
-    return (
-        f"{name:<{WIDTH}}{method:<12}{len(rows):>5}  "
-        f"{'  '.join(f'{x:.4f}' for x in means):<16}  {'  '.join(f'{x:.4f}' for x in paper) or '-'}"
-    )
-
-
 @click.command()
 @click.option("--data", multiple=True, type=click.Choice(list(LOADERS)), help="Default: all.")
 @click.option("--scale", type=click.FloatRange(0, 1, min_open=True), default=1, show_default=True)
@@ -99,7 +89,7 @@ def line(name: str, method: str, rows: list[Row]) -> str:
 def main(
     data: tuple[str, ...], scale: float, folds: int, workers: int, json_file: Path | None
 ) -> None:
-    """Fit, draw, learn and test; print the table."""
+    """Fit, draw, learn and test; print the tables."""
     # Fold after fold, so that a file that has stopped has all data.
     jobs = (
         (name, method, fold)
@@ -107,13 +97,9 @@ def main(
         for method in methods(dealt(name, scale).table)
     )
     rows = rows_of(jobs, measured, command("p3gm.py"), scale, json_file, workers)
-    click.echo(f"{'data':<{WIDTH}}{'method':<12}{'folds':>5}  {'AUROC   AUPRC':<16}  the paper")
-    click.echo(f"{'':<{WIDTH}}{'':<12}{'':>5}  {'or accuracy':<16}")
+    click.echo(printed(rows))
     for name in data or LOADERS:
-        for method in METHODS:
-            if here := [r for r in rows if (r["data"], r["method"]) == (name, method)]:
-                click.echo(line(name, method, here))
-        click.echo(f"  ({NOTES[name]})")
+        click.echo(f"{name}: {NOTES[name]}")
 
 
 if __name__ == "__main__":

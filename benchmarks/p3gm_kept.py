@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from itertools import starmap
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -54,14 +53,14 @@ def _before(path: Path | None, told: dict[str, Any]) -> list[Row]:
 
 def _each(measure: Measure, jobs: list[Job], workers: int) -> Iterator[list[Row]]:
     if workers == 1:
-        yield from starmap(measure, jobs)
+        yield from map(partial(_alone, measure), jobs)
     elif jobs:
         with local_pool(workers) as pool:
             yield from pool.map(partial(_alone, measure), jobs)
 
 
 def _alone(measure: Measure, job: Job) -> list[Row]:
-    """In one thread, because there is a process for each core."""
+    """In one thread, as there is a process for each core: rows do not depend on how many."""
     with threadpool_limits(1):
         return measure(*job)
 

@@ -13,6 +13,7 @@ from dpaudit.accounting import (
     epsilons,
     gaussian_delta,
     gaussian_epsilon,
+    gaussian_mu,
     noise_multiplier,
 )
 from dpaudit.errors import BadInput
@@ -105,6 +106,12 @@ def test_the_gaussian_epsilon_solves_the_high_precision_formula(mu, delta):
         assert exact_delta(mu, 0) <= delta
     else:
         assert exact_delta(mu, found) == pytest.approx(delta, rel=1e-5)
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), [(0.01, 1e-5), (1.0, 1e-5), (30.0, 1e-9)])
+def test_the_gaussian_mu_spends_what_it_may_and_hardly_less(epsilon, delta):
+    assert gaussian_epsilon(gaussian_mu(epsilon, delta), delta) == pytest.approx(epsilon, rel=1e-7)
+    assert gaussian_epsilon(gaussian_mu(epsilon, delta), delta) <= epsilon
 
 
 def test_the_gaussian_epsilon_is_the_known_answer():

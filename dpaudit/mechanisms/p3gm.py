@@ -15,7 +15,7 @@ from dpaudit.accounting import gaussian_mu
 from dpaudit.errors import BadInput
 from dpaudit.mechanisms.cautions import batch_too_large, delta_too_large
 from dpaudit.mechanisms.threads import one_thread
-from dpaudit.p3gm import Design, Generator, Phases, em, fit, noise_multiplier, replacing
+from dpaudit.p3gm import Design, Generator, Phases, fit, noise_multiplier, replacing
 from dpaudit.p3gm.design import LIKELIHOODS, MODELS
 from dpaudit.p3gm.labels import with_labels
 from dpaudit.training.steps import Steps
@@ -163,15 +163,6 @@ class P3GM:
 
     # ------------------------------------------------------------ what is promised
 
-    @property
-    def _mu(self) -> float:
-        """Of the first phase together, as it holds: Gaussian mechanisms one after the other."""
-        d = self.design
-        if d.model == "vae":
-            return 0.0
-        releases = em.VARIANTS[d.em].releases(d.components)
-        return math.hypot(1 / d.pca_noise, math.sqrt(d.iterations * releases) / d.em_noise)
-
     def _solved(self, epsilon: float | None) -> float:
         """The least noise multiplier of DP-SGD by which all phases spend what is claimed."""
         checks.refuse([checks.positive("epsilon", epsilon)])
@@ -179,7 +170,7 @@ class P3GM:
         if self._by_theorem:
             return self._phases(1.0).solved(epsilon, self.delta).s_s
         s = self.design.steps
-        return noise_multiplier(epsilon, self._mu, s.sample_rate, s.count, self.delta)
+        return noise_multiplier(epsilon, self.design.mu, s.sample_rate, s.count, self.delta)
 
     @property
     def _by_theorem(self) -> bool:
@@ -201,10 +192,10 @@ class P3GM:
             epsilon = self._phases(steps.noise_multiplier).composed(self.delta)
             source = "Theorem 3 of the paper"
         else:
-            how = (self._mu, steps.sample_rate, steps.count, steps.noise_multiplier)
+            how = (self.design.mu, steps.sample_rate, steps.count, steps.noise_multiplier)
             epsilon, source = replacing(*how, self.delta), "pld accountant, all phases together"
             if steps.sample_rate == 1:
-                mu = math.hypot(self._mu, 2 * math.sqrt(steps.count) / steps.noise_multiplier)
+                mu = math.hypot(self.design.mu, 2 * math.sqrt(steps.count) / steps.noise_multiplier)
                 curve, source = GaussianCurve(mu), "exact Gaussian accounting of all phases"
         return Claim(
             epsilon=epsilon,

@@ -14,6 +14,7 @@ from dpaudit.accounting import gaussian_epsilon, gaussian_mu
 from dpaudit.errors import BadInput
 from dpaudit.mechanisms.threads import one_thread
 from dpaudit.p3gm import pca
+from dpaudit.p3gm.design import PCA
 from dpaudit.seeds import generator
 from dpaudit.types import (
     IN,
@@ -27,8 +28,6 @@ from dpaudit.types import (
     Pair,
     Trial,
 )
-
-NOISE = ("wishart", "gaussian")
 
 
 class P3GMPCA:
@@ -70,7 +69,7 @@ class P3GMPCA:
     ) -> None:
         checks.refuse(
             [
-                checks.one_of("noise", noise, NOISE),
+                checks.one_of("noise", noise, PCA),
                 checks.positive("epsilon_pca", epsilon_pca),
                 checks.in_range("delta", delta, 0, 1, ends="()"),
             ]
@@ -131,7 +130,7 @@ class P3GMPCA:
     def craft(self, data: Data, seed: int) -> Known:
         """Nothing and the darkest value lit; of Gaussian noise, the two darkest, each lit alone."""
         mean = data.shadow.x.reshape(len(data.shadow), -1).mean(axis=0)
-        lit = np.eye(self.features)[np.argsort(mean, kind="stable")]
+        lit = np.eye(self.features)[np.argsort(mean, kind="stable")[:2]]
         out = np.zeros(self.features) if self.noise == "wishart" else lit[1]
         return {"opposites": np.stack([out, lit[0]]).reshape(2, *data.shape)}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
@@ -12,7 +13,7 @@ from dpaudit.training.steps import Steps
 Model: TypeAlias = Literal["p3gm", "ae", "vae"]
 MODELS: tuple[Model, ...] = ("p3gm", "ae", "vae")
 LIKELIHOODS = ("bernoulli", "gaussian", "narrow")
-PCA = ("gaussian", "wishart")
+PCA = ("wishart", "gaussian")
 
 
 @dataclass(frozen=True)
@@ -58,9 +59,24 @@ class Design:
 
     @property
     def noisy(self) -> bool:
-        """Whether anything has noise."""
+        """Whether noise is asked for anywhere."""
         of_labels, of_steps = self.label_noise, self.steps.noise_multiplier
         return any((self.pca_noise, self.em_noise, of_labels, of_steps))
+
+    @property
+    def mu(self) -> float:
+        """Of all that is released before DP-SGD: Gaussian mechanisms one after the other.
+
+        It holds for Gaussian noise in DP-PCA and safe DP-EM. Without noise it is infinite; labels'
+        shares that have none are not released.
+        """
+        of_labels = 1 / self.label_noise if self.label_noise else 0.0
+        if self.model == "vae":
+            return of_labels
+        if not (self.pca_noise and self.em_noise):
+            return math.inf
+        releases = self.iterations * em.VARIANTS[self.em].releases(self.components)
+        return math.hypot(of_labels, 1 / self.pca_noise, math.sqrt(releases) / self.em_noise)
 
     def width(self, classes: int) -> int:
         """Values of z."""

@@ -102,7 +102,7 @@ def fit(
         [
             None if _within(records.x, 0, 1) else "values must be from 0 to 1; scale them",
             None
-            if _within(records.y, 0, classes - 1)
+            if records.y.dtype.kind in "iu" and _within(records.y, 0, classes - 1)
             else f"labels must be whole numbers from 0 to {classes - 1}",
         ]
     )

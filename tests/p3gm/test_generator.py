@@ -101,6 +101,13 @@ def test_a_generator_without_noise_is_the_same_design_without_any():
     assert plain.steps.clip == float("inf")
 
 
+def test_what_is_released_before_the_steps_is_one_gaussian_mechanism():
+    noisy = replace(DESIGN, pca_noise=4.0, em_noise=10.0, label_noise=5.0)
+    assert noisy.mu**2 == pytest.approx(1 / 16 + 3 * 8 / 100 + 1 / 25)
+    assert replace(noisy, model="vae").mu == pytest.approx(1 / 5)
+    assert replace(noisy, em_noise=0.0).mu == float("inf")
+
+
 def test_trials_are_pure_functions_of_their_seed():
     design = replace(
         DESIGN, pca_noise=3.0, em_noise=5.0, steps=replace(STEPS, clip=1.0, noise_multiplier=2.0)
@@ -142,7 +149,7 @@ def test_labels_with_directions_of_their_own_come_with_their_pictures(model):
     [
         ({"model": "gan"}, "model must be one of p3gm, ae, vae"),
         ({"likelihood": "poisson"}, "likelihood must be one of"),
-        ({"pca": "laplace"}, "pca must be one of gaussian, wishart"),
+        ({"pca": "laplace"}, "pca must be one of wishart, gaussian"),
         ({"em": "exact"}, "em must be one of published, safe"),
         ({"radius": 0.0}, "radius must be a number above 0"),
         ({"steps": replace(STEPS, noise_multiplier=2.0)}, "needs a clip norm"),
@@ -159,6 +166,7 @@ def test_records_that_cannot_be_drawn_are_refused():
         (good.x * 3, good.y, "values must be from 0 to 1"),
         (good.x * np.nan, good.y, "values must be from 0 to 1"),
         (good.x, good.y + 1, "labels must be whole numbers from 0 to 1"),
+        (good.x, good.y / 2, "labels must be whole numbers from 0 to 1"),
         (good.x[:0], good.y[:0], "values must be from 0 to 1"),
     ):
         with pytest.raises(BadInput, match=said):

@@ -52,7 +52,6 @@ laplace: .venv/installed-dev  ## networks with Laplace noise: what audits show, 
 p3gm: .venv/installed-dev  ## synthetic records: what is learned from them, how soon; an hour on two cores, goes on where it stopped
 	mkdir -p build
 	$(BIN)/python benchmarks/p3gm.py --json build/p3gm.json
-	$(BIN)/python benchmarks/p3gm_claims.py build/p3gm.json
 	$(BIN)/python benchmarks/p3gm_convergence.py --json build/p3gm_convergence.json --figure build/p3gm_convergence.png
 	$(BIN)/python benchmarks/p3gm_figures.py --data mnist --samples build/p3gm_samples.png --composition build/p3gm_composition.png
 

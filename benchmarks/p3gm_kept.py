@@ -14,6 +14,7 @@ from p3gm_methods import SETTINGS
 from threadpoolctl import threadpool_limits
 
 from dpaudit.executors import local_pool
+from dpaudit.files import write_whole
 
 Row: TypeAlias = dict[str, Any]
 Job: TypeAlias = tuple[str, str, int]
@@ -69,4 +70,5 @@ def _write(path: Path | None, told: dict[str, Any], rows: list[Row]) -> None:
     """All that is known so far, a line for each row."""
     if path:
         listed = ",\n".join(map(json.dumps, rows))
-        path.write_text(f'{{"about": {json.dumps(told)},\n"rows": [\n{listed}\n]}}\n')
+        text = f'{{"about": {json.dumps(told)},\n"rows": [\n{listed}\n]}}\n'
+        write_whole(path, text.encode())

@@ -63,7 +63,7 @@ SETTINGS = {
     "unphased": list(UNPHASED),
     "free": list(FREE),
 }
-"""What results depend on, which are kept with it."""
+"""What results depend on: it is kept with them, and a file of other settings is refused."""
 
 PUBLISHED: Mapping[tuple[str, str], tuple[float, ...]] = {
     ("credit", "vae"): (0.9558, 0.5466),

@@ -11,7 +11,6 @@ reaches 1/a with a probability of at most a, whenever one looks and why ever one
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections.abc import Mapping
 from dataclasses import replace
@@ -24,7 +23,6 @@ from dpaudit.estimators.auc_bet import AUCBet
 from dpaudit.estimators.e_process import EProcess
 from dpaudit.protocols import Attack, Rule
 from dpaudit.rates import BoundCriterion, rounded
-from dpaudit.seeds import generator
 from dpaudit.selections import known_curve
 from dpaudit.trials import Trials
 from dpaudit.types import IN, OUT, Array, Bound, Claim, Scores
@@ -56,10 +54,9 @@ class Bets:
         attacks: Mapping[str, Attack],
         claim: Claim,
         confidence: float,
-        seed: int,
         curves: Family | None = None,
     ) -> None:
-        self.attacks, self.claim, self.confidence, self._seed = attacks, claim, confidence, seed
+        self.attacks, self.claim, self.confidence = attacks, claim, confidence
         highest = float(math.ceil(min(FARTHEST, max(10.0, claim.epsilon + 1))))
         self._auc = self._free = None
         if (curve := known_curve(claim)) is not None:
@@ -74,7 +71,6 @@ class Bets:
         self._trials: dict[str, Trials] = {}
         self._rules: dict[str, Rule] = {}
         self._due = FIRST
-        self._scored = {name: hashlib.sha256() for name in attacks}
         self.course: list[float] = []
         """The wealth of what decides after each pair."""
         self.beside: list[float] = []
@@ -156,10 +152,10 @@ class Bets:
 
     def _bet(self, first: int, upto: int) -> None:
         """The pairs from one to another, by the rules of earlier ones; without any, by none."""
-        said: dict[str, list[tuple[bool, ...]]] = {}
+        said: dict[str, list[tuple[bool, bool, float]]] = {}
         for name, rule in self._rules.items():
             new = _between(self._trials[name], first, upto)
-            decisions, won = new.decisions(rule), self._won(name, new.scores(rule))
+            decisions, won = new.decisions(rule), _won(new.scores(rule))
             inn, out = decisions.inn.tolist(), decisions.out.tolist()
             said[name] = list(zip(inn, out, won, strict=True))
         for i in range(upto - first):
@@ -175,22 +171,12 @@ class Bets:
             self.course.append(decides)
             self.beside += beside
 
-    def _won(self, name: str, scores: Scores) -> list[bool]:
-        """Whether the in-trial of each pair scores higher.
 
-        Ties fall by fair coins, from the seed and all scores of the attack so far: coins of the
-        seed alone that happen to favour one world would do so in every audit with that seed.
-        """
-        won = []
-        for pair in zip(_numbers(scores.inn), _numbers(scores.out), strict=True):
-            self._scored[name].update(np.array(pair).tobytes())
-            inn, out = pair
-            if inn == out:
-                coin = generator(self._seed, "tie", self._scored[name].hexdigest())
-                won.append(bool(coin.random() < 0.5))
-            else:
-                won.append(bool(inn > out))
-        return won
+def _won(scores: Scores) -> list[float]:
+    """Return 1 for each pair whose in-trial scores higher, 0.5 for a tie, 0 for the others."""
+    inn, out = _numbers(scores.inn), _numbers(scores.out)
+    won: list[float] = np.where(inn == out, 0.5, inn > out).tolist()
+    return won
 
 
 def _numbers(scores: Array) -> Array:

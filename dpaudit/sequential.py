@@ -137,7 +137,7 @@ def refuse_hopeless(
 
 def fewest(attacks: Mapping[str, Attack], claim: Claim, confidence: float) -> int | None:
     """How many models could refute a claim if no bet were lost; None where a million could not."""
-    bets = Bets(attacks, claim, confidence, seed=0)
+    bets = Bets(attacks, claim, confidence)
     fours = bisect_left(range(MOST // 4 + 1), True, key=lambda n: bets.could_decide(2 * n))
     return 4 * fours if 4 * fours <= MOST else None
 
@@ -149,7 +149,7 @@ def _goes_on(bets: Bets, most: int) -> list[str]:
 
 
 def _bets(seen: played.Played, choice: Choice) -> Bets:
-    return Bets(choice.fitting(seen.seen), seen.claim, choice.confidence, seen.seed)
+    return Bets(choice.fitting(seen.seen), seen.claim, choice.confidence)
 
 
 def _show(bets: Bets, seen: played.Played) -> None:

@@ -294,6 +294,8 @@ class Guesses:
     canaries: int
     guesses: int
     correct: int
+    tied: bool = False
+    """Whether tosses chose among equal scores; `correct` is then what `ties.SURE` of them reach."""
 
     def __post_init__(self) -> None:
         if not 0 <= self.correct <= self.guesses <= self.canaries or not self.guesses > 0:

@@ -182,7 +182,7 @@ def test_the_fewest_models_could_decide_and_four_less_could_not():
     for claim in (Claim(1.0, 1e-5), Claim(4.0, 1e-5, curve=GaussianCurve(0.9))):
         for confidence in (0.95, 1 - 1e-6):
             least = fewest(attacks, claim, confidence)
-            bets = Bets(attacks, claim, confidence, seed=0)
+            bets = Bets(attacks, claim, confidence)
             assert bets.could_decide(least // 2)
             assert not bets.could_decide(least // 2 - 2)
     assert fewest(attacks, Claim(29.0, 1e-5), 0.95) is None

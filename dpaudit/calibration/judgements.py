@@ -95,7 +95,7 @@ class UntilDecided:
 
     def _bounds(self, play: Play, asked: Asked) -> list[Bound]:
         attacks = Choice(self.attacks).fitting(play.seen)
-        bets = Bets(attacks, self.claim, asked.confidence, play.seed, self.curves)
+        bets = Bets(attacks, self.claim, asked.confidence, self.curves)
         bets.show(_seen(play, attacks))
         return bets.bounds()
 

@@ -12,7 +12,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from dpaudit.estimators import GDP, OneRun
-from dpaudit.guessing import guessed
+from dpaudit.guessing import called
 from dpaudit.rates import log_ratio, upper_rates
 from dpaudit.selections.dkw import errors
 from dpaudit.types import IN, Array, Guesses, Scores
@@ -72,7 +72,9 @@ def best_one_run(scores: Array, worlds: Array, delta: float, confidence: float) 
     """
     m = len(scores)
     numbers = sorted({max(1, round(share * m)) for share in SHARES})
-    return max(_one_run(guessed(scores, worlds == IN, r), delta, confidence) for r in numbers)
+    right = [int((called(scores, r) == np.where(worlds == IN, 1, -1)).sum()) for r in numbers]
+    tried = [Guesses(m, r, correct) for r, correct in zip(numbers, right, strict=True)]
+    return max(_one_run(guesses, delta, confidence) for guesses in tried)
 
 
 @lru_cache(maxsize=2**14)

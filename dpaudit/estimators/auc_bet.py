@@ -31,7 +31,8 @@ class AUCBet:
 
     No attack under a curve scores the in-trial of a pair higher with a larger probability than
     A, the curve's largest AUC. So the wealth W <- W (1 + l (1[in > out] - A)), 0 <= l < 1/A,
-    does not grow on average, and a curve is refuted as soon as the wealth reaches 1/a. The
+    does not grow on average, and a curve is refuted as soon as the wealth reaches 1/a; a tie counts
+    as one half, which keeps the mean, so that no coin is needed. The
     stakes are fixed fractions of 1/A, whose mean wealth counts. A pair then multiplies it by
     1 - c + c 1[in > out]/A: the less the larger A is, so that whatever refutes one area refutes
     all below. The areas that are refuted at any time are therefore those up to one, and the
@@ -65,24 +66,24 @@ class AUCGame:
         self.least = 0.5
         """The largest AUC is above this; one half at least, where nothing leaks."""
         self._bets = np.zeros(attacks, dtype=np.int64)
-        self._won = np.zeros(attacks, dtype=np.int64)
+        self._won, self._tied = (np.zeros(attacks, dtype=np.int64) for _ in range(2))
 
-    def show(self, won: Sequence[bool | None]) -> None:
-        """One more pair: whether its in-trial has the higher score, for each attack.
+    def show(self, won: Sequence[float | None]) -> None:
+        """Add a pair: 1 where its in-trial scores higher, 0.5 at a tie, 0 else, for each attack.
 
         None from an attack that does not bet on this pair.
         """
-        for attack, first in zip(range(len(self._bets)), won, strict=True):
-            if first is not None:
+        for attack, share in zip(range(len(self._bets)), won, strict=True):
+            if share is not None:
                 self._bets[attack] += 1
-                self._won[attack] += bool(first)
+                self._won[attack] += share == 1
+                self._tied[attack] += share == 0.5
         self.pairs += 1
-        self.least = max(self.least, self._refuted(self._won, self._bets - self._won, self.least))
+        self.least = max(self.least, self._refuted(self._won, self._tied, self._bets, self.least))
 
     def wealth(self, area: float) -> float:
         """What a stake of 1 against curves of an area has become by now."""
-        lost = self._bets - self._won
-        return math.exp(min(700.0, self._log_wealth(self._won, lost, area)))
+        return math.exp(min(700.0, self._log_wealth(self._won, self._tied, self._bets, area)))
 
     def first_above(self, epsilon: float) -> float:
         """The area of the least leaking curve of the family whose epsilon is above this one.
@@ -94,13 +95,12 @@ class AUCGame:
 
     def could_refute(self, area: float, pairs: int) -> bool:
         """Whether so many pairs, all of them won by all attacks, would refute an area."""
-        won = np.full_like(self._won, pairs)
-        return self._refuted(won, 0 * won, 0.5) > area
+        return self._flawless(np.full_like(self._bets, pairs)) > area
 
     def bound(self) -> Bound:
         """What the pairs so far have shown; 0 before the first."""
         epsilon, sure = self._epsilon(self.least), self.rules.confidence
-        ceiling = self._epsilon(max(self.least, self._refuted(self._bets, 0 * self._bets, 0.5)))
+        ceiling = self._epsilon(max(self.least, self._flawless(self._bets)))
         return Bound(
             epsilon=epsilon,
             delta=self.delta,
@@ -119,23 +119,28 @@ class AUCGame:
         above = math.nextafter(epsilon, math.inf)
         return last_refuted(self.curves, lambda p: above - self.curves.epsilon(p, self.delta))
 
-    def _refuted(self, won: Array, lost: Array, low: float) -> float:
-        """The area up to which all are refuted by so many pairs won and lost, or `low`."""
+    def _flawless(self, bets: Array) -> float:
+        """Return the area up to which all are refuted if every bet is won."""
+        return self._refuted(bets, 0 * bets, bets, 0.5)
+
+    def _refuted(self, won: Array, tied: Array, bets: Array, low: float) -> float:
+        """Return the area up to which all are refuted by so many pairs won and tied, or `low`."""
         enough = -math.log(1 - self.rules.confidence)
-        if self._log_wealth(won, lost, low) < enough:
+        if self._log_wealth(won, tied, bets, low) < enough:
             return low
         high = 1.0
         while high - low > PRECISION:
             middle = (low + high) / 2
-            if self._log_wealth(won, lost, middle) >= enough:
+            if self._log_wealth(won, tied, bets, middle) >= enough:
                 low = middle
             else:
                 high = middle
         return low
 
-    def _log_wealth(self, won: Array, lost: Array, area: float) -> float:
-        gain = np.log1p(FRACTIONS * (1 / area - 1))
-        log_wealth = np.outer(lost, _LOSS) + np.outer(won, gain)
+    def _log_wealth(self, won: Array, tied: Array, bets: Array, area: float) -> float:
+        win, tie = (np.log1p(FRACTIONS * (share / area - 1)) for share in (1.0, 0.5))
+        lost = bets - won - tied
+        log_wealth = np.outer(lost, _LOSS) + np.outer(won, win) + np.outer(tied, tie)
         top = float(log_wealth.max())
         return top + math.log(np.exp(log_wealth - top).mean())
 

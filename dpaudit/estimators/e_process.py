@@ -94,9 +94,9 @@ class EProcess:
         return factors
 
     def log_orders(self, delta: float) -> Array:
-        """The same of a bet on the order of the scores: [the in-trial has the higher, e, stake]."""
+        """The same of a bet on the order of the scores: [lost, tied or won, e, stake]."""
         area = np.array([Pure(delta).area(e) for e in self.grid()])[:, None]
-        orders: Array = np.log1p(FRACTIONS * (np.array([0.0, 1.0])[:, None, None] / area - 1))
+        orders: Array = np.log1p(FRACTIONS * (np.array([0.0, 0.5, 1.0])[:, None, None] / area - 1))
         return orders
 
     def enough(self, log_wealth: Array) -> Array:
@@ -138,8 +138,8 @@ class Game:
     def show_all(self, said: Sequence[Sequence[Any] | None]) -> None:
         """One more pair of several attacks; None from one that does not bet on it.
 
-        Each says what `show` is told and, where trials are scored, whether the in-trial has the
-        higher score.
+        Each says what `show` is told and, where trials are scored, 1 if the in-trial scores
+        higher, 0.5 at a tie, 0 else.
         """
         for attack, of_pair in zip(range(len(self._bets)), said, strict=True):
             if of_pair is not None:
@@ -147,8 +147,8 @@ class Game:
         self.pairs += 1
         self._refuted |= self.rules.enough(_together(self._log_wealth))
 
-    def _bet(self, attack: int, inn: Any, out: Any, *won: Any) -> None:
-        for decision in (inn, out, *won):
+    def _bet(self, attack: int, inn: Any, out: Any, *won: float) -> None:
+        for decision in (inn, out):
             if not isinstance(decision, (bool, np.bool_)):
                 raise BadInput(f"a decision must be True or False, not {decision!r}")
         self._bets[attack] += 1
@@ -156,13 +156,13 @@ class Game:
         self.fn += int(not inn)
         self._log_wealth[attack] += self._of_pair(inn, out, *won)
 
-    def _of_pair(self, inn: bool, out: bool, *won: bool) -> Array:
+    def _of_pair(self, inn: bool, out: bool, *won: float) -> Array:
         """What a pair multiplies the wealth of an attack by: [bets, e, stake]."""
         factors: Array = self._factors[int(inn), int(out)]
         if self._orders is None:
             return factors
-        (first,) = won
-        return np.concatenate([factors, self._orders[int(first)][None]])
+        (share,) = won
+        return np.concatenate([factors, self._orders[int(2 * share)][None]])
 
     def refuted(self, e: float) -> bool:
         """Whether a point of the grid, the nearest to e, has been refuted."""
@@ -198,7 +198,7 @@ class Game:
 
     def ceiling(self, bets: Array) -> float:
         """The bound if each attack had made so many bets, and none on a wrong decision."""
-        right = self._of_pair(True, False, *([] if self._orders is None else [True]))
+        right = self._of_pair(True, False, *([] if self._orders is None else [1.0]))
         best = bets[:, None, None, None] * right
         return self.rules.last_refuted(self.rules.enough(_together(best)))
 

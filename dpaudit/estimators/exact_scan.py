@@ -32,7 +32,8 @@ class ExactScan:
     (epsilon, d)-DP mechanisms it is largest, in law, under the curve of (epsilon, d) itself;
     simulated so with `draws` draws, p = (1 + #{T* >= T})/(draws + 1), and the bound is the
     largest epsilon with p <= 1 - confidence. Assumes nothing but independent trials and a score
-    that was fixed without them. Ties are broken by a coin from the seed. The proof is that of
+    that was fixed without them. Only thresholds between distinct scores count: T is then no
+    larger than with any order of tied trials, and constant scores give 0. The proof is that of
     `simulation.py`.
     """
 
@@ -56,7 +57,7 @@ class ExactScan:
 
     def bound(self, outcome: Outcome, delta: float) -> Bound:
         checks.refuse([checks.in_range("delta", delta, 0, 1, ends="[)")])
-        out, inn = ranks(outcome, "the exact scan", self.seed)
+        out, inn = ranks(outcome, "the exact scan")
         ceiling = self.ceiling(len(out), len(inn), delta)
         epsilon = min(ceiling, self._epsilon(out, inn, delta))
         return Bound(
@@ -117,7 +118,8 @@ class Corners:
         u0 = upper_rate(np.arange(len(out) + 1), len(out), LEVEL / 2)
         u1 = upper_rate(np.arange(len(inn) + 1), len(inn), LEVEL / 2)
         # From the highest score down: between two out-trials the best threshold is the lower.
-        missed = np.append(np.searchsorted(np.sort(inn), np.sort(out)[::-1]), 0)
+        # An in-trial that is tied with an out-trial is missed with it.
+        missed = np.append(np.searchsorted(np.sort(inn), np.sort(out)[::-1], side="right"), 0)
         reached = float(log_ratio(u0, u1[missed], delta).max()) - EQUAL
         if reached == -math.inf:
             return None

@@ -11,6 +11,7 @@ from scipy.special import betainc, betaincinv, gammaln, logit
 from dpaudit.errors import BadInput
 from dpaudit.estimators import inputs
 from dpaudit.estimators.sentences import ASSUMED, COINS, confident, sentence
+from dpaudit.ties import level
 from dpaudit.types import Array, Bound, Guesses, Outcome
 
 MOST = 10**6
@@ -28,8 +29,8 @@ class OneRun:
     are right. With B ~ Bin(r, e^e/(1+e^e)), under (e, d)-DP so many are right with probability
     at most p(e) = P[B >= v] + 2 m d max_{1<=i<=v} P[v-i <= B < v]/i. The bound is
     inf{e : p(e) >= a}; m counts canaries without a guess too. Choosing among several r needs
-    other canaries, or a divided by their number. Steinke, Nasr and Jagielski 2023, "Privacy
-    auditing with one (1) training run".
+    other canaries, or a divided by their number. Tied scores are judged as `ties.py`
+    says. Steinke, Nasr and Jagielski 2023, "Privacy auditing with one (1) training run".
     """
 
     confidence: float = 0.95
@@ -64,7 +65,7 @@ class OneRun:
         return self._epsilon(inputs.given("one-run", Guesses, flawless, delta), delta)
 
     def _epsilon(self, g: Guesses, delta: float) -> float:
-        a, r, v = 1 - self.confidence, g.guesses, g.correct
+        a, r, v = level(1 - self.confidence, g.tied), g.guesses, g.correct
         if v == 0:
             return 0.0
         # Where P[B >= v] alone reaches a: the bound at delta 0, and never below that at another.

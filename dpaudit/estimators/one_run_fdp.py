@@ -8,6 +8,7 @@ from typing import ClassVar
 from dpaudit.curves import Family, family, last_refuted, symmetrised
 from dpaudit.estimators import inputs
 from dpaudit.estimators.sentences import COINS, confident, of_curve, sentence
+from dpaudit.ties import level
 from dpaudit.types import Adjacency, Assumption, Bound, Curve, Guesses, Outcome
 
 
@@ -20,7 +21,8 @@ class OneRunFDP:
     inv(r)), stop if h' = h, r = min(1, r + i/(c'-i) (h'-h)), h = h'. inv is the inverse of
     1 - f. The bound is the epsilon of the most leaking curve that is refuted. A canary is
     guessed in or out, so that f must hold both ways: of DP-SGD it is the symmetric curve below
-    both. Mahloujifar, Melis and Chaudhuri 2024, "Auditing f-differential privacy in one run".
+    both. Tied scores are judged as `ties.py` says. Mahloujifar, Melis and Chaudhuri 2024,
+    "Auditing f-differential privacy in one run".
 
     `curve` is 'gaussian', 'pure' (assumes nothing) or a claim's curve, of which only the kind
     is taken: of DP-SGD the sampling rate and the steps, which are then trusted.
@@ -70,7 +72,7 @@ class OneRunFDP:
         return symmetrised(family(self.curve, delta, self.adjacency))
 
     def _epsilon(self, g: Guesses, delta: float) -> float:
-        a, curves = 1 - self.confidence, self._family(delta)
+        a, curves = level(1 - self.confidence, g.tied), self._family(delta)
         if curves.assumption != "none":
             inputs.positive_delta("one-run-fdp", delta)
         step = last_refuted(curves, lambda parameter: refuted(curves, parameter, g, a))

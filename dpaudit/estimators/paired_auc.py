@@ -6,13 +6,14 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from scipy.special import ndtri
+from scipy.special import bdtr, ndtri
 
 from dpaudit import checks
 from dpaudit.curves import Family, family, last_refuted
 from dpaudit.estimators.ranking import ranks, refuse_empty
 from dpaudit.estimators.sentences import PAIRS, confident, of_curve, sentence
 from dpaudit.rates import upper_rate
+from dpaudit.ties import SURE, level
 from dpaudit.types import Adjacency, Assumption, Bound, Curve, Outcome, Scores
 
 
@@ -25,7 +26,8 @@ class PairedAUC:
     than 1 - the integral of f: Phi(mu/sqrt 2) for a Gaussian curve, 1 - (1-d)^2/(1+e^eps) for
     (eps, d), the area by the accountant for DP-SGD. One-sided: an AUC below one half gives 0.
     A pair's score may be learned from earlier pairs, and pairs may share all but privacy noise.
-    Ties are broken by a coin from the seed; the pairing must not be chosen.
+    Ties are judged as `ties.py` says, so that constant scores give 0; the pairing must not be
+    chosen.
 
     `curve` is 'gaussian', 'pure' (assumes nothing) or a claim's curve, of which only the kind
     is taken: of DP-SGD the sampling rate and the steps, which are then trusted.
@@ -33,7 +35,6 @@ class PairedAUC:
 
     curve: str | Curve | Family = "gaussian"
     confidence: float = 0.95
-    seed: int = 0
     adjacency: Adjacency = "add-remove"
 
     takes: ClassVar[type] = Scores
@@ -47,12 +48,19 @@ class PairedAUC:
         """That of the kind of curve, whatever the delta."""
         return family(self.curve, 0.0, self.adjacency).assumption
 
+    @property
+    def _a(self) -> float:
+        return 1 - self.confidence
+
     def bound(self, outcome: Outcome, delta: float) -> Bound:
-        out, inn = ranks(outcome, "paired AUC", self.seed)
+        out, inn = ranks(outcome, "paired AUC")
         pairs = min(len(out), len(inn))
-        lost = int(np.sum(inn[:pairs] < out[:pairs]))
+        lost, tied = int(np.sum(inn[:pairs] < out[:pairs])), int(np.sum(inn[:pairs] == out[:pairs]))
+        if tied:
+            # So many of the tied pairs, at most, are lost by SURE of all tosses.
+            lost += tied - int(np.searchsorted(bdtr(np.arange(tied + 1), tied, 0.5), 1 - SURE))
         ceiling = self.ceiling(len(out), len(inn), delta)
-        epsilon = min(ceiling, self._epsilon(lost, pairs, delta))
+        epsilon = min(ceiling, self._epsilon(lost, pairs, delta, level(self._a, tied > 0)))
         return Bound(
             epsilon=epsilon,
             delta=delta,
@@ -72,12 +80,12 @@ class PairedAUC:
     def ceiling(self, out: int, inn: int, delta: float) -> float:
         """The largest bound that so many trials could give: that of no pair lost."""
         refuse_empty(out, inn)
-        return self._epsilon(0, min(out, inn), delta)
+        return self._epsilon(0, min(out, inn), delta, self._a)
 
-    def _epsilon(self, lost: int, pairs: int, delta: float) -> float:
+    def _epsilon(self, lost: int, pairs: int, delta: float, a: float) -> float:
         checks.refuse([checks.in_range("delta", delta, 0, 1, ends="[)")])
         curves = family(self.curve, delta, self.adjacency)
-        least = 1 - float(upper_rate(lost, pairs, 1 - self.confidence))
+        least = 1 - float(upper_rate(lost, pairs, a))
         # As quantiles, in which the area of most families is nearly straight.
         at_least = float(ndtri(least))
         step = last_refuted(curves, lambda p: at_least - float(ndtri(curves.area(p))))

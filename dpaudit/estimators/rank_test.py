@@ -10,9 +10,10 @@ import numpy as np
 
 from dpaudit import checks
 from dpaudit.curves import Family, family, last_refuted
-from dpaudit.estimators.ranking import own_seed, ranks, refuse_empty
+from dpaudit.estimators.ranking import own_seed, pairs_won, ranks, refuse_empty
 from dpaudit.estimators.sentences import SCORE, confident, of_curve, sentence
 from dpaudit.estimators.simulation import Draws, enough, last_rejected
+from dpaudit.ties import level
 from dpaudit.types import Adjacency, Array, Assumption, Bound, Curve, Outcome, Scores
 
 NODES = 2**13
@@ -28,8 +29,9 @@ class RankTest:
     draws, the p-value of a curve is (1 + #{U* >= U})/(draws + 1) and exact for any number of
     trials. The bound is the epsilon of the most leaking curve with p <= 1 - confidence. There
     is no threshold to choose; the score must be fixed without the trials that are judged, and
-    trials must be independent. Ties are broken by a coin from the seed. Wilcoxon 1945; for
-    trade-off curves by domination, see `simulation.py`.
+    trials must be independent. Ties between the worlds are judged as `ties.py` says, so that
+    constant scores give 0. Wilcoxon 1945; for trade-off curves by domination, see
+    `simulation.py`.
 
     `curve` is 'gaussian', 'pure' or a claim's curve, of which only the kind is taken: of
     DP-SGD the sampling rate and the steps, which are then trusted.
@@ -62,16 +64,17 @@ class RankTest:
         return 1 - self.confidence
 
     def bound(self, outcome: Outcome, delta: float) -> Bound:
-        out, inn = ranks(outcome, "the rank test", self.seed)
+        out, inn = ranks(outcome, "the rank test")
         curves = self._family(delta)
-        won = int(inn.sum()) - len(inn) * (len(inn) - 1) // 2
+        won, tied = pairs_won(out, inn, self.seed)
+        a = level(self._a, tied)
 
         def exceeds(drawn: Array, uniform: Array, parameter: float) -> Array:
             return wins(drawn, curves.inn(parameter, uniform)) >= won
 
         seed = own_seed(self.seed, inn)
-        draws = Draws(len(out), len(inn), enough(self.draws, self._a), seed)
-        step = last_rejected(curves, exceeds, draws, self._a)
+        draws = Draws(len(out), len(inn), enough(self.draws, a), seed)
+        step = last_rejected(curves, exceeds, draws, a)
         ceiling = self.ceiling(len(out), len(inn), delta)
         epsilon = min(ceiling, curves.epsilon(curves.parameter(step), delta))
         return Bound(

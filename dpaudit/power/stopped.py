@@ -62,7 +62,7 @@ class Stopped:
         rules = EProcess(t.confidence, highest=float(math.ceil(min(30.0, max(10.0, t.claim + 1)))))
         above = np.flatnonzero(rules.grid() > t.claim)
         e = int(above[0]) if len(above) else -1
-        decided, ordered = rules.log_factors(t.delta)[:, :, :, e], rules.log_orders(t.delta)[:, e]
+        decided, ordered = rules.log_factors(t.delta)[:, :, :, e], rules.log_orders(t.delta)[::2, e]
         cut = self._cut(decided)
         x, y, first = (np.asarray(said).astype(int) for said in (inn < cut, out < cut, inn < out))
         columns = decided.reshape(2, 2, -1).transpose(2, 0, 1)

@@ -28,7 +28,7 @@ def shown(play, names, upto=None):
 @pytest.mark.parametrize("names", [("loss",), Config.attacks], ids=["one", "all"])
 def test_the_last_bound_of_a_run_that_may_stop_is_the_largest_on_its_way(claim, names):
     play = Play(Gaussian(2.0), 40, 5)
-    bets = Bets(shown(play, names)[0], claim, 0.95, play.seed)
+    bets = Bets(shown(play, names)[0], claim, 0.95)
     course = []
     for i in range(play.trials):
         _, trials = shown(play, names)

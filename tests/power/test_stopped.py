@@ -24,7 +24,7 @@ def played(curve, mu, audits=40, most=120):
     ends, worlds = [], np.tile([OUT, IN], most)
     for seed in range(audits):
         values = np.random.default_rng(seed).normal(size=2 * most) + mu * worlds
-        bets = Bets({"released": Released()}, Claim(1.0, 1e-5, curve=curve), 0.95, seed)
+        bets = Bets({"released": Released()}, Claim(1.0, 1e-5, curve=curve), 0.95)
         for i in range(0, 2 * most, 2):
             bets.show({"released": Trials(values[i : i + 2, None], worlds[:2])})
             if bets.decided:

@@ -38,7 +38,7 @@ class Cluster(Executor):
         """A task for any worker of the cluster."""
         there = self._submitted(partial(fn, **kwargs) if kwargs else fn, *args)
         here: Future[Any] = Future()
-        here.add_done_callback(lambda done: there.cancel() if done.cancelled() else None)
+        here.add_done_callback(partial(_cancel, there))
         self._client.loop.add_callback(_pass_on, there, here)
         return here
 
@@ -51,6 +51,12 @@ class Cluster(Executor):
             raise WorkersLost(LOST)
         # Not pure: a second call with the same arguments is another call.
         return self._client.submit(fn, *args, pure=False)
+
+
+def _cancel(there: Any, here: Future[Any]) -> None:
+    """Cancel a future of Dask with the one here; a lost scheduler has cancelled it already."""
+    if here.cancelled() and not there.cancelled():
+        there.cancel()
 
 
 async def _pass_on(there: Any, here: Future[Any]) -> None:

@@ -93,6 +93,8 @@ class Leaky(Shifted):
         return self._claim
 
     def _play(self, trial: Trial, label: int = LABEL) -> Observation:
+        if os.environ.get("PLAYGROUND_DEADLY"):
+            os.kill(os.getpid(), signal.SIGKILL)
         seen = super()._play(trial, label)
         if padding := int(os.environ.get("PLAYGROUND_PADDING", "0")):
             seen = {**seen, "padding": np.zeros(padding)}

@@ -5,6 +5,7 @@ import shutil
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -52,16 +53,13 @@ def test_a_run_goes_on_though_a_worker_is_killed(undisturbed, shell, command, tm
     assert content(folder) == content(undisturbed[0])
 
 
-def test_trials_that_end_every_worker_end_the_run_in_one_line(shell, npz, tmp_path):
+def test_trials_that_end_every_worker_end_the_run_in_one_line(shell, command, tmp_path):
     """By another code than that of bad input."""
-    module = tmp_path / "own.py"
-    module.write_text("import os, signal\ndef train(*_): os.kill(os.getpid(), signal.SIGKILL)\n")
-    words = ["--mechanism", f"{module}:train", "--claim", "1,1e-5", "--canary", "blank"]
-    done = shell("run", "--data", npz, *words, "--workers", 2, "--out", tmp_path / "run")
+    deadly = replace(shell, env={**shell.env, "PLAYGROUND_DEADLY": "1"})
+    done = deadly(*command, "--workers", 2, "--out", tmp_path / "run")
     assert done.returncode == 5
     *_, said = done.stderr.splitlines()
     assert said.startswith("Error: 3 worker processes died, one after the other, of the same task")
-    assert not (tmp_path / "run").exists()
 
 
 # ---------------------------------------------------------------- full disks
@@ -70,9 +68,7 @@ SMALL = """
 set -e
 mkdir disk
 mount -t tmpfs -o size=2m tmpfs disk
-code=0; started=$(date +%s)
-"$@" --out disk/run 2> stderr || code=$?
-echo $code $(($(date +%s) - started))
+"$@" --out disk/run 2> stderr || echo $?
 [ -z "$AGAIN" ] && exit
 mount -o remount,size=64m disk
 "$@" --out disk/run
@@ -97,7 +93,7 @@ mounting = pytest.mark.skipif(
 
 
 def on_a_small_disk(shell, command, folder, again=False):
-    """The exit code, seconds and messages of a run that fills its disk after a few trials.
+    """The exit code and the messages of a run that fills its disk after a few trials.
 
     What its workers send is larger than what a pipe holds: the end finds them sending.
     """
@@ -111,15 +107,14 @@ def on_a_small_disk(shell, command, folder, again=False):
         timeout=120,
     )
     assert done.returncode == 0, done.stderr
-    code, seconds = done.stdout.split()[:2]
-    return int(code), int(seconds), (folder / "stderr").read_text().splitlines()
+    return int(done.stdout.split()[0]), (folder / "stderr").read_text().splitlines()
 
 
 @mounting
 def test_a_run_on_a_full_disk_says_so_and_goes_on_where_there_is_room(
     undisturbed, shell, command, tmp_path
 ):
-    code, _, lines = on_a_small_disk(shell, command, tmp_path / "small", again=True)
+    code, lines = on_a_small_disk(shell, command, tmp_path / "small", again=True)
     assert code == 4
     assert lines[-1].startswith("Error: the disk is full; what is in disk/run/journal.sqlite is")
     assert not any("Traceback" in line for line in lines)
@@ -135,13 +130,12 @@ def test_a_run_on_a_full_disk_always_ends(shell, command, tmp_path):
         for _ in range(2 * (os.cpu_count() or 1))
     ]
     try:
-        ended = [on_a_small_disk(shell, command, tmp_path / str(i))[:2] for i in range(50)]
+        ended = [on_a_small_disk(shell, command, tmp_path / str(i))[0] for i in range(50)]
     finally:
         for process in load:
             process.kill()
             process.wait()
-    print(f"50 runs on a full disk, {max(seconds for _, seconds in ended)} s at most")
-    assert {code for code, _ in ended} == {4}
+    assert set(ended) == {4}
 
 
 def test_a_full_disk_is_not_bad_input_wherever_output_goes(cli, undisturbed):
@@ -149,8 +143,6 @@ def test_a_full_disk_is_not_bad_input_wherever_output_goes(cli, undisturbed):
     for words in (
         [*counts, "--json", "/dev/full"],
         ["report", undisturbed[0], "--html", "/dev/full"],
-        ["report", undisturbed[0], "--junit", "/dev/full"],
-        ["plan", "--epsilon", "4", "--json", "/dev/full"],
     ):
         done = cli(*words)
         assert done.exit_code == 4, done.output

@@ -192,12 +192,13 @@ def test_a_scheduler_that_is_lost_while_a_result_is_fetched_is_told(tmp_path):
 def test_a_run_whose_scheduler_is_killed_ends_in_one_line(npz, plugin_paths, tmp_path, monkeypatch):
     """Not by the code of bad input."""
     monkeypatch.setenv("PLAYGROUND_PAUSE", "0.05")
+    here = filter(None, [os.environ.get("PYTHONPATH")])
     line = f"run --data {npz} --mechanism leaky --canary random --models 400"
     with scheduling(tmp_path) as (process, address), worker(address, tmp_path, threads=4):
         wait_for_workers(address, 1)
         run = subprocess.Popen(
             [DPAUDIT, *line.split(), "--cluster", address, "--out", tmp_path / "run"],
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(map(str, plugin_paths))},
+            env={**os.environ, "PYTHONPATH": os.pathsep.join([*map(str, plugin_paths), *here])},
             stderr=subprocess.PIPE,
             text=True,
         )

@@ -2,35 +2,76 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Executor, Future
+from concurrent.futures import CancelledError, Executor, Future
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from dpaudit.errors import BadInput, TrialFailed, blamed
+from dpaudit.errors import BadInput, WorkersLost, blamed
 from dpaudit.versions import differing, versions
 
 PATIENCE = 10
 """Seconds until a scheduler has to answer."""
 
 
+LOST = (
+    "the cluster's scheduler was lost; what was finished is kept, and the same command goes on "
+    "from there"
+)
+
+
 class Cluster(Executor):
-    """Dask's own executor, with a way to send once what all tasks share."""
+    """A Dask client as an executor, with a way to send once what all tasks share.
+
+    Dask has an executor of its own. If the scheduler dies while it fetches a result, that one
+    logs a traceback and leaves the future pending for ever.
+    """
 
     def __init__(self, client: Any) -> None:
         self._client = client
-        # Not pure: a second call with the same arguments is another call.
-        self._executor = client.get_executor(pure=False)
 
-    def submit(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        future: Future[Any] = self._executor.submit(function, *args, **kwargs)
-        return future
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        """A task for any worker of the cluster."""
+        there = self._submitted(partial(fn, **kwargs) if kwargs else fn, *args)
+        here: Future[Any] = Future()
+        here.add_done_callback(partial(_cancel, there))
+        self._client.loop.add_callback(_pass_on, there, here)
+        return here
 
     def share(self, value: Any) -> Any:
         """A task's result, which Dask sends to workers and makes again if its holders die."""
-        return self._client.submit(_same, value, pure=False)
+        return self._submitted(_same, value)
+
+    def _submitted(self, fn: Callable[..., Any], *args: Any) -> Any:
+        if self._client.status != "running":
+            raise WorkersLost(LOST)
+        # Not pure: a second call with the same arguments is another call.
+        return self._client.submit(fn, *args, pure=False)
+
+
+def _cancel(there: Any, here: Future[Any]) -> None:
+    """Cancel a future of Dask with the one here; a lost scheduler has cancelled it already."""
+    if here.cancelled() and not there.cancelled():
+        there.cancel()
+
+
+async def _pass_on(there: Any, here: Future[Any]) -> None:
+    """Wait for a future of Dask, and give a future here the same outcome."""
+    result, error = None, None
+    try:
+        result = await there
+    except (Exception, CancelledError, asyncio.CancelledError) as raised:
+        error = raised if there.status == "error" else WorkersLost(LOST)
+    if not here.set_running_or_notify_cancel():
+        return
+    if error is None:
+        here.set_result(result)
+    else:
+        here.set_exception(error)
 
 
 @contextmanager
@@ -59,7 +100,7 @@ def cluster(address: str, files: Sequence[Path] = ()) -> Iterator[Executor]:
                 client.upload_file(str(file))
         yield Cluster(client)
     except distributed.KilledWorker as error:
-        raise TrialFailed(
+        raise WorkersLost(
             "trials killed one worker of the cluster after another (out of memory?); what was "
             "finished is kept, and the same command goes on from there"
         ) from error

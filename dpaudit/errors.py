@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import errno
+import os
+import tempfile
 from collections.abc import Iterator
 from concurrent.futures import BrokenExecutor
 from contextlib import contextmanager
+
+FULL = (errno.ENOSPC, errno.EDQUOT)
+"""The system's codes for a disk or a quota that is full."""
 
 
 class DpauditError(Exception):
@@ -23,8 +29,43 @@ class OtherConfiguration(JournalError):
     """A run folder that already holds a run of another configuration."""
 
 
+class DiskFull(DpauditError, OSError):
+    """A file that cannot be written because its disk, or the user's share of it, is full."""
+
+
 class TrialFailed(DpauditError, RuntimeError):
-    """A trial that raised, or a worker process that died while it played one."""
+    """A trial that raised, or released what cannot be used."""
+
+
+class WorkersLost(DpauditError, RuntimeError):
+    """Worker processes that died or cannot be reached any more, through no fault of the input."""
+
+
+def is_full(error: BaseException) -> bool:
+    """Tell whether an error means that a disk is full."""
+    return isinstance(error, OSError) and error.errno in FULL
+
+
+def kind_of(error: BaseException, otherwise: type[DpauditError]) -> type[DpauditError]:
+    """The kind of error to raise because of another one: a full disk is always told as that."""
+    return DiskFull if is_full(error) else otherwise
+
+
+def unwritable(path: str | os.PathLike[str], error: OSError, way_out: str = "") -> DpauditError:
+    """The error to raise for a file that cannot be written."""
+    return kind_of(error, BadInput)(f"cannot write {path}: {error.strerror or error}{way_out}")
+
+
+def has_room(folder: str | os.PathLike[str]) -> bool:
+    """Try to write into a folder; for libraries that do not say that a disk is full."""
+    try:
+        with tempfile.TemporaryFile(dir=folder) as file:
+            file.write(bytes(1 << 16))
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError as error:
+        return not is_full(error)
+    return True
 
 
 @contextmanager
@@ -39,4 +80,4 @@ def blamed(who: str, did: str = "failed") -> Iterator[None]:
         raise
     except (Exception, SystemExit) as error:
         told = " ".join(f"{type(error).__name__}: {error}".split())
-        raise BadInput(f"{who} {did}: {told}") from error
+        raise kind_of(error, BadInput)(f"{who} {did}: {told}") from error

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+import atexit
 import multiprocessing
 import os
 import pickle
-import shutil
+import queue
 import signal
 import tempfile
 import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor
-from contextlib import contextmanager
+from concurrent.futures import Executor, Future
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
+from multiprocessing.connection import Connection
+from multiprocessing.context import SpawnProcess
 from pathlib import Path
 from typing import Any
 
-from dpaudit.errors import TrialFailed
+from dpaudit.errors import DiskFull, WorkersLost, has_room, unwritable
+from dpaudit.worker import PATIENCE, Worker, work
 
 
 @dataclass(frozen=True)
@@ -36,24 +40,114 @@ def _read(path: Path) -> Any:
     return pickle.loads(path.read_bytes())
 
 
-class LocalPool(ProcessPoolExecutor):
-    """A process pool with a folder for what all of its tasks share."""
+class LocalPool(Executor):
+    """Worker processes, with a folder for what their tasks share.
 
-    def __init__(self, workers: int, folder: Path) -> None:
-        super().__init__(
-            workers,
-            mp_context=multiprocessing.get_context("spawn"),
-            initializer=_follow_parent,
-            initargs=(folder,),
-        )
+    Each worker has a pipe and a thread here, which sends it one task after another. If a worker
+    dies, its pipe ends, and the thread gives the same task to a new worker: a task must be safe to
+    do twice, as pure functions are.
+
+    This is no ProcessPoolExecutor. There all workers write into one pipe, and its write end is open
+    in this process too. If a worker is ended in the middle of a message, that pipe does not end, a
+    thread waits for the rest of the message for ever, and the interpreter's exit waits for the
+    thread. Here a pipe ends with its worker, and no exit waits for a thread.
+    """
+
+    def __init__(self, folder: Path) -> None:
         self._folder = folder
+        self._tasks: queue.SimpleQueue[tuple[Future[Any], Callable[[], Any]] | None]
+        self._tasks = queue.SimpleQueue()
+        self._threads: list[threading.Thread] = []
+        self._processes: list[SpawnProcess] = []
+        self._lock = threading.Lock()
+        self._closed = self._killed = False
+        # The exit of multiprocessing waits for processes that run; this comes before it.
+        atexit.register(self.kill)
+
+    def start(self, workers: int) -> None:
+        """Start workers; they and their successors have the signal mask of this moment."""
+        for _ in range(workers):
+            worker = Worker(self._process)
+            self._threads.append(threading.Thread(target=self._serve, args=(worker,), daemon=True))
+            self._threads[-1].start()
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        """A task for the next worker that is free."""
+        if self._closed:
+            raise RuntimeError("cannot schedule new futures after shutdown")
+        future: Future[Any] = Future()
+        self._tasks.put((future, partial(fn, *args, **kwargs)))
+        return future
 
     def share(self, value: Any) -> Stored:
         """The value, to be given to many tasks without being sent with each."""
-        handle, path = tempfile.mkstemp(dir=self._folder)
-        with os.fdopen(handle, "wb") as file:
-            pickle.dump(value, file)
+        try:
+            handle, path = tempfile.mkstemp(dir=self._folder)
+            with os.fdopen(handle, "wb") as file:
+                pickle.dump(value, file)
+        except OSError as error:
+            raise unwritable(self._folder, error) from error
         return Stored(Path(path))
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """End each worker once no task is left; `cancel_futures` leaves those not begun undone."""
+        self._closed = True
+        if cancel_futures:
+            with suppress(queue.Empty):
+                while True:
+                    if task := self._tasks.get_nowait():
+                        task[0].cancel()
+        for _ in self._threads:
+            self._tasks.put(None)
+        if wait:
+            for thread in self._threads:
+                thread.join()
+
+    def kill(self) -> None:
+        """End all workers at once, and wait for none of their tasks."""
+        with self._lock:  # none is started meanwhile, and none later
+            self._killed = self._closed = True
+            processes = self._processes
+        for process in processes:
+            process.kill()
+        for process in processes:
+            process.join()
+        self.shutdown(wait=False, cancel_futures=True)
+        atexit.unregister(self.kill)
+
+    def _process(self, pipe: Connection) -> SpawnProcess:
+        with self._lock:
+            if self._killed:
+                raise WorkersLost("the worker processes were ended")
+            process = multiprocessing.get_context("spawn").Process(
+                target=work, args=(pipe, self._folder)
+            )
+            try:
+                process.start()
+            except OSError as error:
+                raise WorkersLost(
+                    f"no worker process can be started: {error.strerror or error}"
+                ) from error
+            self._processes = [*filter(SpawnProcess.is_alive, self._processes), process]
+        return process
+
+    def _serve(self, worker: Worker) -> None:
+        while task := self._tasks.get():
+            _settle(worker, *task)
+            del task  # its result may be large, and the next task may be long in coming
+        worker.end(PATIENCE)
+
+
+def _settle(worker: Worker, future: Future[Any], call: Callable[[], Any]) -> None:
+    """Give a future the result of its call, or what was raised."""
+    if not future.set_running_or_notify_cancel():
+        return
+    try:
+        result = worker.do(call)
+    except BaseException as error:
+        future.set_exception(error)
+    else:
+        future.set_result(result)
 
 
 class Here(Executor):
@@ -75,49 +169,35 @@ def cores() -> int:
 def local_pool(workers: int) -> Iterator[Executor]:
     """Worker processes on this machine, which never outlive this one.
 
-    They are deaf to Ctrl-C, which a terminal sends to all of them: the coordinating process
-    alone decides what happens then, and ends them.
+    Workers ignore SIGINT, which a terminal sends to all of them: the coordinating process alone
+    decides what happens then, and ends them.
     """
-    others = set(multiprocessing.active_children())
-    with tempfile.TemporaryDirectory(prefix="dpaudit-", ignore_cleanup_errors=True) as folder:
-        pool = LocalPool(workers, Path(folder))
+    with _temporary_folder() as folder:
+        pool = LocalPool(Path(folder))
         try:
-            with _deaf_to_interrupts():
-                # A child inherits that from the moment it starts, as the first tasks make it.
-                for _ in range(workers):
-                    pool.submit(os.getpid)
+            with _blocked(signal.SIGINT):
+                pool.start(workers)
             yield pool
-        except BaseException as error:
-            with _deaf_to_interrupts():
-                pool.shutdown(wait=False, cancel_futures=True)
-                for child in set(multiprocessing.active_children()) - others:
-                    child.terminate()
-            if isinstance(error, BrokenExecutor):
-                raise TrialFailed(
-                    "a worker process died (out of memory?); finished trials are kept, and the "
-                    "same command goes on from there"
-                ) from error
-            raise
-        pool.shutdown()
+            pool.shutdown()
+        finally:
+            with _blocked(signal.SIGINT, signal.SIGTERM):
+                pool.kill()
+
+
+def _temporary_folder() -> tempfile.TemporaryDirectory[str]:
+    try:
+        return tempfile.TemporaryDirectory(prefix="dpaudit-", ignore_cleanup_errors=True)
+    except OSError as error:
+        # Python names the places that it has tried, and not why it could not write there.
+        if not has_room(Path.cwd()):
+            raise DiskFull(f"there is no room for temporary files: {error}") from error
+        raise unwritable("temporary files", error) from error
 
 
 @contextmanager
-def _deaf_to_interrupts() -> Iterator[None]:
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+def _blocked(*signals: signal.Signals) -> Iterator[None]:
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, signals)
     try:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
-def _follow_parent(folder: Path) -> None:
-    """End this process when its parent has ended, however that came, and tidy up after it."""
-    parent = multiprocessing.parent_process()
-    assert parent is not None
-
-    def follow() -> None:
-        parent.join()
-        shutil.rmtree(folder, ignore_errors=True)
-        os._exit(1)
-
-    threading.Thread(target=follow, daemon=True).start()

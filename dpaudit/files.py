@@ -6,7 +6,7 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
-from dpaudit.errors import BadInput
+from dpaudit.errors import BadInput, kind_of, unwritable
 
 
 def write_whole(path: str | os.PathLike[str], content: bytes) -> None:
@@ -18,7 +18,7 @@ def write_whole(path: str | os.PathLike[str], content: bytes) -> None:
         else:
             _replace(Path(os.path.realpath(given)), content)
     except OSError as error:
-        raise BadInput(f"cannot write {path}: {error.strerror or error}") from error
+        raise unwritable(path, error) from error
 
 
 def probe_folder(folder: Path) -> None:
@@ -27,7 +27,7 @@ def probe_folder(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise BadInput(
+        raise kind_of(error, BadInput)(
             f"the folder {folder} cannot be made ({error.strerror or error}); choose another --out"
         ) from error
     finally:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from dpaudit import checks
-from dpaudit.errors import BadInput, DpauditError, TrialFailed
+from dpaudit.errors import BadInput, DpauditError, TrialFailed, WorkersLost, kind_of
 from dpaudit.journal import Journal
 from dpaudit.protocols import Mechanism
 from dpaudit.seeds import ALONE
@@ -96,10 +96,10 @@ def _finished(futures: dict[Any, list[Trial]], late: Callable[[], bool]) -> Iter
 def _result(future: Any) -> tuple[list[Observation], float]:
     try:
         result: tuple[list[Observation], float] = future.result()
-    except (DpauditError, BrokenExecutor):
+    except DpauditError:
         raise
-    except CancelledError as error:
-        raise TrialFailed(
+    except (CancelledError, BrokenExecutor) as error:
+        raise WorkersLost(
             "the workers were lost; what was finished is kept, and the same command goes on "
             "from there"
         ) from error
@@ -157,5 +157,6 @@ def _timed(game: Any, batch: Sequence[Trial]) -> tuple[list[Observation], float]
             first, *more = batch
             where = f"trial {first.index} of world {first.world}"
             where += f" (or one of {len(more)} after it)" if more else ""
-            raise TrialFailed(f"{where} failed: {type(error).__name__}: {error}") from error
+            told = f"{where} failed: {type(error).__name__}: {error}"
+            raise kind_of(error, TrialFailed)(told) from error
         return seen, time.perf_counter() - started

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from dpaudit.config import JUDGING, differences
-from dpaudit.errors import JournalError, OtherConfiguration
+from dpaudit.errors import JournalError, OtherConfiguration, kind_of
 from dpaudit.journal_errors import damaged
 from dpaudit.journal_file import APPLICATION_ID, FORMAT, JournalFile, from_cell, to_cell
 from dpaudit.types import TEST, Array, Known, Observation, Observations, Trial
@@ -45,7 +45,7 @@ class Journal(JournalFile):
             path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             reason = error.strerror or error
-            raise JournalError(
+            raise kind_of(error, JournalError)(
                 f"the folder {path.parent} cannot be made ({reason}); choose another --out"
             ) from error
         journal = cls._connect(path)

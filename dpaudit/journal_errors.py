@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from dpaudit.errors import JournalError
+from dpaudit.errors import DiskFull, DpauditError, JournalError, has_room
 
 
 @contextmanager
@@ -19,7 +19,7 @@ def explained(path: Path) -> Iterator[None]:
     except (UnicodeDecodeError, json.JSONDecodeError) as error:
         raise JournalError(damaged(path)) from error
     except sqlite3.Error as error:
-        raise JournalError(_sentence(path, str(error))) from error
+        raise _explanation(path, str(error)) from error
 
 
 def damaged(path: Path) -> str:
@@ -27,13 +27,15 @@ def damaged(path: Path) -> str:
     return f"{path} is damaged or cut short; put it back from a copy, or choose another folder"
 
 
-def _sentence(path: Path, said: str) -> str:
+def _explanation(path: Path, said: str) -> DpauditError:
     if "locked" in said:
-        return f"another dpaudit is at work in {path.parent}; wait for it to end"
-    if "full" in said:
-        return f"the disk is full; what is in {path} is kept: make room and go on"
+        return JournalError(f"another dpaudit is at work in {path.parent}; wait for it to end")
+    # SQLite tells of a quota that is full, and of a disk that is when a file is made, as of others.
+    unknown = "disk I/O error" in said or "unable to open" in said
+    if "full" in said or (unknown and not has_room(path.parent)):
+        return DiskFull(f"the disk is full; what is in {path} is kept: make room and go on")
     if "not a database" in said:
-        return f"{path} is not a dpaudit journal; choose another folder"
+        return JournalError(f"{path} is not a dpaudit journal; choose another folder")
     if "malformed" in said or "no such table" in said:
-        return damaged(path)
-    return f"{path} cannot be used: {said}"
+        return JournalError(damaged(path))
+    return JournalError(f"{path} cannot be used: {said}")

@@ -36,10 +36,8 @@ class JournalFile:
 
     @classmethod
     def _connect(cls: type[Opened], path: Path) -> Opened:
-        try:
+        with explained(path):
             return cls(path, sqlite3.connect(path, timeout=1.0, isolation_level=None))
-        except sqlite3.Error as error:
-            raise JournalError(f"{path} cannot be opened: {error}") from error
 
     def close(self) -> None:
         """Let go of the file."""

@@ -92,6 +92,14 @@ class Leaky(Shifted):
             raise BadInput(f"no accountant reaches epsilon {self._claim.epsilon:g}")
         return self._claim
 
+    def _play(self, trial: Trial, label: int = LABEL) -> Observation:
+        if os.environ.get("PLAYGROUND_DEADLY"):
+            os.kill(os.getpid(), signal.SIGKILL)
+        seen = super()._play(trial, label)
+        if padding := int(os.environ.get("PLAYGROUND_PADDING", "0")):
+            seen = {**seen, "padding": np.zeros(padding)}
+        return seen
+
 
 @dataclass(frozen=True)
 class Telling(Shifted):
@@ -103,6 +111,20 @@ class Telling(Shifted):
     def _play(self, trial: Trial, label: int = LABEL) -> Observation:
         (self.folder / str(os.getpid())).touch()
         time.sleep(self.seconds)
+        return super()._play(trial, label)
+
+
+@dataclass(frozen=True)
+class Stalling(Shifted):
+    """Writes its process id into a file in the middle of one trial and waits; once only."""
+
+    file: Path = Path()
+
+    def _play(self, trial: Trial, label: int = LABEL) -> Observation:
+        if (trial.index, trial.world) == (2, 1) and not self.file.exists():
+            self.file.with_suffix(".new").write_text(str(os.getpid()))
+            self.file.with_suffix(".new").rename(self.file)
+            time.sleep(60)
         return super()._play(trial, label)
 
 

@@ -1,6 +1,7 @@
 """A real Dask scheduler with two workers on loopback."""
 
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -16,7 +17,7 @@ from playground import Shifted, Telling, tiny_pair
 from dpaudit import audit, game
 from dpaudit.cluster import cluster
 from dpaudit.config import Config
-from dpaudit.errors import BadInput
+from dpaudit.errors import BadInput, WorkersLost
 from dpaudit.executors import local_pool
 from dpaudit.journal import Journal
 from dpaudit.seeds import trials
@@ -57,17 +58,25 @@ def worker(address, cwd, threads=1):
     return started("worker", address, *local, cwd=cwd)
 
 
-@pytest.fixture(scope="module")
-def scheduler(tmp_path_factory):
-    folder, port = tmp_path_factory.mktemp("dask"), free_port()
+@contextmanager
+def scheduling(folder):
+    """A scheduler: its process and its address."""
+    port = free_port()
     words = ("--host", "127.0.0.1", "--port", str(port), "--no-dashboard")
-    with started("scheduler", *words, cwd=folder):
+    with started("scheduler", *words, cwd=folder) as process:
         address, end = f"tcp://127.0.0.1:{port}", time.monotonic() + 30
         while time.monotonic() < end:
             with socket.socket() as probe:
                 if probe.connect_ex(("127.0.0.1", port)) == 0:
                     break
             time.sleep(0.1)
+        yield process, address
+
+
+@pytest.fixture(scope="module")
+def scheduler(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("dask")
+    with scheduling(folder) as (_, address):
         yield address, folder
 
 
@@ -155,6 +164,52 @@ def test_a_run_on_a_cluster_sends_the_users_own_module_along(scheduler, npz, tmp
     with ThreadPoolExecutor(1) as thread:
         audit.run(prepared, tmp_path / "here", workers=thread)
     assert content(tmp_path / "there/journal.sqlite") == content(tmp_path / "here/journal.sqlite")
+
+
+def large(file):
+    file.touch()
+    return bytes(100_000_000)
+
+
+def test_a_scheduler_that_is_lost_while_a_result_is_fetched_is_told(tmp_path):
+    """Dask's own executor would never end the future."""
+    file = tmp_path / "played"
+    with scheduling(tmp_path) as (process, address), worker(address, tmp_path):
+        wait_for_workers(address, 1)
+        with cluster(address) as executor:
+            future = executor.submit(large, file)
+            while not file.exists():
+                time.sleep(0.001)
+            time.sleep(0.1)
+            process.kill()
+            with pytest.raises(WorkersLost, match="scheduler was lost"):
+                future.result(timeout=30)
+            time.sleep(1)
+            with pytest.raises(WorkersLost, match="scheduler was lost"):
+                executor.submit(abs, 1).result(timeout=30)
+
+
+def test_a_run_whose_scheduler_is_killed_ends_in_one_line(npz, plugin_paths, tmp_path, monkeypatch):
+    """Not by the code of bad input."""
+    monkeypatch.setenv("PLAYGROUND_PAUSE", "0.05")
+    here = filter(None, [os.environ.get("PYTHONPATH")])
+    line = f"run --data {npz} --mechanism leaky --canary random --models 400"
+    with scheduling(tmp_path) as (process, address), worker(address, tmp_path, threads=4):
+        wait_for_workers(address, 1)
+        run = subprocess.Popen(
+            [DPAUDIT, *line.split(), "--cluster", address, "--out", tmp_path / "run"],
+            env={**os.environ, "PYTHONPATH": os.pathsep.join([*map(str, plugin_paths), *here])},
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for said in run.stderr:
+            if re.search("^[1-9].*/400 models", said):
+                break
+        process.kill()
+        *others, said = run.stderr.read().splitlines()
+    assert run.wait(timeout=30) == 5
+    assert said.startswith("Error: the cluster's scheduler was lost; what was finished is kept")
+    assert all("/400 models" in line for line in others), others
 
 
 def wait_for_workers(address, number):

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dpaudit.errors import TrialFailed
+from dpaudit.errors import WorkersLost
 from dpaudit.executors import Here, local_pool
 from dpaudit.journal import Journal
 from dpaudit.seeds import trials
@@ -55,8 +55,77 @@ def test_two_shared_values_are_not_mixed_up():
 
 def test_a_worker_that_dies_outside_a_trial_is_told_too():
     """Shadow models are trained in the same pool, before the game."""
-    with pytest.raises(TrialFailed, match="a worker process died"), local_pool(1) as pool:
-        pool.submit(os._exit, 1).result()
+    with local_pool(1) as pool:
+        with pytest.raises(WorkersLost, match="3 worker processes died"):
+            pool.submit(os._exit, 1).result()
+        assert pool.submit(abs, -1).result() == 1, "the next task has a new worker"
+
+
+def kill_once(file):
+    """Leave a child behind that has all that it can inherit, and die; later do nothing."""
+    if file.exists():
+        return "done"
+    if child := os.fork():
+        file.write_text(str(child))
+        os.kill(os.getpid(), signal.SIGKILL)
+    time.sleep(60)
+
+
+def test_a_worker_is_missed_though_a_child_of_it_lives(tmp_path):
+    file = tmp_path / "child"
+    with local_pool(1) as pool:
+        try:
+            assert pool.submit(kill_once, file).result(timeout=30) == "done"
+        finally:
+            os.kill(int(file.read_text()), signal.SIGKILL)
+
+
+def divide(number):
+    return 1 / number
+
+
+def test_an_error_of_a_task_comes_with_the_traceback_of_its_worker():
+    with local_pool(1) as pool, pytest.raises(ZeroDivisionError) as caught:
+        pool.submit(divide, 0).result()
+    assert "in divide" in str(caught.value.__cause__)
+
+
+UNGUARDED = """
+from dpaudit.errors import WorkersLost
+from dpaudit.executors import local_pool
+try:
+    with local_pool(2) as pool:
+        pool.submit(abs, 1).result()
+except WorkersLost as error:
+    print(error)
+"""
+
+
+def test_a_script_that_workers_cannot_import_is_told_why(tmp_path):
+    (tmp_path / "script.py").write_text(UNGUARDED)
+    done = subprocess.run(
+        [sys.executable, tmp_path / "script.py"], capture_output=True, text=True, timeout=60
+    )
+    assert 'a script starts them under if __name__ == "__main__":' in done.stdout
+
+
+FAILING = """
+from dpaudit.executors import local_pool
+if __name__ == "__main__":
+    with local_pool(2) as pool:
+        wanted = [pool.submit(bytes, 30_000_000) for _ in range(8)]
+        wanted[0].result()
+        raise SystemExit("the disk is full")
+"""
+
+
+def test_a_pool_that_fails_while_workers_send_results_ends_at_once(tmp_path):
+    """A worker that is ended in the middle of a message leaves nobody waiting for the rest."""
+    (tmp_path / "script.py").write_text(FAILING)
+    done = subprocess.run(
+        [sys.executable, tmp_path / "script.py"], capture_output=True, text=True, timeout=30
+    )
+    assert (done.returncode, done.stderr) == (1, "the disk is full\n")
 
 
 def test_workers_end_with_the_pool_that_failed():

@@ -1,12 +1,17 @@
+import errno
+import os
 import random
-from concurrent.futures import ThreadPoolExecutor
+import signal
+import threading
+import time
+from concurrent.futures import BrokenExecutor, Future, ThreadPoolExecutor
 
 import numpy as np
 import pytest
-from playground import KNOWN, Failing, Shifted, facts, tiny_pair
+from playground import KNOWN, Failing, Shifted, Stalling, facts, tiny_pair
 
 from dpaudit import game
-from dpaudit.errors import BadInput, TrialFailed
+from dpaudit.errors import BadInput, DiskFull, TrialFailed, WorkersLost
 from dpaudit.executors import local_pool
 from dpaudit.journal import Journal
 from dpaudit.seeds import trials
@@ -121,6 +126,24 @@ def test_journal_is_the_same_for_any_workers_and_any_order(tmp_path):
     assert kept[0] == kept[1] == kept[2]
 
 
+def test_journal_is_the_same_though_a_worker_is_killed_in_a_trial(journal, threads, tmp_path):
+    file = tmp_path / "stalled"
+
+    def kill():
+        end = time.monotonic() + 30
+        while not file.exists() and time.monotonic() < end:
+            time.sleep(0.02)
+        os.kill(int(file.read_text()), signal.SIGKILL)
+
+    threading.Thread(target=kill, daemon=True).start()
+    with local_pool(2) as pool:
+        game.play(Stalling(1.0, file=file), tiny_pair(), trials(0, MODELS), journal, pool)
+    assert file.exists()
+    with Journal.play(tmp_path / "undisturbed", SETTINGS) as undisturbed:
+        game.play(Shifted(1.0), tiny_pair(), trials(0, MODELS), undisturbed, threads)
+        assert dump(journal) == dump(undisturbed)
+
+
 @pytest.mark.parametrize("at_once", [1, 5, 100])
 def test_batches_are_the_mechanisms_own_and_change_nothing(journal, threads, tmp_path, at_once):
     class Batched(Shifted):
@@ -205,20 +228,45 @@ def test_a_mechanism_that_raises_is_told_with_its_trial(journal, threads):
     assert (3, 1) not in {(t[0], t[1]) for t in dump(journal)}
 
 
+@pytest.mark.parametrize("lost", ["broken", "cancelled"])
+def test_workers_of_any_executor_that_are_lost_are_told_as_lost(journal, lost):
+    class Lossy(ThreadPoolExecutor):
+        def submit(self, *_):
+            future = Future()
+            if lost == "broken":
+                future.set_exception(BrokenExecutor())
+            else:
+                future.cancel()
+                future.set_running_or_notify_cancel()
+            return future
+
+    with Lossy() as pool, pytest.raises(WorkersLost, match="the same command goes on from there"):
+        game.play(Shifted(), tiny_pair(), trials(0, 4), journal, pool)
+
+
+def test_a_trial_that_fails_because_of_a_full_disk_is_told_as_that(journal, threads):
+    class Writing(Shifted):
+        def _play(self, trial, label=1):
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    with pytest.raises(DiskFull, match=r"trial 0 of world 0 failed: .*No space left on device"):
+        game.play(Writing(), tiny_pair(), trials(0, 4), journal, threads)
+
+
 @pytest.mark.parametrize(
-    ("how", "said"),
+    ("how", "kind", "said"),
     [
-        ("raise", "trial 2 of world 1 failed: ArithmeticError: the loss is NaN"),
-        ("leave", "trial 2 of world 1 failed: SystemExit: 1"),
-        ("raise unsendable", "trial 2 of world 1 failed: Unsendable: this and that"),
-        ("release a function", "no trial can be sent"),
-        ("exit", "a worker process died"),
-        ("kill", "a worker process died"),
+        ("raise", TrialFailed, "trial 2 of world 1 failed: ArithmeticError: the loss is NaN"),
+        ("leave", TrialFailed, "trial 2 of world 1 failed: SystemExit: 1"),
+        ("raise unsendable", TrialFailed, "trial 2 of world 1 failed: Unsendable: this and that"),
+        ("release a function", TrialFailed, "no trial can be sent"),
+        ("exit", WorkersLost, "3 worker processes died, one after the other, of the same task"),
+        ("kill", WorkersLost, "3 worker processes died, one after the other, of the same task"),
     ],
 )
-def test_a_failure_in_a_worker_is_one_clear_line_and_loses_nothing(journal, how, said):
+def test_a_failure_in_a_worker_is_one_clear_line_and_loses_nothing(journal, how, kind, said):
     wanted = trials(0, MODELS)
-    with pytest.raises(TrialFailed) as caught, local_pool(1) as pool:
+    with pytest.raises(kind) as caught, local_pool(1) as pool:
         game.play(Failing(index=2, world=1, how=how), tiny_pair(), wanted, journal, pool)
     assert said in str(caught.value)
     assert "\n" not in str(caught.value)

@@ -20,7 +20,7 @@ from dpaudit.calibration.calibrated import Calibrated, Calibration, Measured, Se
 from dpaudit.calibration.plays import Play
 from dpaudit.calibration.subjects import Subject, subjects
 from dpaudit.calibration.way import Asked
-from dpaudit.errors import BadInput, TrialFailed
+from dpaudit.errors import WorkersLost
 from dpaudit.executors import local_pool
 from dpaudit.seeds import derive
 from dpaudit.types import Array
@@ -48,9 +48,9 @@ def calibrate(
             doubtful = [_only(subject, rows) for subject in every]
             second = _tasks(setting, doubtful, again=True)
             surer = _rows(setting, doubtful, _played(second, pool, progress, len(first)))
-    except TrialFailed as error:
-        raise BadInput(
-            "a worker process died (out of memory?); try again with fewer --workers"
+    except WorkersLost as error:
+        raise WorkersLost(
+            "worker processes died (out of memory?); try again with fewer --workers"
         ) from error
     found = {_key(row): row for row in surer}
     decisive = [

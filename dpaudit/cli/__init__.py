@@ -5,13 +5,15 @@ from __future__ import annotations
 import os
 import sys
 import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
 
 import click
 
 from dpaudit.checks import printable
-from dpaudit.errors import DpauditError
+from dpaudit.errors import DiskFull, DpauditError, WorkersLost, is_full
 
 COMMANDS = (
     *("run", "report", "compare", "checkpoint", "canaries", "plan", "calibrate", "estimate"),
@@ -32,42 +34,72 @@ class Commands(click.Group):
         return command
 
     def make_context(self, *args: Any, **kwargs: Any) -> click.Context:
-        try:
+        with _in_one_line():
             return super().make_context(*args, **kwargs)
-        except click.NoSuchOption as error:
-            raise Refused(f"{error.format_message()} (see dpaudit --help)") from error
 
     def invoke(self, ctx: click.Context) -> Any:
-        try:
+        with _in_one_line():
             return super().invoke(ctx)
-        except DpauditError as error:
-            # One line, whatever the names in a user's files are.
-            raise Refused(printable(str(error))) from error
-        except click.UsageError as error:
-            about = error.ctx.command_path if error.ctx else "dpaudit"
-            raise Refused(f"{error.format_message()} (see {about} --help)") from error
-        except KeyboardInterrupt:
-            click.echo("Stopped.", err=True)
-            ctx.exit(130)
-        except BrokenPipeError:
-            # Whoever read the report has left; not 1, which would mean that a claim is refuted.
-            sys.stdout = open(os.devnull, "w")  # noqa: SIM115
-            ctx.exit(141)
-        except (click.ClickException, click.exceptions.Exit, click.Abort):
-            raise
-        except OSError as error:
-            raise Refused(f"the output cannot be written: {error.strerror or error}") from error
-        except Exception:
-            # Not 1, which would mean that a claim is refuted.
-            traceback.print_exc()
-            click.echo("This is a fault in dpaudit itself; please report it.", err=True)
-            ctx.exit(3)
+
+
+@contextmanager
+def _in_one_line() -> Iterator[None]:
+    """Turn errors into a line and an exit code; never 1, which means that a claim is refuted."""
+    try:
+        yield
+    except DpauditError as error:
+        # One line, whatever the names in a user's files are.
+        raise _refusal(error, printable(str(error))) from error
+    except click.UsageError as error:
+        about = error.ctx.command_path if error.ctx else "dpaudit"
+        raise Refused(f"{error.format_message()} (see {about} --help)") from error
+    except KeyboardInterrupt:
+        click.echo("Stopped.", err=True)
+        raise click.exceptions.Exit(130) from None
+    except BrokenPipeError:
+        # Whoever read the report has left.
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115
+        raise click.exceptions.Exit(141) from None
+    except (click.ClickException, click.exceptions.Exit, click.Abort):
+        raise
+    except OSError as error:
+        said = f"the output cannot be written: {error.strerror or error}"
+        raise _refusal(error, said) from error
+    except Exception:
+        traceback.print_exc()
+        click.echo("This is a fault in dpaudit itself; please report it.", err=True)
+        raise click.exceptions.Exit(3) from None
 
 
 class Refused(click.ClickException):
     """What was asked for cannot be done: one line for a person at a terminal."""
 
     exit_code = 2
+
+    def show(self, file: Any = None) -> None:
+        """Print the line; if that fails too, the exit code alone tells what is wrong."""
+        try:
+            super().show(file)
+        except OSError:
+            sys.stderr = open(os.devnull, "w")  # noqa: SIM115
+
+
+class NoRoom(Refused):
+    """A disk is full: nothing is wrong with what was asked for."""
+
+    exit_code = 4
+
+
+class Lost(Refused):
+    """Worker processes were lost: nothing is wrong with what was asked for."""
+
+    exit_code = 5
+
+
+def _refusal(error: Exception, said: str) -> Refused:
+    if isinstance(error, DiskFull) or is_full(error):
+        return NoRoom(said)
+    return Lost(said) if isinstance(error, WorkersLost) else Refused(said)
 
 
 @click.group(cls=Commands)

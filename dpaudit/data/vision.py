@@ -17,7 +17,7 @@ import numpy as np
 from dpaudit.checks import refuse
 from dpaudit.data.arrays import as_records, problems
 from dpaudit.data.split import split
-from dpaudit.errors import BadInput
+from dpaudit.errors import BadInput, kind_of
 from dpaudit.types import Array, Data, Records
 
 PATIENCE = 60.0
@@ -131,7 +131,7 @@ def _fetched(name: str, dataset: Any, place: Path, download: bool) -> dict[str, 
             with suppress(OSError):  # of what was downloaded nothing is thrown away
                 path.rmdir()
         if download and not _complete(dataset, place):
-            raise BadInput(
+            raise kind_of(error, BadInput)(
                 f"{name} could not be downloaded to {place} ({_reason(error)}); check the "
                 f"connection and the disk and try again, or {NPZ}"
             ) from error

@@ -10,7 +10,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from dpaudit.errors import BadInput
+from dpaudit.errors import BadInput, unwritable
 from dpaudit.opened import opened
 
 FILE = "looks.txt"
@@ -64,7 +64,8 @@ class Looks:
                 file.flush()
                 os.fsync(file.fileno())
         except OSError as error:
-            raise BadInput(
-                f"cannot write {self.file}: {error.strerror or error}; looks at a kit are counted "
-                "in its folder, so make that writable, or use a copy of the kit"
-            ) from error
+            way_out = (
+                "; looks at a kit are counted in its folder, so make that writable, or use a copy "
+                "of the kit"
+            )
+            raise unwritable(self.file, error, way_out) from error

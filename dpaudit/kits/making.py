@@ -13,7 +13,7 @@ from typing import Any
 
 from dpaudit import checks
 from dpaudit.data.arrays import as_given, as_records
-from dpaudit.errors import BadInput
+from dpaudit.errors import BadInput, unwritable
 from dpaudit.files import probe_folder
 from dpaudit.fingerprints import marks
 from dpaudit.kits import sealed, source
@@ -94,7 +94,7 @@ def _place(contents: Contents, out: Path, named: Path) -> None:
         write(contents, fresh)
         fresh.rename(out)
     except OSError as error:
-        raise BadInput(f"cannot write {named}: {error.strerror or error}") from error
+        raise unwritable(named, error) from error
     finally:
         shutil.rmtree(fresh, ignore_errors=True)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from dpaudit.errors import BadInput
+from dpaudit.errors import unwritable
 from dpaudit.files import write_whole
 from dpaudit.report import drawing, figures, html
 from dpaudit.types import Report
@@ -37,4 +37,4 @@ def _prepare(images: Path, stale: set[str]) -> None:
         for name in stale:
             (images / f"{name}.png").unlink(missing_ok=True)
     except OSError as error:
-        raise BadInput(f"cannot write {images}: {error.strerror or error}") from error
+        raise unwritable(images, error) from error

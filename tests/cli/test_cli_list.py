@@ -131,11 +131,16 @@ def test_networks_are_listed_and_explained(name):
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has a device that is full")
 def test_no_failure_to_print_looks_like_a_refuted_claim():
-    """Exit code 1 means that: a pipe without a reader is 141, a full disk is 2."""
-    script = f"{DPAUDIT} list | true; echo ${{PIPESTATUS[0]}}; {DPAUDIT} list > /dev/full; echo $?"
+    """Exit code 1 means that: a pipe without a reader is 141, a full disk is 4."""
+    script = (
+        "for words in list --help --version; do "
+        f"{DPAUDIT} $words | true; echo ${{PIPESTATUS[0]}}; {DPAUDIT} $words > /dev/full; echo $?; "
+        f"done; {DPAUDIT} --bogus 2> /dev/full; echo $?"
+    )
     done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["141", "2"]
-    assert done.stderr == "Error: the output cannot be written: No space left on device\n"
+    assert done.stdout.split() == ["141", "4"] * 3 + ["2"]
+    said = "Error: the output cannot be written: No space left on device\n"
+    assert done.stderr == 3 * said
 
 
 def test_an_option_of_no_command_is_refused_in_one_line():

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from report_examples import bound, inconclusive, violation, with_evidence
 
-from dpaudit.errors import BadInput
+from dpaudit.errors import BadInput, DiskFull
 from dpaudit.report import dump_html, page, write_folder
 
 PNG = b"\x89PNG\r\n\x1a\n"
@@ -51,7 +51,7 @@ def test_a_failed_write_leaves_the_old_page(
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(BadInput, match="No space left on device"):
+    with pytest.raises(DiskFull, match="No space left on device"):
         write_folder(violation(seed=2), tmp_path)
     assert (tmp_path / "report.html").read_bytes() == before
     assert sorted(os.listdir(tmp_path)) == ["figures", "report.html"]

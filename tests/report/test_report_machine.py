@@ -19,7 +19,7 @@ from report_examples import (
     violation,
 )
 
-from dpaudit.errors import BadInput
+from dpaudit.errors import BadInput, DiskFull
 from dpaudit.report import dump, load_schema, to_dict
 from dpaudit.types import Claim, GaussianCurve
 
@@ -267,7 +267,7 @@ def test_a_failed_write_leaves_the_old_file(
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(BadInput, match="No space left on device"):
+    with pytest.raises(DiskFull, match="No space left on device"):
         dump(inconclusive(seed=2), path)
     assert path.read_bytes() == before
     assert os.listdir(tmp_path) == ["report.json"]

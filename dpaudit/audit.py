@@ -29,7 +29,7 @@ from dpaudit.journal import Journal
 from dpaudit.mechanisms.function import Function
 from dpaudit.prepared import Prepared, Say, neighbouring, prepare, quiet, records
 from dpaudit.protocols import Mechanism
-from dpaudit.runs import Run
+from dpaudit.runs import CONFIG, Run
 from dpaudit.seeds import only_trial, trials
 from dpaudit.types import Canary, Pair, Records, neighbours
 
@@ -104,7 +104,8 @@ def play(
         sequential.refuse_hopeless(attacks, claim, chosen.confidence, models)
         defences.make(chosen.defence)
         settings |= {**vars(chosen), "attacks": list(chosen.attacks), "until_decided": True}
-    run = Run(Path(out or f"runs/{digest(settings)}"))
+    run = Run(out or f"runs/{digest(settings)}")
+    run.refuse_foreign()
     with _executor(workers) as pool, ExitStack() as entered:
         if isinstance(mechanism, Function) and not run.journal.exists():
             mechanism.rehearse(pair, pool)
@@ -142,6 +143,7 @@ def run(
     ends = _ends(budget)
     config, loaded, mechanism = prepared.config, prepared.data, prepared.mechanism
     run = Run(out or prepared.folder)
+    run.refuse_foreign(config.to_toml())
     wanted = [only_trial(config.seed)] if config.one_run else trials(config.seed, config.models)
     # Only other machines need to be sent files.
     files = getattr(mechanism, "files", ()) if address is not None else ()
@@ -158,7 +160,7 @@ def run(
                 mechanism.rehearse(neighbours(loaded, record), pool())
             pair = neighbouring(prepared, pool(), say)
         journal = entered.enter_context(Journal.play(run.journal, config.to_dict()))
-        write_whole(run.path / "config.toml", config.to_toml().encode())
+        write_whole(run.path / CONFIG, config.to_toml().encode())
         canary = settled.canary(journal)
         choice = Choice.configured(vars(config))
         watch = sequential.Watch(journal, choice, ends, tell) if config.until_decided else None

@@ -210,16 +210,25 @@ class Config:
     @classmethod
     def from_toml(cls, path: Path) -> Config:
         """The configuration that a TOML file holds."""
+        values = read_toml(path)
         try:
-            return cls.from_dict(tomllib.loads(path.read_text(encoding="utf-8")))
-        except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, BadInput) as error:
-            why = getattr(error, "strerror", None) or error
-            raise BadInput(f"{path} is not a usable configuration: {why}") from error
+            return cls.from_dict(values)
+        except BadInput as error:
+            raise BadInput(f"{path} is not a usable configuration: {error}") from error
 
     def digest(self) -> str:
         """The hash that names the run's folder."""
         # Through `from_dict`, so that 8 and 8.0 are the same epsilon.
         return digest(Config.from_dict(self.to_dict()).to_dict())
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """The plain values of a TOML file."""
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        why = getattr(error, "strerror", None) or error
+        raise BadInput(f"{path} is not a usable configuration: {why}") from error
 
 
 def brought(given: Mapping[str, Any]) -> Mapping[str, Any]:

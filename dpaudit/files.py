@@ -39,8 +39,9 @@ def probe_folder(folder: Path) -> None:
 def _replace(target: Path, content: bytes) -> None:
     # Not tempfile: its files are for the owner's eyes only, and these are for others too.
     fresh = target.with_name(f".{target.name}.{os.getpid()}.tmp")
+    fresh.unlink(missing_ok=True)  # of a killed process, or a link that leads elsewhere
     try:
-        with fresh.open("wb") as file:
+        with fresh.open("xb") as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())

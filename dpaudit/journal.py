@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -16,20 +18,10 @@ import numpy as np
 
 from dpaudit.config import JUDGING, differences
 from dpaudit.errors import JournalError, OtherConfiguration, kind_of
+from dpaudit.journal_checksums import checksum, trial_checksum
 from dpaudit.journal_errors import damaged
-from dpaudit.journal_file import APPLICATION_ID, FORMAT, JournalFile, from_cell, to_cell
+from dpaudit.journal_file import APPLICATION_ID, FORMAT, TABLES, JournalFile, from_cell, to_cell
 from dpaudit.types import TEST, Array, Known, Observation, Observations, Trial
-
-_TABLES = """
-CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL);
-CREATE TABLE known (name TEXT PRIMARY KEY, npy BLOB NOT NULL);
-CREATE TABLE trials (world INTEGER, idx INTEGER, seed INTEGER NOT NULL, seconds REAL NOT NULL,
-                     PRIMARY KEY (world, idx));
-CREATE TABLE seen (world INTEGER, idx INTEGER, name TEXT, npy BLOB NOT NULL,
-                   PRIMARY KEY (world, idx, name));
-CREATE TABLE looks (number INTEGER PRIMARY KEY, attack TEXT, estimator TEXT,
-                    UNIQUE (attack, estimator));
-"""
 
 
 class Journal(JournalFile):
@@ -53,6 +45,7 @@ class Journal(JournalFile):
             with journal._explained():
                 if not journal._is_empty():
                     journal._check()
+                    journal._refuse_unchecked()
                 if not durable:
                     journal._db.execute("PRAGMA synchronous = OFF")
                 journal._db.execute("PRAGMA locking_mode = EXCLUSIVE")
@@ -63,7 +56,7 @@ class Journal(JournalFile):
                 else:
                     journal._db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
                     journal._db.execute(f"PRAGMA user_version = {FORMAT}")
-                    for statement in _TABLES.split(";")[:-1]:
+                    for statement in TABLES:
                         journal._db.execute(statement)
                     journal._put("settings", settings)
                     journal._db.execute("COMMIT")
@@ -105,16 +98,20 @@ class Journal(JournalFile):
     def known(self) -> Known:
         """The arrays that the adversary has beforehand."""
         with self._explained():
-            rows = self._db.execute("SELECT name, npy FROM known").fetchall()
-            return {name: from_cell(npy) for name, npy in rows}
+            known = {}
+            for name, npy, kept in self._db.execute(f"SELECT name, npy, {self._kept} FROM known"):
+                self._refuse_changed(kept, name, npy)
+                known[name] = from_cell(npy)
+            return known
 
     def settle(self, facts: Mapping[str, Any], known: Known) -> None:
         """Write down, at once and for good, what is fixed before the first trial."""
         with self._transaction():
             self._put("facts", facts)
-            self._db.executemany(
-                "INSERT INTO known VALUES (?, ?)", [(n, to_cell(a)) for n, a in known.items()]
-            )
+            for name, array in known.items():
+                npy = to_cell(array)
+                row = (name, checksum(name, npy), npy)
+                self._db.execute("INSERT INTO known VALUES (?, ?, ?)", row)
 
     # ------------------------------------------------------------ trials
 
@@ -125,18 +122,19 @@ class Journal(JournalFile):
     def add_all(self, trials: Sequence[Trial], seen: Sequence[Observation], seconds: float) -> None:
         """Finished trials that took so long each, all of them in one transaction."""
         with self._transaction():
-            self._db.executemany(
-                "INSERT INTO trials VALUES (?, ?, ?, ?)",
-                [(trial.world, trial.index, trial.seed, seconds) for trial in trials],
-            )
-            self._db.executemany(
-                "INSERT INTO seen VALUES (?, ?, ?, ?)",
-                (
-                    (trial.world, trial.index, name, to_cell(array))
-                    for trial, observation in zip(trials, seen, strict=True)
-                    for name, array in observation.items()
-                ),
-            )
+            for trial, observation in zip(trials, seen, strict=True):
+                self._add(trial, observation, float(seconds))
+
+    def _add(self, trial: Trial, observation: Observation, seconds: float) -> None:
+        index, world, seed = int(trial.index), int(trial.world), int(trial.seed)
+        kept = []
+        for name in sorted(observation):
+            npy = to_cell(observation[name])
+            kept.append((name, checksum(index, world, name, npy)))
+            cells: tuple[object, ...] = (index, world, *kept[-1], npy)
+            self._db.execute("INSERT INTO seen VALUES (?, ?, ?, ?, ?)", cells)
+        cells = (index, world, seed, seconds, trial_checksum(index, world, seed, seconds, kept))
+        self._db.execute("INSERT INTO trials VALUES (?, ?, ?, ?, ?)", cells)
 
     def missing(self, wanted: Iterable[Trial]) -> list[Trial]:
         """Those of the wanted trials that have not been played."""
@@ -158,13 +156,17 @@ class Journal(JournalFile):
 
     def arrays(self, name: str, first: int = 0, before: int | None = None) -> Iterator[Array]:
         """One kind of observation, from those trials of such indices that have it."""
+        query = (
+            f"SELECT idx, world, name, npy, {self._kept} FROM seen "
+            "WHERE name = ? AND idx >= ? AND (? IS NULL OR idx < ?) ORDER BY idx, world"
+        )
         with self._explained():
-            query = (
-                "SELECT npy FROM seen WHERE name = ? AND idx >= ? AND (? IS NULL OR idx < ?) "
-                "ORDER BY idx, world"
-            )
-            for (npy,) in self._db.execute(query, (name, first, before, before)):
-                yield from_cell(npy)
+            for row in self._db.execute(query, (name, first, before, before)):
+                yield self._array(*row)
+
+    def _array(self, index: int, world: int, name: str, npy: bytes, kept: bytes) -> Array:
+        self._refuse_changed(kept, index, world, name, npy, where=_place(index, world))
+        return from_cell(npy)
 
     def whole_pairs(self) -> int:
         """How many indices from 0 on have been played in both worlds, without a gap."""
@@ -175,12 +177,12 @@ class Journal(JournalFile):
     def shapes(self) -> dict[str, tuple[int, ...]]:
         """What a trial releases of the canary, by name; empty before the first one."""
         query = (
-            "SELECT name, npy FROM seen WHERE (idx, world) IN "
+            f"SELECT idx, world, name, npy, {self._kept} FROM seen WHERE (idx, world) IN "
             "(SELECT idx, world FROM trials ORDER BY idx, world LIMIT 1)"
         )
         with self._explained():
             rows = self._db.execute(query).fetchall()
-            return {n: from_cell(npy).shape for n, npy in rows if not n.startswith(TEST)}
+            return {row[2]: self._array(*row).shape for row in rows if not row[2].startswith(TEST)}
 
     def seconds(self) -> float:
         """The time that all trials took, added up over workers."""
@@ -225,6 +227,39 @@ class Journal(JournalFile):
         (last,) = self._db.execute("SELECT COALESCE(MAX(number), 1) FROM looks").fetchone()
         return int(last) + 1
 
+    # ------------------------------------------------------------ checks
+
+    def _check(self) -> None:
+        """Refuse also a file whose trials, as a list, are not as they were written.
+
+        What was seen in them is checked where it is read.
+        """
+        super()._check()
+        if not self._checked:
+            return
+        query = (
+            "SELECT idx, world, seed, seconds, trials.checksum, name, seen.checksum FROM trials "
+            "LEFT JOIN seen USING (idx, world) ORDER BY idx, world, name"
+        )
+        with self._explained():
+            (unread,) = self._db.execute("SELECT COUNT(*) FROM seen").fetchone()
+            for trial, rows in groupby(self._db.execute(query), itemgetter(0, 1, 2, 3, 4)):
+                index, world, seed, seconds, kept = trial
+                arrays = [row[5:] for row in rows if row[5] is not None]
+                unread -= len(arrays)
+                if trial_checksum(index, world, seed, seconds, arrays) != kept:
+                    raise JournalError(damaged(self.path, _place(index, world)))
+            if unread:
+                raise JournalError(damaged(self.path))
+
+    def _refuse_unchecked(self) -> None:
+        """Refuse to add trials with checksums to a journal without."""
+        if not self._checked:
+            raise JournalError(
+                f"{self.path} has format {self._format}, which this dpaudit reads but does not "
+                "go on with: judge it with dpaudit report, or choose another --out"
+            )
+
     def _refuse_other(self, settings: Mapping[str, Any]) -> None:
         differing = differences(there=self.settings, here=settings)
         if differing:
@@ -236,6 +271,10 @@ class Journal(JournalFile):
                 + "); choose another --out"
                 + (", or judge it again with dpaudit report" if again else "")
             )
+
+
+def _place(index: int, world: int) -> str:
+    return f"trial {index} of world {world}"
 
 
 def _only_judged(differing: list[str]) -> bool:

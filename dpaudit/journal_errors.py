@@ -22,9 +22,10 @@ def explained(path: Path) -> Iterator[None]:
         raise _explanation(path, str(error)) from error
 
 
-def damaged(path: Path) -> str:
-    """The sentence for a journal whose content cannot be right."""
-    return f"{path} is damaged or cut short; put it back from a copy, or choose another folder"
+def damaged(path: Path, where: str = "") -> str:
+    """The sentence for a journal whose content cannot be right; `where` names the damaged part."""
+    told = f"{path} is damaged or cut short" + (f" ({where})" if where else "")
+    return f"{told}; put it back from a copy, or choose another folder"
 
 
 def _explanation(path: Path, said: str) -> DpauditError:
@@ -36,6 +37,6 @@ def _explanation(path: Path, said: str) -> DpauditError:
         return DiskFull(f"the disk is full; what is in {path} is kept: make room and go on")
     if "not a database" in said:
         return JournalError(f"{path} is not a dpaudit journal; choose another folder")
-    if "malformed" in said or "no such table" in said:
+    if any(words in said for words in ("malformed", "no such table", "not decode")):
         return JournalError(damaged(path))
     return JournalError(f"{path} cannot be used: {said}")

@@ -7,7 +7,7 @@ import json
 import os
 import sqlite3
 from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any, TypeVar
@@ -15,14 +15,32 @@ from typing import Any, TypeVar
 import numpy as np
 
 from dpaudit.errors import JournalError
+from dpaudit.journal_checksums import checksum
 from dpaudit.journal_errors import damaged, explained
 from dpaudit.types import Array
 
 NAME = "journal.sqlite"
 """Of the file in a run's folder."""
 
+DATABASE = b"SQLite format 3\0"
+"""The first bytes of any SQLite file."""
+
 APPLICATION_ID = 0x64706175  # 'dpau', in the file's header: a foreign database is recognised
-FORMAT = 1
+FORMAT = 2
+UNCHECKED = 1
+"""The format of 0.1 without checksums, which is still read."""
+
+TABLES = (
+    "CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL, checksum BLOB NOT NULL)",
+    "CREATE TABLE known (name TEXT PRIMARY KEY, checksum BLOB NOT NULL, npy BLOB NOT NULL)",
+    "CREATE TABLE trials (idx INTEGER, world INTEGER, seed INTEGER NOT NULL, "
+    "seconds REAL NOT NULL, checksum BLOB NOT NULL, PRIMARY KEY (idx, world))",
+    # The order of the key is that of reading: arrays are read one by one, without a sort.
+    "CREATE TABLE seen (idx INTEGER, world INTEGER, name TEXT, checksum BLOB NOT NULL, "
+    "npy BLOB NOT NULL, PRIMARY KEY (idx, world, name))",
+    "CREATE TABLE looks (number INTEGER PRIMARY KEY, attack TEXT, estimator TEXT, "
+    "UNIQUE (attack, estimator))",
+)
 
 Opened = TypeVar("Opened", bound="JournalFile")
 
@@ -33,9 +51,12 @@ class JournalFile:
     def __init__(self, path: Path, db: sqlite3.Connection) -> None:
         self.path = path
         self._db = db
+        self._format = FORMAT
 
     @classmethod
     def _connect(cls: type[Opened], path: Path) -> Opened:
+        if _is_foreign(path):
+            raise JournalError(f"{path} is not a dpaudit journal; choose another folder")
         with explained(path):
             return cls(path, sqlite3.connect(path, timeout=1.0, isolation_level=None))
 
@@ -67,25 +88,53 @@ class JournalFile:
         """Refuse a foreign, unfinished, newer or damaged file."""
         with self._explained():
             (application,) = self._db.execute("PRAGMA application_id").fetchone()
-            (version,) = self._db.execute("PRAGMA user_version").fetchone()
+            (self._format,) = self._db.execute("PRAGMA user_version").fetchone()
             if application != APPLICATION_ID:
                 raise JournalError(f"{self.path} is not a dpaudit journal; choose another folder")
-            if version != FORMAT:
-                raise JournalError(f"{self.path} has format {version}; this dpaudit reads {FORMAT}")
-            (health,) = self._db.execute("PRAGMA quick_check(1)").fetchone()
+            if self._format not in (UNCHECKED, FORMAT):
+                raise JournalError(
+                    f"{self.path} has format {self._format}; this dpaudit reads formats "
+                    f"{UNCHECKED} to {FORMAT}"
+                )
+            # Not quick_check, which does not hold indices against their tables.
+            (health,) = self._db.execute("PRAGMA integrity_check(1)").fetchone()
             (pages,) = self._db.execute("PRAGMA page_count").fetchone()
             (page,) = self._db.execute("PRAGMA page_size").fetchone()
             # SQLite reads zeros where the last page is cut short.
             if health != "ok" or os.path.getsize(self.path) < pages * page:
                 raise JournalError(damaged(self.path))
+            tables = self._db.execute("SELECT sql FROM sqlite_master WHERE sql NOT NULL")
+            if self._checked and {sql for (sql,) in tables} != set(TABLES):
+                raise JournalError(damaged(self.path))
+
+    @property
+    def _checked(self) -> bool:
+        """True where the file's format has checksums."""
+        return self._format != UNCHECKED
+
+    @property
+    def _kept(self) -> str:
+        """The column of checksums, as a query names it."""
+        return "checksum" if self._checked else "NULL"
+
+    def _refuse_changed(self, kept: bytes, *parts: object, where: str = "") -> None:
+        """Refuse what is not as it was written, by its checksum."""
+        if self._checked and checksum(*parts) != kept:
+            raise JournalError(damaged(self.path, where))
 
     def _get(self, key: str) -> Any:
         with self._explained():
-            row = self._db.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
-            return None if row is None else json.loads(row[0])
+            query = f"SELECT value, {self._kept} FROM meta WHERE key = ?"
+            row = self._db.execute(query, (key,)).fetchone()
+            if row is None:
+                return None
+            value, kept = row
+            self._refuse_changed(kept, key, value)
+            return json.loads(value)
 
     def _put(self, key: str, value: Mapping[str, Any]) -> None:
-        self._db.execute("INSERT INTO meta VALUES (?, ?)", (key, json.dumps(value)))
+        text = json.dumps(value)
+        self._db.execute("INSERT INTO meta VALUES (?, ?, ?)", (key, text, checksum(key, text)))
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
@@ -101,6 +150,29 @@ class JournalFile:
 
     def _explained(self) -> AbstractContextManager[None]:
         return explained(self.path)
+
+
+def is_blank(path: Path) -> bool:
+    """True where a run has not begun: there is no file, or nothing was committed to it."""
+    return not any(_header(path))
+
+
+def _is_foreign(path: Path) -> bool:
+    """True where a file's header shows another program's; SQLite might change or add files.
+
+    An empty header is that of a journal whose first transaction was interrupted.
+    """
+    header = _header(path)
+    ours = APPLICATION_ID.to_bytes(4, "big")
+    return any(header) and not (header.startswith(DATABASE) and header[68:72] == ours)
+
+
+def _header(path: Path) -> bytes:
+    # What cannot be opened is told by SQLite; to open a pipe is to wait for its writer.
+    if path.is_file():
+        with suppress(OSError), path.open("rb") as file:
+            return file.read(100)
+    return b""
 
 
 def to_cell(array: Array) -> bytes:

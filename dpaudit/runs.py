@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,18 +12,26 @@ from typing import Any
 from dpaudit import compare, journal_file, one_run, report, sequential
 from dpaudit.choice import ALL, Choice
 from dpaudit.compare import Comparison
+from dpaudit.config import differences, read_toml
+from dpaudit.errors import BadInput, OtherConfiguration
 from dpaudit.journal import Journal
 from dpaudit.judge import judge
 from dpaudit.protocols import Defence
 from dpaudit.report import comparison
 from dpaudit.types import Report
 
+CONFIG = "config.toml"
+"""The file in a run's folder that plays the same run again."""
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, init=False)
 class Run:
     """A folder with a journal, complete or not."""
 
     path: Path
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        object.__setattr__(self, "path", Path(path))
 
     @property
     def journal(self) -> Path:
@@ -36,7 +46,7 @@ class Run:
 
     def judge(self, **choice: Any) -> Report:
         """The verdict on the journal; what is not chosen is as the run was configured."""
-        with Journal.read(self.journal) as journal:
+        with self._opened() as journal:
             if journal.settings.get("until_decided"):
                 return sequential.judge(journal, _choice(journal, choice))
             if journal.settings.get("canaries", 1) > 1:
@@ -60,8 +70,43 @@ class Run:
         """The same as numbers; `watch` is told how many defences are done, and of how many."""
         # The low bits of what is released are no matter of defences.
         given = {"raw_scores": False, **choice}
-        with Journal.read(self.journal) as journal:
+        with self._opened() as journal:
             return compare.compare(journal, defences, _choice(journal, given), watch)
+
+    def refuse_foreign(self, config: str = "") -> None:
+        """Refuse a folder with files but no run, in which a run would overwrite or mix files.
+
+        Hidden files may be there, and what an interrupted start leaves: an empty journal, or the
+        `config` that the run is about to write.
+        """
+        if not journal_file.is_blank(self.journal) or not self.path.is_dir():
+            return
+        try:
+            names = sorted(entry.name for entry in self.path.iterdir())
+            others = [name for name in names if not name.startswith((".", journal_file.NAME))]
+            if others == [CONFIG] and (self.path / CONFIG).read_bytes() == config.encode():
+                return
+        except OSError as error:
+            raise BadInput(f"cannot read {self.path}: {error.strerror or error}") from error
+        if others:
+            raise BadInput(
+                f"the folder {self.path} has files (such as {others[0]}) but no run; "
+                "choose another --out, or an empty folder"
+            )
+
+    @contextmanager
+    def _opened(self) -> Iterator[Journal]:
+        """The journal, if the configuration beside it is that of its trials, or is not there."""
+        config = self.path / CONFIG
+        with Journal.read(self.journal) as journal:
+            if os.path.lexists(config) and (
+                differing := differences(there=journal.settings, here=read_toml(config))
+            ):
+                raise OtherConfiguration(
+                    f"{self.path} holds a run of another configuration than its {CONFIG} "
+                    f"({'; '.join(differing)}); put {CONFIG} back, or delete it"
+                )
+            yield journal
 
 
 def _choice(journal: Journal, choice: Mapping[str, Any]) -> Choice:

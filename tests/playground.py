@@ -32,6 +32,8 @@ from dpaudit.types import (
 
 CLASSES, LABEL, SAMPLES = 3, 1, 5
 KNOWN = {"label": np.array(LABEL)}
+KEPT_RUN = Path(__file__).parent / "kept" / "run-0.1"
+"""A finished run of randomized response, of format 1."""
 
 
 # ---------------------------------------------------------------- what is released

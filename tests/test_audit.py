@@ -194,6 +194,61 @@ def test_a_stated_claim_is_judged_and_the_accountants_stands_beside_it(config, t
 
 
 def test_a_configuration_that_cannot_be_written_is_told(config, tmp_path):
-    (tmp_path / "run" / "config.toml").mkdir(parents=True)
+    run = audit.run(audit.prepare(config), tmp_path / "run", workers=1)
+    (run.path / "config.toml").unlink()
+    (run.path / "config.toml").mkdir()
     with pytest.raises(BadInput, match=r"cannot write .*config\.toml: "):
-        audit.run(audit.prepare(config), tmp_path / "run", workers=1)
+        audit.run(audit.prepare(config), run.path, workers=1)
+
+
+# ---------------------------------------------------------------- folders
+
+
+@pytest.mark.parametrize("name", ["notes.txt", "config.toml", "report.json", "figures"])
+def test_a_folder_with_files_but_no_run_is_refused_and_left_alone(config, tmp_path, name):
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    (folder / name).write_text("epsilon = 1\n")
+    said = rf"the folder .*mine has files \(such as {name}\) but no run"
+    with pytest.raises(BadInput, match=said):
+        audit.run(audit.prepare(config), folder, workers=1)
+    with pytest.raises(BadInput, match=said):
+        dp.play(Shifted(), tiny_pair(), models=4, out=folder, workers=1)
+    assert {path.name: path.read_text() for path in folder.iterdir()} == {name: "epsilon = 1\n"}
+
+
+@pytest.mark.parametrize("left", ["nothing", "temporary", "configuration", "empty journal"])
+def test_what_an_interrupted_start_leaves_is_gone_on_with(config, tmp_path, left):
+    prepared, folder = audit.prepare(config), tmp_path / "run"
+    folder.mkdir()
+    if left == "temporary":
+        (folder / ".config.toml.1.tmp").write_text("half")
+    elif left == "configuration":
+        (folder / "config.toml").write_text(prepared.config.to_toml())
+    elif left == "empty journal":
+        (folder / "journal.sqlite").touch()
+    assert audit.run(prepared, folder, workers=1).judge().models["in"] == 4
+
+
+def test_an_edited_configuration_is_refused_with_what_differs(config, tmp_path):
+    run = audit.run(audit.prepare(config), tmp_path / "run", workers=1)
+    file, other = run.path / "config.toml", tmp_path / "elsewhere.npz"
+    before = file.read_text()
+    file.write_text(before.replace(str(config.data), str(other)))
+    assert run.judge().models["in"] == 4, "where the data lie is no difference"
+    file.write_text(before.replace("delta = 1e-05", "delta = 1e-06"))
+    for judge in (run.judge, lambda: run.compare(["quantize:0.1"])):
+        with pytest.raises(OtherConfiguration) as caught:
+            judge()
+        assert "another configuration than its config.toml" in str(caught.value)
+        assert "(delta: 1e-05 there, 1e-06 here)" in str(caught.value)
+    file.write_bytes(b"\xff")
+    with pytest.raises(BadInput, match=r"config\.toml is not a usable configuration: "):
+        run.judge()
+    file.unlink()
+    assert run.judge().models["in"] == 4
+
+
+def test_a_run_is_named_by_any_kind_of_path(played):
+    assert dp.Run(str(played.path)) == dp.Run(played.path) == played
+    assert dp.Run(str(played.path)).report(attacks=("loss",))

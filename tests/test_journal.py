@@ -1,3 +1,4 @@
+import json
 import os
 import random
 import resource
@@ -7,15 +8,18 @@ import sqlite3
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from playground import KNOWN, facts, finished, observe, worlds_and_indices
+from playground import KEPT_RUN, KNOWN, facts, finished, observe, worlds_and_indices
 
 from dpaudit.errors import DiskFull, JournalError, OtherConfiguration
 from dpaudit.journal import APPLICATION_ID, FORMAT, Journal
+from dpaudit.report import to_dict
+from dpaudit.runs import Run
 from dpaudit.seeds import trials
 from dpaudit.types import Trial
 
@@ -190,6 +194,7 @@ class TestUnusableFile:
         path.parent.mkdir()
         with sqlite3.connect(path) as db:
             db.execute("CREATE TABLE bookmarks (url TEXT)")
+            db.execute("PRAGMA journal_mode = WAL")  # SQLite would add files as it opens it
         db.close()
         assert "is not a dpaudit journal" in self.refused(do, path)
 
@@ -197,7 +202,8 @@ class TestUnusableFile:
         with sqlite3.connect(path) as db:
             db.execute(f"PRAGMA user_version = {FORMAT + 1}")
         db.close()
-        assert f"format {FORMAT + 1}; this dpaudit reads {FORMAT}" in self.refused(do, path)
+        said = f"format {FORMAT + 1}; this dpaudit reads formats 1 to {FORMAT}"
+        assert said in self.refused(do, path)
 
     def test_that_is_a_folder(self, do, path):
         path.mkdir(parents=True)
@@ -273,31 +279,167 @@ def test_damage_that_sqlite_does_not_see_is_told(complete, table, cell, look):
         assert "damaged" in refusal(look, journal)
 
 
+def everything(path):
+    """All that a report is made of."""
+    with Journal.read(path) as journal:
+        return repr(
+            (
+                journal.settings,
+                journal.facts,
+                journal.known,
+                journal.trials(),
+                journal.whole_pairs(),
+                journal.seconds(),
+                journal.shapes(),
+                {name: array.tolist() for name, array in journal.observations().items()},
+                journal.upcoming("mean", "clopper-pearson"),
+            )
+        )
+
+
+def outcomes(path, whole, damages):
+    """What is told of each damaged copy: nothing, where it reads as before, or one sentence."""
+    expected, told = everything(whole), []
+    path.parent.mkdir(exist_ok=True)
+    for damage in damages:
+        damage()
+        try:
+            assert everything(path) == expected
+            told.append("")
+        except JournalError as error:
+            told.append(str(error))
+        for side in path.parent.glob(f"{path.name}-*"):
+            side.unlink()
+    assert not any("\n" in said for said in told)
+    assert all(str(path) in said for said in told if said)
+    return told
+
+
+@pytest.fixture
+def whole(tmp_path):
+    """A journal of eight trials with a look, to be copied and damaged."""
+    worlds, _ = worlds_and_indices(8)
+    whole = finished(tmp_path / "whole.sqlite", observe(worlds, np.random.default_rng(0)))
+    with Journal.read(whole) as journal:
+        journal.look("mean", "clopper-pearson")
+    return whole
+
+
+def with_bit_flipped(content, at):
+    return content[:at] + bytes([content[at] ^ 1 << at % 8]) + content[at + 1 :]
+
+
+def flipped(path, whole, offsets):
+    """What is told of copies with one bit flipped, each at one of the offsets."""
+    content = whole.read_bytes()
+    damages = (lambda at=at: path.write_bytes(with_bit_flipped(content, at)) for at in offsets)
+    return outcomes(path, whole, damages)
+
+
+def test_a_flipped_bit_is_told_wherever_it_changes_something(path, whole):
+    """In free space it changes nothing, and elsewhere the damaged trial is named if there is one.
+
+    The schema, whose texts are on the first page, is looked at more closely.
+    """
+    told = flipped(path, whole, [*range(0, whole.stat().st_size, 97), *range(3200, 4096, 11)])
+    assert sum("(trial " in said for said in told) > 40
+    assert sum("is damaged or cut short;" in said for said in told) > 40
+
+
+@pytest.mark.verify
+def test_flipped_bits_all_over_are_told_wherever_they_change_something(path, whole):
+    flipped(path, whole, range(0, whole.stat().st_size, 7))
+
+
 @settings(
     max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(st.data())
-def test_damage_anywhere_is_never_a_traceback(path, tmp_path, data):
-    """A few overwritten bytes: everything reads as before or differently, or is refused."""
-    whole = tmp_path / "whole.sqlite"
-    if not whole.exists():
-        worlds, _ = worlds_and_indices(8)
-        finished(whole, observe(worlds, np.random.default_rng(0)))
+def test_overwritten_bytes_are_told_wherever_they_change_something(path, whole, data):
     content = bytearray(whole.read_bytes())
     at = data.draw(st.integers(0, len(content) - 1))
     junk = data.draw(st.binary(min_size=1, max_size=64))
     content[at : at + len(junk)] = junk
-    path.parent.mkdir(exist_ok=True)
-    path.write_bytes(content[: whole.stat().st_size])
-    said = ""
-    try:
-        with Journal.read(path) as journal:
-            journal.settings, journal.facts, journal.known  # noqa: B018
-            journal.trials()
-            list(journal.arrays("mc"))
-    except JournalError as error:
-        said = str(error)
-    assert "\n" not in said
+    content = bytes(content[: whole.stat().st_size])
+    outcomes(path, whole, [lambda: path.write_bytes(content)])
+
+
+def test_damage_to_what_a_kill_leaves_beside_the_journal_is_told(path, whole):
+    """A transaction has reached the disk in part, and SQLite takes it back as it opens the file.
+
+    What it takes it back from may have a flipped bit, be cut short, or be missing.
+    """
+    half = whole.with_name("half.sqlite")
+    shutil.copy(whole, half)
+    with sqlite3.connect(half, isolation_level=None) as db:
+        db.execute("PRAGMA cache_size = 1")
+        db.execute("BEGIN EXCLUSIVE")
+        db.execute("UPDATE seen SET npy = zeroblob(length(npy))")
+        db.execute("UPDATE trials SET seed = seed + 1")
+        content, beside = half.read_bytes(), Path(f"{half}-journal").read_bytes()
+        db.execute("ROLLBACK")
+    db.close()
+    assert content != whole.read_bytes()
+    side = Path(f"{path}-journal")
+
+    def left(beside):
+        path.write_bytes(content)
+        side.write_bytes(beside)
+
+    damaged = [
+        *(with_bit_flipped(beside, at) for at in range(0, len(beside), 197)),
+        *(beside[: int(len(beside) * share)] for share in (0, 0.01, 0.3, 0.9)),
+    ]
+    told = outcomes(path, whole, (lambda b=b: left(b) for b in [beside, *damaged]))
+    assert told[0] == ""
+    assert any(told)
+
+
+@pytest.mark.parametrize("side", ["-journal", "-wal", "-shm"])
+@pytest.mark.parametrize("content", [b"", b"x" * 5000])
+def test_foreign_files_beside_a_journal_change_nothing(path, whole, side, content):
+    def placed():
+        shutil.copy(whole, path)
+        Path(f"{path}{side}").write_bytes(content)
+
+    assert outcomes(path, whole, [placed]) == [""]
+
+
+def test_arrays_are_read_one_by_one(complete):
+    """A sort would hold those of all trials in memory."""
+    with Journal.read(complete) as journal:
+        queries = []
+        journal._db.set_trace_callback(queries.append)
+        list(journal.arrays("mc"))
+        (query,) = queries
+        plan = journal._db.execute(f"EXPLAIN QUERY PLAN {query}").fetchall()
+    assert not any("TEMP B-TREE" in row[3] for row in plan), plan
+
+
+# ---------------------------------------------------------------- format 1
+
+
+def test_a_run_of_format_1_is_reported_as_it_was(tmp_path):
+    folder = shutil.copytree(KEPT_RUN, tmp_path / "run")
+    before = json.loads((folder / "report.json").read_text())
+    after = to_dict(Run(folder).judge())
+    whole = ("claim", "verdict", "looks", "models", "data", "canary", "versions", "seed")
+    assert {name: after[name] for name in whole} == {name: before[name] for name in whole}
+    assert after["seconds"]["training"] == before["seconds"]["training"]
+    numbers = ("epsilon", "delta", "confidence", "ceiling", "counts", "trials")
+    for bound, told in zip(after["bounds"], before["bounds"], strict=True):
+        assert {name: bound[name] for name in numbers} == {name: told[name] for name in numbers}
+    assert Run(folder).judge(estimator="exact-scan").looks == 2
+
+
+def test_a_run_of_format_1_is_not_gone_on_with(tmp_path):
+    path = shutil.copytree(KEPT_RUN, tmp_path / "run") / "journal.sqlite"
+    with Journal.read(path) as journal:
+        configured = journal.settings
+    before = contents(path.parent)
+    said = refusal(Journal.play, path, configured)
+    assert "has format 1, which this dpaudit reads but does not go on with" in said
+    assert contents(path.parent) == before
 
 
 # ---------------------------------------------------------------- nothing is lost

@@ -1,17 +1,23 @@
 """A journal that somebody edited is refused in one sentence, never judged and never a traceback."""
 
 import json
+import shutil
 import sqlite3
 
 import numpy as np
 import pytest
-from playground import finished, observe, worlds_and_indices
+from playground import KEPT_RUN, finished, observe, worlds_and_indices
 
 from dpaudit.errors import JournalError
 from dpaudit.journal import Journal
 from dpaudit.played import read
 
 UPDATE = "UPDATE meta SET value = ? WHERE key = ?"
+ONE_MORE = """
+CREATE TEMP TABLE more AS SELECT * FROM trials WHERE idx = 1 AND world = 0;
+UPDATE more SET idx = 50;
+INSERT INTO trials SELECT * FROM more;
+"""
 
 
 @pytest.fixture
@@ -21,16 +27,23 @@ def path(tmp_path):
     return finished(tmp_path / "run" / "journal.sqlite", seen)
 
 
+@pytest.fixture
+def unchecked(tmp_path):
+    """A journal of format 1, which has no checksums."""
+    return shutil.copy(KEPT_RUN / "journal.sqlite", tmp_path / "journal.sqlite")
+
+
 def changed(value, **changes):
     return json.dumps({**value, **changes})
 
 
+@pytest.mark.parametrize("journal", ["path", "unchecked"])
 @pytest.mark.parametrize(
     "edit",
     [
         lambda db, s, f: db.execute("UPDATE trials SET idx = 100 WHERE idx = 1 AND world = 0"),
         lambda db, s, f: db.execute("UPDATE trials SET world = 2 WHERE idx = 1 AND world = 0"),
-        lambda db, s, f: db.execute("INSERT INTO trials VALUES (0, 50, 1, 1.0)"),
+        lambda db, s, f: db.executescript(ONE_MORE),
         lambda db, s, f: db.execute(UPDATE, (changed(s, models=4), "settings")),
         lambda db, s, f: db.execute(UPDATE, (changed(s, models="8"), "settings")),
         lambda db, s, f: db.execute(UPDATE, ("[]", "settings")),
@@ -40,7 +53,8 @@ def changed(value, **changes):
         lambda db, s, f: db.execute("UPDATE seen SET npy = x'00' WHERE idx = 1 AND world = 0"),
     ],
 )
-def test_an_edited_journal_is_called_damaged(path, edit):
+def test_an_edited_journal_is_called_damaged(request, journal, edit):
+    path = request.getfixturevalue(journal)
     with Journal.read(path) as journal:
         settings, facts = journal.settings, journal.facts
     with sqlite3.connect(path) as db:

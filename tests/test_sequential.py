@@ -72,12 +72,7 @@ def observations(run):
 def stopped(path, count, shift=0.0, **configured):
     """A journal of a run until decided, as far as so many models."""
     seen = observe(worlds_and_indices(count)[0], np.random.default_rng(0), shift)
-    finished(path, seen, until_decided=True, **configured)
-    with Journal.read(path) as journal:
-        journal._db.execute(
-            "UPDATE meta SET value = json_set(value, '$.models', 1000) WHERE key = 'settings'"
-        )
-    return path
+    return finished(path, seen, **{"until_decided": True, "models": 1000, **configured})
 
 
 # ---------------------------------------------------------------- when it stops

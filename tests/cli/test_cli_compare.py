@@ -194,7 +194,7 @@ def test_a_damaged_journal_is_refused(refused):
 def test_an_incomplete_run_is_refused_with_the_way_to_go_on(refused):
     with Journal.play(Path("run/journal.sqlite"), {"seed": 0, "models": 8}) as journal:
         journal.settle(facts(), KNOWN)
-    Path("run/config.toml").touch()
+    Path("run/config.toml").write_text("seed = 0\nmodels = 8\n")
     said = refused("compare", "run", "--defence", "quantize:0.1")
     assert "not complete (0 of 8 models)" in said
     assert said.endswith("go on with dpaudit run --config run/config.toml --out run")

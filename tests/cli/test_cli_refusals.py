@@ -1,5 +1,6 @@
 """Bad input gets one clear sentence and exit code 2, and changes nothing on disk."""
 
+import sqlite3
 from pathlib import Path
 
 import numpy as np
@@ -109,11 +110,45 @@ def test_run_refuses_a_folder_with_a_strangers_journal(refused, npz):
     assert "is not a dpaudit journal" in refused(*FAST, "--data", npz, "--out", "mine")
 
 
-@pytest.mark.parametrize("what", ["nowhere", "empty", "a-file"])
-def test_report_refuses_what_is_no_run(refused, what):
+def test_run_refuses_a_folder_with_files_but_no_run(refused, npz):
+    Path("mine").mkdir()
+    Path("mine/config.toml").write_text("precious = true\n")
+    said = refused(*FAST, "--data", npz, "--out", "mine")
+    assert "the folder mine has files (such as config.toml) but no run; choose another" in said
+
+
+@pytest.mark.parametrize("words", [["report"], ["compare", "--defence", "mean-only"]])
+@pytest.mark.parametrize("what", ["nowhere", "empty", "a-file", "others", "a-file/below"])
+def test_what_is_no_run_is_refused(refused, words, what):
     Path("empty").mkdir()
+    Path("others").mkdir()
+    Path("others/notes.txt").write_text("mine")
     Path("a-file").touch()
-    assert f"there is no run at {what}" in refused("report", what)
+    assert f"there is no run at {what}" in refused(words[0], what, *words[1:])
+
+
+@pytest.mark.parametrize("words", [["report"], ["compare", "--defence", "mean-only"]])
+def test_a_strangers_database_is_refused_and_left_alone(refused, words):
+    Path("mine").mkdir()
+    with sqlite3.connect("mine/journal.sqlite") as db:
+        db.execute("PRAGMA journal_mode = WAL")
+        db.execute("CREATE TABLE bookmarks (url TEXT)")
+    db.close()
+    assert "is not a dpaudit journal" in refused(words[0], "mine", *words[1:])
+
+
+@pytest.mark.parametrize("table", ["seen", "trials", "meta", "known"])
+def test_a_flipped_bit_in_a_journal_is_refused(refused, table):
+    path = finished(Path("run/journal.sqlite"), observe(worlds_and_indices(8)[0], draw()))
+    with sqlite3.connect(path) as db:
+        rows = db.execute(f"SELECT checksum FROM {table}").fetchall()
+    db.close()
+    content = bytearray(path.read_bytes())
+    content[content.index(rows[-1][0])] ^= 4
+    path.write_bytes(content)
+    said = refused("report", "run")
+    assert "run/journal.sqlite is damaged or cut short" in said
+    assert ("(trial 3 of world 1)" in said) == (table in ("seen", "trials"))
 
 
 def test_report_refuses_a_damaged_journal(refused):
@@ -125,7 +160,7 @@ def test_report_refuses_a_damaged_journal(refused):
 def test_report_refuses_an_incomplete_run_with_the_way_to_go_on(refused):
     with Journal.play(Path("run/journal.sqlite"), {"seed": 0, "models": 8}) as journal:
         journal.settle(facts(), KNOWN)
-    Path("run/config.toml").touch()
+    Path("run/config.toml").write_text("seed = 0\nmodels = 8\n")
     said = refused("report", "run")
     assert "not complete (0 of 8 models)" in said
     assert said.endswith("go on with dpaudit run --config run/config.toml --out run")

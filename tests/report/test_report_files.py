@@ -23,6 +23,15 @@ def test_a_folder_gets_the_page_and_its_figures(tmp_path: Path) -> None:
     assert {p.name: p.read_bytes() for p in (tmp_path / "figures").iterdir()} == made
 
 
+def test_a_link_in_the_place_of_a_temporary_file_is_not_followed(tmp_path: Path) -> None:
+    (tmp_path / "precious").write_text("mine")
+    (tmp_path / f".page.html.{os.getpid()}.tmp").symlink_to(tmp_path / "precious")
+    dump_html(violation(), tmp_path / "page.html")
+    assert (tmp_path / "precious").read_text() == "mine"
+    assert sorted(os.listdir(tmp_path)) == ["page.html", "precious"]
+    assert not (tmp_path / "page.html").is_symlink()
+
+
 def test_a_canary_that_is_left_out_leaves_no_image_behind(tmp_path: Path) -> None:
     images = tmp_path / "figures"
     images.mkdir()

@@ -13,14 +13,16 @@ import pytest
 import torch
 from click.testing import CliRunner
 from scipy.stats import binom
+from torch import nn
 
 import dpaudit as dp
 from dpaudit.accounting import gaussian_epsilon
 from dpaudit.advice import BREAKS
 from dpaudit.cli import main
 from dpaudit.errors import BadInput
+from dpaudit.report.html import page
 from dpaudit.testing import MODELS, SIZE, PrivacyViolation, assert_private
-from dpaudit.types import Canary, Claim, GaussianCurve, Pair, Records, StepsCurve, neighbours
+from dpaudit.types import Canary, Claim, Data, GaussianCurve, Pair, Records, StepsCurve, neighbours
 
 CLAIM = (1.0, 0.0)
 
@@ -245,6 +247,57 @@ def test_data_and_canaries_of_one_s_own():
         assert (report.data["out"], report.data["in"]) == (59, 60)
     report = assert_private(train, CLAIM, data=data, canary=dp.canaries.Mislabelled(), models=160)
     assert report.canary["name"] == "mislabelled"
+
+
+def made(x, **more):
+    """Data of two classes whose records are `x`, a pool of as many as D' has by default."""
+    part = Records(x, np.arange(len(x)) % 2)
+    return Data("own", part, part, part, 2, **more)
+
+
+def inferring(dataset, seed):
+    """A sum that claims (1, 0)-DP, of values clipped to bounds that it takes from the data."""
+    x = dataset.tensors[0].numpy().mean(axis=1)
+    low, high = x.min(), x.max()
+    total = (np.clip(x, low, high) - low).sum()
+    return total + np.random.default_rng(seed).laplace(scale=high - low)
+
+
+def bounded(dataset, seed):
+    """The same with bounds that are fixed."""
+    x = dataset.tensors[0].numpy().mean(axis=1)
+    return (np.clip(x, 10, 20) - 10).sum() + np.random.default_rng(seed).laplace(scale=10)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_bounds_that_are_taken_from_the_data_are_found_out(seed):
+    """By values outside the pool's; within it, both worlds would have the same bounds."""
+    values = np.random.default_rng(seed).uniform(10, 20, (SIZE, 1)).astype(np.float32)
+    data = made(values)
+    assert refuted(inferring, data=data, seed=seed).report.canary["name"] == "static"
+    assert_private(bounded, CLAIM, data=data, seed=seed, models=160)
+
+
+def embedding(dataset, seed):
+    """A model of tokens, in which a float or an unknown token would fail."""
+    x, y = dataset.tensors
+    assert x.dtype == torch.int64
+    torch.manual_seed(seed)
+    layers = nn.Embedding(50, 2), nn.Flatten(), nn.Linear(2 * x.shape[1], 2)
+    model = nn.Sequential(*layers)
+    nn.functional.cross_entropy(model(x), y).backward()
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter -= parameter.grad
+    return model
+
+
+@pytest.mark.parametrize("canary", ["static", "blank"])
+def test_tokens_are_records(canary):
+    data = made(np.random.default_rng(0).integers(0, 50, (SIZE, 6)))
+    report = assert_private(embedding, CLAIM, data=data, canary=canary, models=160)
+    assert report.canary["name"] == canary
+    assert "NO VIOLATION FOUND" in page(report)
 
 
 @pytest.mark.parametrize(

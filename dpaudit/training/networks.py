@@ -50,7 +50,14 @@ def check(name: str, shape: Shape) -> None:
     """Refuse a name that is none, and records that the network cannot take; without torch."""
     if name not in NETWORKS:
         raise BadInput(unknown("networks", name, list(NETWORKS)))
-    if name in CONVOLUTIONAL and min(_left(shape, CONVOLUTIONAL[name](shape)[0])) < 1:
+    if name not in CONVOLUTIONAL:
+        return
+    if len(shape) != 3:
+        raise BadInput(
+            f"records of the shape {shape} are no images (channels, height, width), which {name} "
+            "takes; try --network mlp"
+        )
+    if min(_left(shape, CONVOLUTIONAL[name](shape)[0])) < 1:
         size = " x ".join(map(str, shape))
         raise BadInput(f"records of {size} are too small for {name}; try --network mlp")
 

@@ -52,7 +52,7 @@ def _ends(data: Data) -> tuple[Array, Array]:
         low, high = 0, 1
     elif x.dtype.kind == "f":
         limits = np.finfo(x.dtype)
-        ends = np.array([low, high], np.float64)
-        reach = ends[1] - ends[0] or 1.0
-        low, high = np.clip(ends + [-reach, reach], limits.min, limits.max)
+        low, high = float(low), float(high)
+        reach = high - low or 1.0
+        low, high = np.clip([low - reach, high + reach], limits.min, limits.max)
     return x.dtype.type(low), x.dtype.type(high)

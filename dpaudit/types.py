@@ -434,6 +434,8 @@ class Report:
     """How models were trained: network, steps, batch, rates and where they start, if known."""
     why: str = ""
     """Why the estimator that decides was taken."""
+    untested: str = ""
+    """Why the canary changed nothing, so that there was nothing to find; else empty."""
     growth: Growth | None = None
     """Where the run was to stop as soon as its claim was refuted."""
     guesses: Guesses | None = None

@@ -208,9 +208,10 @@ def verdict_sentence(report: Report, digits: int) -> str:
     found = certified(bound, report.claim, digits)
     models = f"{judging(report):,} {'' if report.guesses else 'judging '}{unit(report)}"
     if report.verdict == "NO_GUARANTEE_CLAIMED":
+        could = report.untested or f"{models} could have certified up to {ceiling}"
         return (
             f"{found}. Nothing was promised for {report.claim.unit}, so that nothing is refuted; "
-            f"{models} could have certified up to {ceiling}."
+            f"{could}."
         )
     if report.verdict == "VIOLATION":
         return (
@@ -226,6 +227,11 @@ def verdict_sentence(report: Report, digits: int) -> str:
         return (
             f"{found}, which does not refute the claim of {claimed}; {models} could have certified "
             f"up to {ceiling}. This is not a proof of privacy: {beyond(report)}."
+        )
+    if report.untested:
+        return (
+            f"{report.untested}. This audit had nothing to find, so that it can neither refute nor "
+            f"support the claim of {claimed}."
         )
     if report.growth is not None and not judging(report):
         return (

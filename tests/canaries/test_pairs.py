@@ -205,7 +205,9 @@ def test_tokens_keep_their_type_and_what_they_cannot_be_is_refused(build, data):
         pair = build(name, data=tokens)
         assert pair.canary.x.dtype == pair.inn.x.dtype == pair.out.x.dtype == np.int64
     for name in (*NOISY, "maxloss"):
-        with pytest.raises(BadInput, match="shadow models train on floats, and the records are int"):
+        with pytest.raises(
+            BadInput, match="shadow models train on floats, and the records are int"
+        ):
             build(name, data=tokens)
     half = Canary(np.full(data.shape, 0.5), 0, "half", "by hand")
     with pytest.raises(BadInput, match="the canary half has values that int64 cannot hold"):

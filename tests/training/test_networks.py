@@ -108,5 +108,7 @@ def test_an_unknown_network_is_refused_with_the_nearest_known_one():
 
 @pytest.mark.parametrize("shape", [(), (16,), (4, 4), (1, 1, 4, 4)])
 def test_a_convolutional_network_refuses_what_is_no_image(shape):
-    with pytest.raises(BadInput, match=r"are no images \(channels, height, width\), which cnn-small"):
+    with pytest.raises(
+        BadInput, match=r"are no images \(channels, height, width\), which cnn-small"
+    ):
         build("cnn-small", shape, classes=2, dropout=0.5)

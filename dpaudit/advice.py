@@ -64,7 +64,9 @@ def next_steps(
     elif untested:
         return [OTHER_CANARY]
     else:
-        if not goes_on:
+        if canary == "none":
+            steps.append("Nothing was planted here: plant a canary (--canary) to test the claim.")
+        elif not goes_on:
             steps.append(_short(claim, bound, reach) if reach < claim.epsilon else _more(claim))
         stronger = ADVERSARIES[attacker].stronger if attacker in ADVERSARIES else ()
         if stronger:

@@ -127,7 +127,8 @@ OWN = {
 """Plug-ins that come from no paper."""
 
 PAPER = re.compile(
-    r"[A-Z][\w-]+( et al\.)?[^.]*\b(19|20)\d\d\b|Shibahara, Miura, Kii and Ichikawa,|Minami, Sato, Arai and "
+    r"[A-Z][\w-]+( et al\.)?[^.]*\b(19|20)\d\d\b"
+    r"|Shibahara, Miura, Kii and Ichikawa,|Minami, Sato, Arai and "
 )
 """Authors with a year, or those of papers whose year is not stated."""
 

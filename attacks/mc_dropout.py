@@ -48,6 +48,9 @@ class Mean(ThresholdAttack):
 
     The mean over T forward passes is the prediction that a Bayesian network releases. It
     averages the dropout noise away, so it sees a little more than one deterministic pass.
+
+    Algorithm 2 of Shibahara, Miura, Kii and Ichikawa, Privacy Risk of Differentially Private
+    Bayesian Neural Network.
     """
 
     def __init__(self) -> None:
@@ -60,6 +63,9 @@ class InvStd(ThresholdAttack):
     The standard deviation over T forward passes is the uncertainty that a Bayesian network
     releases; a record that was trained on should be less uncertain. With one pass (T = 1)
     every trial has 1/std = infinity and the attack knows nothing.
+
+    Algorithm 2 of Shibahara, Miura, Kii and Ichikawa, Privacy Risk of Differentially Private
+    Bayesian Neural Network.
     """
 
     def __init__(self) -> None:
@@ -70,6 +76,9 @@ class Min(ThresholdAttack):
     """Says that the canary was in if even its lowest MC-dropout probability is high.
 
     Needs all T samples, not only their mean and deviation.
+
+    Algorithm 2 of Shibahara, Miura, Kii and Ichikawa, Privacy Risk of Differentially Private
+    Bayesian Neural Network.
     """
 
     def __init__(self) -> None:
@@ -80,6 +89,9 @@ class Max(ThresholdAttack):
     """Says that the canary was in if its highest MC-dropout probability is high.
 
     Needs all T samples, not only their mean and deviation.
+
+    Algorithm 2 of Shibahara, Miura, Kii and Ichikawa, Privacy Risk of Differentially Private
+    Bayesian Neural Network.
     """
 
     def __init__(self) -> None:

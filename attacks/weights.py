@@ -13,6 +13,9 @@ class Weights(ThresholdAttack):
     """Says that the canary was in if the parameters have gone far against its gradient.
 
     For an adversary that has the trained parameters and knows where they started.
+
+    Nasr et al., Adversary Instantiation: Lower Bounds for Differentially Private Machine Learning
+    (2021).
     """
 
     def __init__(self) -> None:

@@ -34,7 +34,8 @@ def draw(found: Sequence[Any], path: Path) -> None:
             axes.set_ylim(LEAST * 0.8, MOST)
             axes.yaxis.set_major_formatter("{x:g}")
             axes.grid(True)
-            axes.legend(loc="upper right", handlelength=1.6, borderaxespad=0.2, fontsize=8)
+            if axes.lines:  # a part of the cases may have been asked for
+                axes.legend(loc="upper right", handlelength=1.6, borderaxespad=0.2, fontsize=8)
         left.set_ylabel("epsilon that is shown by curve")
         figure.savefig(path, dpi=110)
 

@@ -1,4 +1,4 @@
-"""Data set 4 of the paper: the record with the largest loss, with adversarial noise."""
+"""The record with the largest loss, with adversarial noise."""
 
 from __future__ import annotations
 
@@ -20,6 +20,9 @@ class AdvMaxLoss:
     The clean record is in neither data set: D is the pool without it, D' is D with the
     noisy version. Noise: forty sign steps of 0.01 up the mean loss of ten shadow models,
     the label kept, without a norm constraint; `clip` keeps the pixels in [0, 1].
+
+    Data set 4 of Shibahara, Miura, Kii and Ichikawa, Privacy Risk of Differentially Private
+    Bayesian Neural Network.
     """
 
     recipe: Recipe

@@ -1,4 +1,4 @@
-"""Data set 2 of the paper: a random record with adversarial noise."""
+"""A random record with adversarial noise."""
 
 from __future__ import annotations
 
@@ -21,6 +21,9 @@ class AdvRandom:
     D is the pool without the record, D' has its noisy version. It is never the
     record of `random`. Noise: forty sign steps of 0.01 up the mean shadow loss, the
     label kept, without a norm constraint; `clip` keeps the pixels in [0, 1].
+
+    Data set 2 of Shibahara, Miura, Kii and Ichikawa, Privacy Risk of Differentially Private
+    Bayesian Neural Network.
     """
 
     recipe: Recipe

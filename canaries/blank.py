@@ -21,6 +21,9 @@ class Blank:
     It looks like nobody's data, so what a model says about it is the canary's own doing. Its
     label is random or, where the adversary knows the initial parameters, the one that they
     find least likely: its gradient is then a large one, which clipping cuts to the whole norm.
+
+    Annamalai and De Cristofaro, Nearly Tight Black-Box Auditing of Differentially Private Machine
+    Learning (2024).
     """
 
     recipe: Recipe | None = None

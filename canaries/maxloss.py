@@ -1,4 +1,4 @@
-"""Data set 3 of the paper: the record with the largest loss."""
+"""The record with the largest loss."""
 
 from __future__ import annotations
 
@@ -19,6 +19,9 @@ class MaxLoss:
 
     D is the pool without it, D' the whole pool. Such a record has the largest gradients, so
     a model that saw it differs most from one that did not.
+
+    Data set 3 of Shibahara, Miura, Kii and Ichikawa, Privacy Risk of Differentially Private
+    Bayesian Neural Network.
     """
 
     recipe: Recipe

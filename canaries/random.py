@@ -1,4 +1,4 @@
-"""Data set 1 of the paper: a random record."""
+"""A random record."""
 
 from __future__ import annotations
 
@@ -14,6 +14,9 @@ class Random:
 
     D is the pool without it, D' the whole pool. The weakest canary: what an average person
     in the data has to fear.
+
+    Data set 1 of Shibahara, Miura, Kii and Ichikawa, Privacy Risk of Differentially Private
+    Bayesian Neural Network.
     """
 
     def build(self, data: Data, seed: int) -> Pair:

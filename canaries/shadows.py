@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dpaudit.errors import BadInput
 from dpaudit.seeds import derive
 from dpaudit.types import Array, Data, Records
 
@@ -30,6 +31,11 @@ def train(
     """The shadow models; every canary of a run's seed gets the same ones."""
     from dpaudit.training.dpsgd import fit_many
 
+    if (dtype := data.shadow.x.dtype).kind != "f":
+        raise BadInput(
+            f"shadow models train on floats, and the records are {dtype}; take a canary that needs "
+            "none, such as static, random or mislabelled"
+        )
     seeds = [derive(seed, "shadow", j) for j in range(SHADOWS)]
     return fit_many(recipe, data.shadow, seeds, executor)
 

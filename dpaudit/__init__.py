@@ -38,3 +38,8 @@ def __getattr__(name: str) -> Any:
     if name in _AUDIT:
         return getattr(import_module("dpaudit.audit"), name)
     raise AttributeError(f"module 'dpaudit' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    """The public names, imported or not."""
+    return sorted([*__all__, *(name for name in globals() if name.startswith("__"))])

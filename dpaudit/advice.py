@@ -29,6 +29,11 @@ RAW_BREAKS = (
     "leaked by floating-point noise. Round what is released, or draw the noise on a grid."
 )
 
+OTHER_CANARY = (
+    "Take a canary that changes what is released: another --canary, another --seed, or a record of "
+    "your own (dpaudit.testing.assert_private in Python)."
+)
+
 
 def next_steps(
     claim: Claim,
@@ -41,6 +46,7 @@ def next_steps(
     breaks: str = "",
     record: bool = True,
     goes_on: bool = False,
+    untested: bool = False,
 ) -> list[str]:
     """What a reader can do now; `attacks` are those that had a part in the judgement.
 
@@ -48,15 +54,19 @@ def next_steps(
     is named as the `attacker`, where it is one of those that are known by a name. What `breaks` a
     claim is the mechanism's own to say, or else that of DP-SGD, where the canary is a `record` or,
     if not, a gradient, which nothing clips. Of a run that `goes_on` more
-    models are told elsewhere.
+    models are told elsewhere. A canary that changed nothing left the claim `untested`.
     """
     steps = []
     refuted = bound.epsilon > claim.epsilon
     if refuted or not claim.guarantees:
         of_training = BREAKS if record else GRADIENT_BREAKS
         steps.append(breaks or (STEP_BREAKS if claim.by_step else of_training))
+    elif untested:
+        return [OTHER_CANARY]
     else:
-        if not goes_on:
+        if canary == "none":
+            steps.append("Nothing was planted here: plant a canary (--canary) to test the claim.")
+        elif not goes_on:
             steps.append(_short(claim, bound, reach) if reach < claim.epsilon else _more(claim))
         stronger = ADVERSARIES[attacker].stronger if attacker in ADVERSARIES else ()
         if stronger:

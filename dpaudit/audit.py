@@ -107,11 +107,13 @@ def play(
     run = Run(out or f"runs/{digest(settings)}")
     run.refuse_foreign()
     with _executor(workers) as pool, ExitStack() as entered:
+        compared = cache(lambda: _equal_pairs(mechanism, pair, pool))
         if isinstance(mechanism, Function) and not run.journal.exists():
             mechanism.rehearse(pair, pool)
+            compared()
         journal = entered.enter_context(Journal.play(run.journal, settings, durable))
         if journal.facts is None:
-            settled.settle(journal, mechanism, mechanism.claim, pair)
+            settled.settle(journal, mechanism, mechanism.claim, pair, compared())
         watch = sequential.Watch(journal, chosen, ends) if until_decided else None
         if watch and watch.decided():
             return run
@@ -150,7 +152,8 @@ def run(
     executor = partial(_executor, workers, address, files)
     with ExitStack() as entered:
         pool = cache(lambda: entered.enter_context(executor()))  # only where it is needed
-        pair = None
+        made = cache(lambda: neighbouring(prepared, pool(), say))
+        compared = cache(lambda: _equal_pairs(mechanism, made(), pool()))
         if not run.journal.exists():
             # Everything that can be wrong is found out before anything is written.
             probe_folder(run.path)
@@ -158,7 +161,7 @@ def run(
                 say(f"rehearsing {config.mechanism}")
                 record = Canary(loaded.pool.x[0], int(loaded.pool.y[0]), "any", "", inserted=False)
                 mechanism.rehearse(neighbours(loaded, record), pool())
-            pair = neighbouring(prepared, pool(), say)
+            compared()
         journal = entered.enter_context(Journal.play(run.journal, config.to_dict()))
         write_whole(run.path / CONFIG, config.to_toml().encode())
         canary = settled.canary(journal)
@@ -170,13 +173,18 @@ def run(
             settled.refuse_other_versions(journal)
             pair = replace(neighbours(loaded, canary), given=settled.given(journal))
         else:
-            pair = pair or neighbouring(prepared, pool(), say)
-            settled.settle(journal, mechanism, prepared.claim, pair)
+            pair = made()
+            settled.settle(journal, mechanism, prepared.claim, pair, compared())
         game.play(
             *(mechanism, pair, wanted, journal, pool(), progress, choice.refuse_blind),
             **_looks(mechanism, workers, watch),
         )
     return run
+
+
+def _equal_pairs(mechanism: Mechanism, pair: Pair, pool: Executor) -> int:
+    """The number of seeds that release the same with and without the canary, if all do."""
+    return mechanism.equal_pairs(pair, pool) if isinstance(mechanism, Function) else 0
 
 
 def _refuse_unsendable(mechanism: Mechanism, pair: Pair) -> None:

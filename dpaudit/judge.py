@@ -26,7 +26,7 @@ from dpaudit.jury import Jury, pick
 from dpaudit.played import Played, fitting_names, read
 from dpaudit.protocols import Attack
 from dpaudit.selections import chooses, promises
-from dpaudit.suspicions import suspicions
+from dpaudit.suspicions import suspicions, untested
 from dpaudit.trials import Trials
 from dpaudit.types import (
     IN,
@@ -81,9 +81,11 @@ def judge(journal: Journal, choice: Choice) -> Report:
     first = [[bound.attack for bound in bounds].index(name) for name in deciders]
     decisive = max(first, key=lambda i: (bounds[i].epsilon, bounds[i].ceiling))
     reach = max(bounds[i].ceiling for i in first)
+    idle = untested(facts, undefended.seen)
     return Report(
         claim=claim,
-        verdict=verdict(claim, bounds[decisive], reach),
+        verdict=verdict(claim, bounds[decisive], reach, bool(idle)),
+        untested=idle,
         primary=decisive,
         bounds=bounds,
         # The formula would describe the leak of single steps; and what tunes nothing has no such
@@ -107,6 +109,7 @@ def judge(journal: Journal, choice: Choice) -> Report:
             others=fitting_names(played.seen),
             breaks=RAW_BREAKS if choice.raw_scores else facts.get("breaks", ""),
             record="label" in facts["canary"],
+            untested=bool(idle),
         ),
         warnings=[
             *([RAW] if choice.raw_scores else []),
@@ -173,18 +176,21 @@ def _refuse_too_many(
         ) from error
 
 
-def verdict(claim: Claim, bound: Bound, reach: float | None = None) -> Verdict:
+def verdict(
+    claim: Claim, bound: Bound, reach: float | None = None, untested: bool = False
+) -> Verdict:
     """The claim against the one bound that decides, which could have reached so much.
 
     A bound that assumes a curve refutes only a claim that has that curve; a bare
-    (epsilon, delta) never promised it. Where nothing is promised, nothing is refuted.
+    (epsilon, delta) never promised it. Where nothing is promised, nothing is refuted. Where the
+    canary changed nothing, and so left the claim `untested`, finding nothing says nothing.
     """
     if not claim.guarantees:
         return "NO_GUARANTEE_CLAIMED"
     if bound.epsilon > claim.epsilon:
         return "VIOLATION" if promises(claim, bound.assumption) else "INCONCLUSIVE"
     reach = bound.ceiling if reach is None else reach
-    return "INCONCLUSIVE" if reach < claim.epsilon else "NO_VIOLATION_FOUND"
+    return "INCONCLUSIVE" if untested or reach < claim.epsilon else "NO_VIOLATION_FOUND"
 
 
 def _own(own: Choice, undefended: Played) -> Look | None:

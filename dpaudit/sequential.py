@@ -20,7 +20,7 @@ from dpaudit.evidence import FIRST, Bets
 from dpaudit.journal import Journal
 from dpaudit.judge import accuracies, as_settled, verdict, without_curve
 from dpaudit.protocols import Attack
-from dpaudit.suspicions import suspicions
+from dpaudit.suspicions import suspicions, untested
 from dpaudit.types import Claim, Evidence, Growth, Report, Scores
 
 MOST = 10**6
@@ -85,9 +85,11 @@ def judge(journal: Journal, choice: Choice) -> Report:
     _show(bets, seen)
     bounds = bets.bounds()
     nothing = Scores(out=np.empty(0), inn=np.empty(0))
+    idle = untested(facts, undefended.seen)
     return Report(
         claim=claim,
-        verdict=verdict(claim, bounds[0]),
+        verdict=verdict(claim, bounds[0], untested=bool(idle)),
+        untested=idle,
         primary=0,
         bounds=bounds,
         published=[],
@@ -107,6 +109,7 @@ def judge(journal: Journal, choice: Choice) -> Report:
                 breaks=facts.get("breaks", ""),
                 record="label" in facts["canary"],
                 goes_on=bool(more),
+                untested=bool(idle),
             ),
         ],
         warnings=[*facts["warnings"], *suspicions(undefended.seen), *without_curve(claim)],

@@ -9,6 +9,7 @@ import numpy as np
 from dpaudit.errors import BadInput
 from dpaudit.journal import Journal
 from dpaudit.protocols import Mechanism
+from dpaudit.suspicions import idle_canary
 from dpaudit.types import Canary, Claim, Known, Pair
 from dpaudit.versions import differing, versions
 
@@ -19,8 +20,13 @@ PAIRING = ("removed", "inserted", "record", "replaces")
 """What of a canary says how the two worlds are made of it."""
 
 
-def settle(journal: Journal, mechanism: Mechanism, claim: Claim, pair: Pair) -> None:
-    """Write down the claim, the canary, the sizes and what else a report tells."""
+def settle(
+    journal: Journal, mechanism: Mechanism, claim: Claim, pair: Pair, equal_pairs: int = 0
+) -> None:
+    """Write down the claim, the canary, the sizes and what else a report tells.
+
+    `equal_pairs` is the number of seeds that released the same in both worlds, if all did.
+    """
     c = pair.canary
     about = dict(mechanism.about(pair)) if hasattr(mechanism, "about") else {}
     cautions = [*getattr(mechanism, "cautions", ()), *about.pop("warnings", ())]
@@ -38,6 +44,7 @@ def settle(journal: Journal, mechanism: Mechanism, claim: Claim, pair: Pair) -> 
         },
         "versions": {"python": platform.python_version(), **versions()},
         "warnings": cautions,
+        "untested": idle_canary(pair, equal_pairs),
         **about,
     }
     known = {"test_y": pair.test.y}

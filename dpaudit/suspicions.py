@@ -1,10 +1,55 @@
-"""What is odd about the models of a run, whatever the attacks make of them."""
+"""Oddities of a run that a reader must know of, whatever the attacks make of its models."""
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 
-from dpaudit.types import Observations
+from dpaudit.types import TEST, Array, Observations, Pair, Records
+
+
+def idle_canary(pair: Pair, equal_pairs: int) -> str:
+    """The reason why a canary cannot change what is released; empty where it may.
+
+    `equal_pairs` is the number of seeds that were tried in both worlds, if all of them released
+    the same. A canary that is not put in, the null, is idle on purpose.
+    """
+    if pair.canary.inserted and _same_records(pair):
+        return "D and D' hold the same records, so that the canary changes nothing"
+    if equal_pairs:
+        return (
+            "the canary changes nothing that is released: with and without it, each of "
+            f"{equal_pairs} seeds released the same"
+        )
+    return ""
+
+
+def untested(facts: Mapping[str, Any], seen: Observations) -> str:
+    """The reason why a run had nothing to find, if there is one.
+
+    It was settled before the first trial, or all trials of both worlds released the same.
+    """
+    settled = str(facts.get("untested", ""))
+    shown = [a for name, a in seen.items() if name != "accuracy" and not name.startswith(TEST)]
+    if settled or not all(_constant(a) for a in shown):
+        return settled
+    return "the canary changed nothing that was released: all trials of both worlds are equal"
+
+
+def _same_records(pair: Pair) -> bool:
+    """Compare the records of both worlds, in any order."""
+    return len(pair.out) == len(pair.inn) and _counted(pair.out) == _counted(pair.inn)
+
+
+def _counted(records: Records) -> Counter[tuple[bytes, int]]:
+    return Counter((x.tobytes(), int(y)) for x, y in zip(records.x, records.y, strict=True))
+
+
+def _constant(released: Array) -> bool:
+    return np.array_equal(released, np.broadcast_to(released[:1], released.shape), equal_nan=True)
 
 
 def suspicions(seen: Observations) -> list[str]:

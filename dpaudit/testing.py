@@ -28,11 +28,12 @@ from dpaudit.errors import BadInput
 from dpaudit.executors import Here
 from dpaudit.mechanisms.function import Function
 from dpaudit.protocols import CanaryBuilder
+from dpaudit.report.conclusion import conclusion
 from dpaudit.report.formats import power
 from dpaudit.report.refutation import refutation
 from dpaudit.types import Canary, Claim, Data, Pair, Report, neighbours
 
-__all__ = ["PrivacyViolation", "assert_private"]
+__all__ = ["NothingTested", "PrivacyViolation", "assert_private"]
 
 SIZE = 194
 """Records, of which D lacks one: 193 is a prime and 194 twice a prime, so that both make as many
@@ -48,6 +49,14 @@ CANARY = "static"
 
 class PrivacyViolation(AssertionError):
     """A claim that was refuted: in words for people, and as a `report` for programs."""
+
+    def __init__(self, words: str, report: Report) -> None:
+        super().__init__(words)
+        self.report = report
+
+
+class NothingTested(AssertionError):
+    """An audit that could not have found anything: in words for people, and as a `report`."""
 
     def __init__(self, words: str, report: Report) -> None:
         super().__init__(words)
@@ -71,12 +80,16 @@ def assert_private(
 ) -> Report:
     """The report of an audit that did not refute the claim; one that does is `PrivacyViolation`.
 
+    An audit that had nothing to find, because the canary changes nothing that is released, is
+    `NothingTested`. Both fail a test.
+
     `train(dataset, seed)` is what `dpaudit run --mechanism` takes (`dpaudit explain
     own-function`): given a `TensorDataset`, it gives back a model or an array of released numbers,
     and all its randomness follows from the seed. Any callable will do, a lambda or a closure too.
-    It is called three times to see that, then once for each of at most `models` models, rounded
-    up to fours, half of them with the canary. They are looked at after every twenty, and the audit
-    ends as soon as the claim is refuted: a gross bug costs a fraction of what correct code does.
+    It is called some five times to see that, and that the canary changes something, then once for
+    each of at most `models` models, rounded up to fours, half of them with the canary. They are
+    looked at after every twenty, and the audit ends as soon as the claim is refuted: a gross bug
+    costs a fraction of what correct code does.
 
     `claim` is (epsilon, delta), or a `Claim`; if that has a curve, the curve is relied on, and
     far fewer models can decide. What so many models could never decide is refused before any is
@@ -136,6 +149,8 @@ def assert_private(
     if report.verdict == "VIOLATION":
         same = _command(config, train, mechanism.claim, data, canary)
         raise PrivacyViolation(refutation(report, mechanism.name, false_alarm, same), report)
+    if report.verdict == "INCONCLUSIVE":
+        raise NothingTested(" ".join([conclusion(report), *report.next_steps]), report)
     return report
 
 

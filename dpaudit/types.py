@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, ClassVar, Literal, TypeAlias, Union
 
 import numpy as np
@@ -122,7 +122,11 @@ class Claim:
 
 @dataclass(frozen=True)
 class Records:
-    """Labelled records: `x` float32 (n, channels, height, width), `y` int64 (n,)."""
+    """Labelled records: `x` float32 (n, channels, height, width), `y` int64 (n,).
+
+    A user's own function may be given any other `x` (n, ...) too, such as whole numbers that are
+    tokens.
+    """
 
     x: Array
     y: Array
@@ -136,9 +140,8 @@ class Records:
 
     def plus(self, x: Array, y: int) -> Records:
         """All records and one more, at the end."""
-        return Records(
-            np.concatenate([self.x, x[None].astype(np.float32)]), np.append(self.y, np.int64(y))
-        )
+        added = x[None].astype(self.x.dtype)
+        return Records(np.concatenate([self.x, added]), np.append(self.y, np.int64(y)))
 
 
 @dataclass(frozen=True)
@@ -150,6 +153,8 @@ class Data:
     shadow: Records
     test: Records
     classes: int
+    bounds: tuple[float, float] | None = None
+    """The least and the largest value that any record may have, where that is public knowledge."""
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -203,8 +208,9 @@ def neighbours(data: Data, canary: Canary) -> Pair:
     """The pair that a canary makes: D is the pool without `canary.removed`, D' has the canary.
 
     A canary that replaces a record takes its place in D', and D keeps it, or has the canary's
-    original there.
+    original there. Its values are of the type that the pool has.
     """
+    canary = replace(canary, x=_typed(canary, data.pool.x.dtype))
     rest = data.pool if canary.removed is None else data.pool.without(canary.removed)
     out = data.pool if canary.replaces else rest
     if canary.replaces and canary.original is not None and canary.removed is not None:
@@ -219,6 +225,18 @@ def neighbours(data: Data, canary: Canary) -> Pair:
     }
     adjacency: Adjacency = "replace" if canary.replaces else "add-remove"
     return Pair(out, inn, canary, data.test, about, adjacency=adjacency)
+
+
+def _typed(canary: Canary, dtype: np.dtype[Any]) -> Array:
+    """The canary's values as a type; refuses to change whole numbers, such as tokens."""
+    with np.errstate(invalid="ignore"):
+        x: Array = canary.x.astype(dtype)
+    if dtype.kind not in "fc" and not np.array_equal(x, canary.x):
+        raise BadInput(
+            f"the canary {canary.name} has values that {dtype} cannot hold, the type of the "
+            "records; take another canary"
+        )
+    return x
 
 
 # ---------------------------------------------------------------- what is seen
@@ -418,6 +436,8 @@ class Report:
     """How models were trained: network, steps, batch, rates and where they start, if known."""
     why: str = ""
     """Why the estimator that decides was taken."""
+    untested: str = ""
+    """Why the canary changed nothing, so that there was nothing to find; else empty."""
     growth: Growth | None = None
     """Where the run was to stop as soon as its claim was refuted."""
     guesses: Guesses | None = None

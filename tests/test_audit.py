@@ -9,8 +9,11 @@ import dpaudit as dp
 from dpaudit import audit
 from dpaudit.config import Config
 from dpaudit.errors import BadInput, OtherConfiguration
+from dpaudit.executors import Here
 from dpaudit.journal import Journal
 from dpaudit.judge import deciding
+from dpaudit.report import render
+from dpaudit.types import OUT
 
 CONFIG = Config(canary="random", mechanism="leaky", models=8, attacks=("loss", "mean"))
 
@@ -252,3 +255,21 @@ def test_an_edited_configuration_is_refused_with_what_differs(config, tmp_path):
 def test_a_run_is_named_by_any_kind_of_path(played):
     assert dp.Run(str(played.path)) == dp.Run(played.path) == played
     assert dp.Run(str(played.path)).report(attacks=("loss",))
+
+
+class Constant(Shifted):
+    """Releases the same numbers in every trial."""
+
+    def _play(self, trial, label=1):
+        return super()._play(replace(trial, world=OUT, seed=0), label)
+
+
+def test_trials_that_are_all_equal_test_nothing(tmp_path):
+    run = dp.play(Constant(), tiny_pair(), models=400, out=tmp_path / "run", workers=Here())
+    report = run.judge(attacks=("loss",))
+    assert report.verdict == "INCONCLUSIVE"
+    assert report.untested == (
+        "the canary changed nothing that was released: all trials of both worlds are equal"
+    )
+    with pytest.raises(BadInput, match="contradicts its numbers"):
+        render(replace(report, verdict="NO_VIOLATION_FOUND"))

@@ -5,11 +5,13 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
 
 from dpaudit import registry
 from dpaudit.audit import Run
+from dpaudit.report.formats import at_least
 
 ROOT = Path(__file__).parents[1]
 
@@ -92,6 +94,20 @@ def test_the_page_on_tightness_has_what_is_kept(tightness):
         row = tightness.Row(**{**one["row"], "game": tightness.Game(**one["row"]["game"])})
         *shown, _ = tightness.line(tightness.Measured(row, one["bounds"], 0), 5).split()
         assert " ".join(shown) in page
+
+
+def test_the_readme_has_the_kept_bounds_of_tightness():
+    """It names the means of the first and the last number of models against a claim of 10."""
+    kept = json.loads((ROOT / "benchmarks/results/tightness.json").read_text())["rows"]
+    means = {
+        one["row"]["per_world"]: at_least(np.mean(one["bounds"]))
+        for one in kept
+        if one["row"]["game"]["adversary"] == "worst-case"
+        and one["row"]["game"]["epsilon"] == 10
+        and one["row"]["estimator"] == "rank-test"
+    }
+    said = " ".join((ROOT / "README.md").read_text().split())
+    assert f"certifies {means[100]} with 100 + 100 models and {means[2000]} with 2,000" in said
 
 
 def test_bounds_above_the_claim_are_told(tightness):

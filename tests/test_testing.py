@@ -13,14 +13,16 @@ import pytest
 import torch
 from click.testing import CliRunner
 from scipy.stats import binom
+from torch import nn
 
 import dpaudit as dp
 from dpaudit.accounting import gaussian_epsilon
 from dpaudit.advice import BREAKS
 from dpaudit.cli import main
 from dpaudit.errors import BadInput
-from dpaudit.testing import MODELS, SIZE, PrivacyViolation, assert_private
-from dpaudit.types import Canary, Claim, GaussianCurve, Pair, Records, StepsCurve, neighbours
+from dpaudit.report.html import page
+from dpaudit.testing import MODELS, SIZE, NothingTested, PrivacyViolation, assert_private
+from dpaudit.types import Canary, Claim, Data, GaussianCurve, Pair, Records, StepsCurve, neighbours
 
 CLAIM = (1.0, 0.0)
 
@@ -40,12 +42,10 @@ def leaking(dataset, seed):
 
 
 def answering(dataset, seed, epsilon=1.0):
-    """Randomized response, which leaks all that an epsilon allows.
-
-    With noise that says nothing, lest two seeds give the same and be taken for ignored.
-    """
-    chance, noise = np.random.default_rng(seed).random(2)
-    return (with_canary(dataset) != (chance < 1 / (1 + math.exp(epsilon)))) + 1e-3 * noise
+    """Randomized response, which leaks all that an epsilon allows."""
+    return with_canary(dataset) != (
+        np.random.default_rng(seed).random() < 1 / (1 + math.exp(epsilon))
+    )
 
 
 def gaussian(dataset, seed, mu=0.5):
@@ -90,7 +90,7 @@ def test_a_gross_bug_is_caught_by_half_of_the_models():
     assert report.bounds[0].epsilon > 1
     assert report.bounds[0].confidence == 1 - 1e-6
     assert trained(report) <= MODELS / 2
-    assert train.calls == trained(report) + 3
+    assert train.calls == trained(report) + 5
 
 
 def test_correct_code_costs_as_many_models_as_were_allowed():
@@ -98,7 +98,7 @@ def test_correct_code_costs_as_many_models_as_were_allowed():
     report = assert_private(train, CLAIM, models=160)
     assert report.verdict == "NO_VIOLATION_FOUND"
     assert trained(report) == 160
-    assert train.calls == 163
+    assert train.calls == 165
 
 
 @pytest.mark.parametrize(
@@ -243,8 +243,94 @@ def test_data_and_canaries_of_one_s_own():
         report = refuted(train, **given).report
         assert report.canary["name"] == "white"
         assert (report.data["out"], report.data["in"]) == (59, 60)
-    report = assert_private(train, CLAIM, data=data, canary=dp.canaries.Mislabelled(), models=160)
-    assert report.canary["name"] == "mislabelled"
+    with pytest.raises(NothingTested) as caught:
+        assert_private(train, CLAIM, data=data, canary=dp.canaries.Mislabelled(), models=160)
+    assert caught.value.report.canary["name"] == "mislabelled"
+
+
+def made(x, **more):
+    """Data of two classes whose records are `x`, a pool of as many as D' has by default."""
+    part = Records(x, np.arange(len(x)) % 2)
+    return Data("own", part, part, part, 2, **more)
+
+
+def inferring(dataset, seed):
+    """A sum that claims (1, 0)-DP, of values clipped to bounds that it takes from the data."""
+    x = dataset.tensors[0].numpy().mean(axis=1)
+    low, high = x.min(), x.max()
+    total = (np.clip(x, low, high) - low).sum()
+    return total + np.random.default_rng(seed).laplace(scale=high - low)
+
+
+def bounded(dataset, seed):
+    """The same with bounds that are fixed."""
+    x = dataset.tensors[0].numpy().mean(axis=1)
+    return np.clip(x, 10, 20).sum() + np.random.default_rng(seed).laplace(scale=20)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_bounds_that_are_taken_from_the_data_are_found_out(seed):
+    """By values outside the pool's; within it, both worlds would have the same bounds."""
+    values = np.random.default_rng(seed).uniform(10, 20, (SIZE, 1)).astype(np.float32)
+    data = made(values)
+    assert refuted(inferring, data=data, seed=seed).report.canary["name"] == "static"
+    assert_private(bounded, CLAIM, data=data, seed=seed, models=160)
+
+
+def bright(dataset, seed):
+    """How many records are bright in their first pixel, with a fifth of the noise of (1, 0)-DP."""
+    first = dataset.tensors[0][:, 0, 0, 0]
+    return float((first > 0.5).sum()) + np.random.default_rng(seed).laplace(scale=0.2)
+
+
+def test_a_canary_that_changes_nothing_does_not_pass():
+    """The first pixel of the canary is dark, and so counts nowhere."""
+    data = dp.data.load("digits", size=SIZE)
+    dark = Canary(np.zeros(data.shape, np.float32), 0, "dark", "by hand")
+    with pytest.raises(NothingTested, match="INCONCLUSIVE: the canary changes nothing") as caught:
+        assert_private(bright, CLAIM, data=data, canary=dark, models=160)
+    report = caught.value.report
+    assert report.verdict == "INCONCLUSIVE"
+    for said in ("each of 60 seeds released the same", "neither refute nor support", "--canary"):
+        assert said in str(caught.value)
+    lit = Canary(np.ones(data.shape, np.float32), 0, "lit", "by hand")
+    assert refuted(bright, data=data, canary=lit).report.untested == ""
+
+
+def test_a_pair_of_equal_data_sets_does_not_pass():
+    data = dp.data.load("digits", size=60)
+    canary = Canary(data.pool.x[3], int(data.pool.y[3]), "itself", "by hand", 3)
+    whole = neighbours(data, canary).inn
+    for pair in (Pair(data.pool, whole, canary, data.test), Pair(whole, whole, canary, data.test)):
+        with pytest.raises(NothingTested, match="D and D' hold the same records"):
+            assert_private(counting, CLAIM, canary=pair, models=160)
+
+
+def test_the_null_passes_as_it_should():
+    report = assert_private(counting, CLAIM, canary="none", models=160)
+    assert (report.verdict, report.untested) == ("NO_VIOLATION_FOUND", "")
+
+
+def embedding(dataset, seed):
+    """A model of tokens, in which a float or an unknown token would fail."""
+    x, y = dataset.tensors
+    assert x.dtype == torch.int64
+    torch.manual_seed(seed)
+    layers = nn.Embedding(50, 2), nn.Flatten(), nn.Linear(2 * x.shape[1], 2)
+    model = nn.Sequential(*layers)
+    nn.functional.cross_entropy(model(x), y).backward()
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter -= parameter.grad
+    return model
+
+
+@pytest.mark.parametrize("canary", ["static", "blank"])
+def test_tokens_are_records(canary):
+    data = made(np.random.default_rng(0).integers(0, 50, (SIZE, 6)))
+    report = assert_private(embedding, CLAIM, data=data, canary=canary, models=160)
+    assert report.canary["name"] == canary
+    assert "NO VIOLATION FOUND" in page(report)
 
 
 @pytest.mark.parametrize(
@@ -290,7 +376,7 @@ def test_an_attack_that_does_not_fit_is_refused_at_the_first_model():
     train = Counted(leaking)
     with pytest.raises(BadInput, match="attack loss needs logits"):
         assert_private(train, CLAIM, attacks=("loss",))
-    assert train.calls <= 3 + 20
+    assert train.calls <= 5 + 20
 
 
 def test_a_training_that_fails_is_told_with_its_cause():
@@ -303,7 +389,7 @@ def test_a_training_that_fails_is_told_with_its_cause():
 
 
 def test_a_training_that_ignores_its_seed_is_refused():
-    with pytest.raises(BadInput, match="gives the same for different seeds"):
+    with pytest.raises(BadInput, match="gives the same for 50 different seeds"):
         assert_private(lambda dataset, seed: len(dataset), CLAIM)
 
 

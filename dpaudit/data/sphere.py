@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -31,7 +31,7 @@ class Sphere:
         draw = generator(seed, "data", self.name)
         x, y = points(draw, POINTS, FEATURES, self.offset)
         records = Records(x.astype(np.float32)[:, None, None, :], (y > 0).astype(np.int64))
-        return split(self.name, records, classes=2, seed=seed)
+        return replace(split(self.name, records, classes=2, seed=seed), bounds=(-1.0, 1.0))
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 
@@ -27,7 +28,7 @@ def subset(data: Data, size: int, seed: int) -> Data:
         _some(getattr(data, name), wanted, derive(seed, "data", "subset", name))
         for name, wanted in zip(NAMES, _sizes(data, size), strict=True)
     )
-    return Data(data.name, pool=pool, shadow=shadow, test=test, classes=data.classes)
+    return replace(data, pool=pool, shadow=shadow, test=test)
 
 
 def _sizes(data: Data, size: int) -> list[int]:

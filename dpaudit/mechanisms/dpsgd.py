@@ -107,6 +107,11 @@ class DPSGD:
         ).check()
         # Refuses, before anything is solved or trained, records that the network cannot take.
         networks.check(network, data.shape)
+        if (dtype := data.pool.x.dtype) != np.float32:
+            raise BadInput(
+                f"DP-SGD trains on records of float32, not {dtype}; convert them, or audit a "
+                "training function of your own"
+            )
         _refuse_crowded(canaries, network, data)
         # The pool's size is public: the sampling rate and the steps are made from it, and so
         # are the same in both worlds, whichever record is in or out.

@@ -22,6 +22,7 @@ from dpaudit.mechanisms.given import released
 from dpaudit.mechanisms.reference import Reference, refuse_uncallable
 from dpaudit.seeds import derive, stream
 from dpaudit.types import (
+    IN,
     OUT,
     Array,
     Claim,
@@ -37,6 +38,15 @@ if TYPE_CHECKING:
 
 ALIKE = 0.01
 """Of the distance that another seed makes: the same seed may differ by less, as GPUs do."""
+
+DRAWS = 50
+"""Seeds of which two must differ: discrete releases are often equal."""
+
+PAIRS = 60
+"""Seeds for which both worlds must release the same before a canary is said to change nothing.
+
+One that changes what a seed in ten releases is missed with a probability of 0.9^60 = 0.2 %.
+"""
 
 
 class Function:
@@ -54,8 +64,11 @@ class Function:
     has dropout, also --samples times with dropout on. Anything else that is given back is taken
     for an array of released numbers, of the same shape in every trial.
 
-    Before the game the function is called three times, twice with one seed, to see that it
-    follows its seed: trials that share their randomness would refute any claim.
+    Before the game the function is called with one seed twice and with others until one differs,
+    50 at most, to see that it follows its seed: trials that share their randomness would refute any
+    claim. Then it is called with and without the canary, with the same seed. If both give the same,
+    more seeds follow; where that is so of 60, the canary changes nothing that could be tested, and
+    the verdict is INCONCLUSIVE at best. These calls are no evidence. Usually there are five.
     """
 
     def __init__(
@@ -161,21 +174,20 @@ class Function:
 
     def rehearse(self, pair: Pair, executor: Executor) -> None:
         """Refuse a function that fails, releases what cannot be used, or ignores its seed."""
-        # One after the other: threads of one process would share their random numbers.
-        first, again, other = (
-            executor.submit(self._rehearse, pair, derive(self.seed, "rehearsal", number)).result()
-            for number in (0, 0, 1)
-        )
-        if first.shape != other.shape:
+        first, again = (self._release(executor, pair, OUT, 0) for _ in range(2))
+        for number in range(1, DRAWS):
+            other = self._release(executor, pair, OUT, number)
+            if first.shape != other.shape:
+                raise BadInput(
+                    f"{self.name} released {first.shape} numbers for one seed and {other.shape} "
+                    "for another; release as many in every trial"
+                )
+            if apart := _distance(first, other):
+                break
+        else:
             raise BadInput(
-                f"{self.name} released {first.shape} numbers for one seed and {other.shape} for "
-                "another; release as many in every trial"
-            )
-        apart = _distance(first, other)
-        if apart == 0:
-            raise BadInput(
-                f"{self.name} gives the same for different seeds; let all its randomness follow "
-                "from its seed (what has none is not private, and needs no audit)"
+                f"{self.name} gives the same for {DRAWS} different seeds; let all its randomness "
+                "follow from its seed (what has none is not private, and needs no audit)"
             )
         if _distance(first, again) > ALIKE * apart:
             raise BadInput(
@@ -183,8 +195,24 @@ class Function:
                 "follow from its seed"
             )
 
-    def _rehearse(self, pair: Pair, seed: int) -> Array:
-        (seen,) = self.play(pair, [Trial(0, OUT, seed)])
+    def equal_pairs(self, pair: Pair, executor: Executor) -> int:
+        """The number of seeds for which both worlds release the same; 0 once a seed differs.
+
+        A diagnosis, never evidence: the seeds are not those of trials, which share none.
+        """
+        if not pair.canary.inserted:
+            return 0
+        for number in range(PAIRS):
+            out, inn = (self._release(executor, pair, world, number) for world in (OUT, IN))
+            if out.shape != inn.shape or _distance(out, inn) > 0:
+                return 0
+        return PAIRS
+
+    def _release(self, executor: Executor, pair: Pair, world: int, number: int) -> Array:
+        """The release of one rehearsal: numbers, or the canary's logits."""
+        trial = Trial(0, world, derive(self.seed, "rehearsal", number))
+        # One after the other: threads of one process would share their random numbers.
+        (seen,) = executor.submit(self.play, pair, [trial]).result()
         return np.asarray(seen["values" if "values" in seen else "logits"])
 
     def _call(self, records: Records, seed: int) -> Any:

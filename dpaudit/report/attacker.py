@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dpaudit.adversaries import ADVERSARIES
-from dpaudit.report import by_step, local, one_run, releases
+from dpaudit.report import by_step, local, one_run, releases, worlds
 from dpaudit.types import Report
 
 GAME = (
@@ -17,6 +17,8 @@ BEYOND = "a stronger attack or another canary may find more"
 
 def game(report: Report) -> str:
     """What was played, and what epsilon is."""
+    if worlds.is_null(report.canary):
+        return worlds.GAME.format(units=one_run.unit(report))
     if report.guesses is not None:
         return one_run.GAME
     if report.claim.by_step:
@@ -38,6 +40,8 @@ def game(report: Report) -> str:
 
 def beyond(report: Report) -> str:
     """What may find more than was found."""
+    if worlds.is_null(report.canary):
+        return worlds.BEYOND
     if report.guesses is not None:
         return one_run.BEYOND
     adversary = ADVERSARIES.get(report.attacker)

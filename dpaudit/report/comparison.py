@@ -11,6 +11,7 @@ from dpaudit.report import comparison_outputs as outputs
 from dpaudit.report import formats, promises, table, words
 from dpaudit.report.comparison_json import check
 from dpaudit.report.legend import COUNTED, certified_legend, counted_alone
+from dpaudit.report.worlds import worlds
 from dpaudit.report.wrapping import NARROWEST, WIDEST, labelled, wrap
 from dpaudit.types import Bound
 from dpaudit.utility import Utility
@@ -64,7 +65,7 @@ def _setting(comparison: Comparison, width: int) -> list[str]:
         *labelled("Claim", [f"{promises.promise(claim)}, for: {claim.unit}"], width),
         *labelled("Data", [formats.value(comparison.data.get("name", ""))], width),
         *labelled("Canary", [formats.value(comparison.canary.get("name", ""))], width),
-        *labelled("Models", words.models_lines(comparison.models), width),
+        *labelled("Models", words.models_lines(comparison.models, comparison.canary), width),
     ]
 
 
@@ -197,6 +198,7 @@ def _utility_legend(measured: Sequence[Utility]) -> list[tuple[str, str]]:
 def _attacks_legend(comparison: Comparison) -> list[tuple[str, str]]:
     chunks = max(p.chunks for d in comparison.defended for p in d.published)
     spread = f" Mean ± spread over {chunks:,} groups of models." if chunks > 1 else ""
+    guessed = worlds(comparison.canary).guessed
     entries = [
         (
             "Published estimate",
@@ -207,7 +209,7 @@ def _attacks_legend(comparison: Comparison) -> list[tuple[str, str]]:
         ),
         (
             "Same search, no leak",
-            "the same tuning after shuffling which models had the canary: its mean, and in "
+            f"the same tuning after shuffling which models {guessed}: its mean, and in "
             "brackets what 95 % of shuffles stay below.",
         ),
         (">", "the attack that does best against this defence on the models that choose rules."),

@@ -75,7 +75,8 @@ def _check_verdict(report: Report) -> None:
     elif report.verdict == "VIOLATION":
         fits = refuted
     elif report.verdict == "NO_VIOLATION_FOUND":
-        fits = report.reach >= claimed and not (refuted and decides)
+        could = report.reach >= claimed and not report.untested
+        fits = could and not (refuted and decides)
     else:
         fits = report.verdict == "INCONCLUSIVE" and not (refuted and decides)
     if not fits:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dpaudit.report.attacker import is_record
 from dpaudit.report.one_run import unit
+from dpaudit.report.worlds import is_null
 from dpaudit.types import Report
 
 
@@ -18,6 +19,11 @@ def contents(report: Report) -> list[str]:
         shown = "It shows no training record: the canary is a gradient."
     elif evidence.canary is None:
         shown = "It shows no training record: the image of the canary was left out."
+    elif is_null(report.canary):
+        shown = (
+            "It shows the training record that was asked about. Pass it on only to those who may "
+            "see the data; --no-canary-image leaves it out."
+        )
     else:
         made = "" if evidence.original is None else ", and the record that it was made from"
         shown = (

@@ -12,6 +12,7 @@ from dpaudit.report.drawing import CLAIM, INK, MUTED, blank, short, style
 from dpaudit.report.formats import percent
 from dpaudit.report.judged import Judged
 from dpaudit.report.tradeoff import least, most, promised, rectangle, roc
+from dpaudit.report.worlds import PLANTED, Worlds
 from dpaudit.types import Array, Claim
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ View = Callable[[Array], Array]
 """What is drawn upwards, from true-positive rates."""
 
 
-def draw(attacks: list[Judged], claim: Claim) -> Figure:
+def draw(attacks: list[Judged], claim: Claim, worlds: Worlds = PLANTED) -> Figure:
     """Left all rates; right the two kinds of error, enlarged where they are rare.
 
     At a claim of epsilon 8 the left region is nearly everything, and the right one shows how
@@ -38,13 +39,13 @@ def draw(attacks: list[Judged], claim: Claim) -> Figure:
         left, right = figure.subplots(1, 2)
         _panel(left, attacks, claim, _with_kinks(np.linspace(0, 1, 101), claim), lambda tpr: tpr)
         of = "steps " if claim.by_step else ""
-        _percents(left, of)
+        _percents(left, of, worlds)
         if claim.epsilon <= WIDE and not claim.by_step:
             _forbidden(left, 0.97, 0.04, "right")
         floor = lowest(attacks, claim)
         rare = _with_kinks(np.geomspace(floor, 1, 301), claim)
         _panel(right, attacks, claim, rare, lambda tpr: 1 - tpr)
-        _logarithms(right, floor, of)
+        _logarithms(right, floor, of, worlds)
         if floor < math.exp(-claim.epsilon) and not claim.by_step:
             _forbidden(right, 0.03, 0.04, "left")
         handles, labels = left.get_legend_handles_labels()
@@ -120,20 +121,20 @@ def _rule(axes: Axes, deciding: Judged, up: View) -> None:
     axes.plot([counts.fp / counts.out], point, "o", color=INK, ls="", label="the rule that decides")
 
 
-def _percents(axes: Axes, of: str) -> None:
+def _percents(axes: Axes, of: str, worlds: Worlds) -> None:
     """Axes of shares, `of` whatever a trial is."""
     from matplotlib.ticker import PercentFormatter
 
     axes.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), box_aspect=1)
-    axes.set_xlabel(f"{of}without the canary, accused\n(false positives)")
-    axes.set_ylabel(f"{of}with the canary, found")
+    axes.set_xlabel(f"{of}{worlds.out}, accused\n(false positives)")
+    axes.set_ylabel(f"{of}{worlds.inn}, found")
     axes.set_title("all rates")
     for axis in (axes.xaxis, axes.yaxis):
         axis.set_major_formatter(PercentFormatter(1.0, decimals=0))
         axis.set_ticks([0, 0.25, 0.5, 0.75, 1])
 
 
-def _logarithms(axes: Axes, floor: float, of: str) -> None:
+def _logarithms(axes: Axes, floor: float, of: str, worlds: Worlds) -> None:
     """Logarithmic axes that have a place for 0 all the same, below `floor`."""
     from matplotlib.ticker import NullLocator
 
@@ -142,8 +143,8 @@ def _logarithms(axes: Axes, floor: float, of: str) -> None:
     for scale in (axes.set_xscale, axes.set_yscale):
         scale("symlog", linthresh=floor, linscale=max(0.3, 0.1 * span))
     axes.set(xlim=(0, 1), ylim=(0, 1), box_aspect=1)
-    axes.set_xlabel(f"{of}without the canary, accused\n(false positives)")
-    axes.set_ylabel(f"{of}with the canary, missed")
+    axes.set_xlabel(f"{of}{worlds.out}, accused\n(false positives)")
+    axes.set_ylabel(f"{of}{worlds.inn}, missed")
     axes.set_title("rare errors, enlarged")
     for axis in (axes.xaxis, axes.yaxis):
         axis.set_ticks([0, *decades], ["0", *(percent(x).replace(" ", "") for x in decades)])

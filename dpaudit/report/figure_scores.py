@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from dpaudit.report.drawing import IN, INK, MUTED, OUT, SMALL, blank, short, style
 from dpaudit.report.histogram import End, Histogram, histogram
 from dpaudit.report.judged import Judged
+from dpaudit.report.worlds import PLANTED, Worlds
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -18,7 +19,7 @@ COLUMNS = 3
 SOLID, DASHED = "-", (0, (4, 1.2))
 
 
-def draw(attacks: list[Judged], units: str = "models") -> Figure:
+def draw(attacks: list[Judged], units: str = "models", worlds: Worlds = PLANTED) -> Figure:
     """The deciding attack large, the others small below it."""
     first, *others = attacks
     lines = -(-len(others) // COLUMNS)
@@ -26,14 +27,15 @@ def draw(attacks: list[Judged], units: str = "models") -> Figure:
         figure = blank(2.9 + 1.75 * lines)
         grid = figure.add_gridspec(1 + lines, COLUMNS, height_ratios=[1.5] + [1] * lines)
         large = figure.add_subplot(grid[0, :])
-        panel(large, first, ticks=7, ends=0.07)
+        names = worlds.out, worlds.inn
+        panel(large, first, ticks=7, ends=0.07, names=names)
         large.set_title(f"{short(first.attack, 50)} (decides)")
         large.set_ylabel(f"share of {units}")
         note = f"\n{off}" if (off := off_scale(first)) else ""
-        large.set_xlabel(f"score: the further right, the more like {units} with the canary{note}")
+        large.set_xlabel(f"score: the further right, the more like {units} {worlds.inn}{note}")
         for i, attack in enumerate(others):
             small = figure.add_subplot(grid[1 + i // COLUMNS, i % COLUMNS])
-            panel(small, attack, ticks=3, ends=0.12)
+            panel(small, attack, ticks=3, ends=0.12, names=names)
             small.set_title(short(attack.attack, 20), fontsize=SMALL)
             small.set_xlabel(off_scale(attack), fontsize=8)
             small.tick_params(labelsize=8)
@@ -41,12 +43,7 @@ def draw(attacks: list[Judged], units: str = "models") -> Figure:
         return figure
 
 
-NAMES = ("without the canary", "with the canary")
-
-
-def panel(
-    axes: Axes, attack: Judged, ticks: int, ends: float, names: tuple[str, str] = NAMES
-) -> None:
+def panel(axes: Axes, attack: Judged, ticks: int, ends: float, names: tuple[str, str]) -> None:
     """One attack's scores in the two worlds; `names` are theirs."""
     from matplotlib.ticker import PercentFormatter
 

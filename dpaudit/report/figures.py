@@ -31,6 +31,7 @@ from dpaudit.report.judged import Judged, judged
 from dpaudit.report.one_run import unit
 from dpaudit.report.table import cells, head, in_one_line, rows
 from dpaudit.report.tradeoff import rectangle
+from dpaudit.report.worlds import ASKED, Worlds, is_null, worlds
 from dpaudit.types import Array, Growth, Guesses, Report
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ def pictures(report: Report) -> Iterator[Picture]:
     if attacks and report.guesses is not None:
         yield _guesses(attacks[0], report.guesses)
     elif attacks:
-        yield _scores(attacks, unit(report))
+        yield _scores(attacks, unit(report), worlds(report.canary))
         yield _roc(attacks, report)
     if report.evidence is not None and report.evidence.canary is not None:
         yield _canary(report.evidence.canary, report.evidence.original, report)
@@ -110,16 +111,16 @@ def _evidence(growth: Growth, report: Report) -> Picture:
     )
 
 
-def _scores(attacks: list[Judged], units: str) -> Picture:
+def _scores(attacks: list[Judged], units: str, named: Worlds) -> Picture:
     return Picture(
         "scores",
         f"Can the attacks tell the {units} apart?",
         f"How the attacks score the {units} that judge them. Where the two colours lie on top of "
-        f"each other, the attack cannot tell which {units} had the canary; the further they are "
+        f"each other, the attack cannot tell which {units} {named.guessed}; the further they are "
         "apart, the larger the leak.",
-        "Median score without the canary and with it. "
+        f"Median score {named.out} and {named.then_inn}. "
         + " ".join(f"{a.attack}: {_medians(a, units)}." for a in attacks),
-        figure_scores.draw(attacks, units),
+        figure_scores.draw(attacks, units, named),
     )
 
 
@@ -159,7 +160,7 @@ def _number(x: float) -> str:
 
 
 def _roc(attacks: list[Judged], report: Report) -> Picture:
-    claim, bound = report.claim, attacks[0].bound
+    claim, bound, named = report.claim, attacks[0].bound, worlds(report.canary)
     caption = (
         "Each curve is one attack; each of its points is one place to cut its scores. The shaded "
         f"area is what epsilon {nearest(claim.epsilon)} and delta {power(claim.delta)} allow. "
@@ -187,12 +188,15 @@ def _roc(attacks: list[Judged], report: Report) -> Picture:
                 "only if all of that lies outside the shaded area."
             )
         alt += (
-            f" The deciding rule finds {c.inn - c.fn:,} of {c.inn:,} {units} with the canary and "
-            f"accuses {c.fp:,} of {c.out:,} without it; with {sure} confidence its true rates are "
-            f"at least {percent(_floor(corner.tpr))} and at most {percent(-_floor(-corner.fpr))}."
+            f" The deciding rule finds {c.inn - c.fn:,} of {c.inn:,} {units} {named.inn} and "
+            f"accuses {c.fp:,} of {c.out:,} {named.then_out}; with {sure} confidence its true "
+            f"rates are at least {percent(_floor(corner.tpr))} and at most "
+            f"{percent(-_floor(-corner.fpr))}."
         )
     title = "Finding the canary against false alarms"
-    return Picture("roc", title, caption, alt, figure_roc.draw(attacks, claim))
+    if is_null(report.canary):
+        title = "Telling the groups apart"
+    return Picture("roc", title, caption, alt, figure_roc.draw(attacks, claim, named))
 
 
 def _floor(x: float) -> float:
@@ -204,11 +208,13 @@ def _canary(canary: Array, original: Array | None, report: Report) -> Picture:
     told = "" if label is None else f", label {printable(value(label))}"
     shape = " x ".join(map(str, canary.shape))
     caption = "The planted record, as the models were trained on it"
-    if local.reported(report.claim):
+    if null := is_null(report.canary):
+        caption = ASKED.format(units=unit(report))
+    elif local.reported(report.claim):
         caption = local.CANARY
     elif releases.released(report.claim):
         caption = releases.CANARY
-    alt = f"The canary{told}: a record of {shape} values"
+    alt = f"The {'record' if null else 'canary'}{told}: a record of {shape} values"
     replaced = report.claim.adjacency == "replace"
     if original is not None:
         noise = figure_canary.numbers(canary) - figure_canary.numbers(original)
@@ -221,4 +227,5 @@ def _canary(canary: Array, original: Array | None, report: Report) -> Picture:
         if len(canary) == 4:
             caption += ", and the fourth channel is left out"
     figure = figure_canary.draw(canary, original, short(told, 16), replaced)
-    return Picture("canary", "The canary", f"{caption}.", f"{alt}.", figure)
+    title = "The record that was asked about" if null else "The canary"
+    return Picture("canary", title, f"{caption}.", f"{alt}.", figure)

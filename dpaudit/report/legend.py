@@ -10,12 +10,13 @@ from dpaudit.report.formats import percent
 from dpaudit.report.one_run import FIXED, unit
 from dpaudit.report.table import rows
 from dpaudit.report.words import NOTHING, SLOTS, judged_on_all
+from dpaudit.report.worlds import worlds
 from dpaudit.types import Bound, Claim, Report
 
 
 def legend(report: Report) -> list[tuple[str, str]]:
     """The table's columns in plain words."""
-    lines, units = [], unit(report)
+    lines, units, guessed = [], unit(report), worlds(report.canary).guessed
     if report.published:
         chunks = max(p.chunks for p in report.published)
         spread = (
@@ -33,7 +34,7 @@ def legend(report: Report) -> list[tuple[str, str]]:
             ),
             (
                 "Same search, no leak",
-                f"the same tuning after shuffling which {units} had the canary, so that there is "
+                f"the same tuning after shuffling which {units} {guessed}, so that there is "
                 "nothing to find: its mean, and in brackets what 95 % of shuffles stay below.",
             ),
         ]

@@ -40,6 +40,7 @@ def to_dict(report: Report) -> dict[str, Any]:
             "bounds": [bound_values(bound) for bound in report.bounds],
             "published": [published_values(published) for published in report.published],
             "why": report.why,
+            "untested": report.untested,
             "looks": report.looks,
             "deciders": report.deciders or [report.primary],
             "models": report.models,

@@ -33,10 +33,13 @@ RULES: dict[str, dict[str, Any]] = {
         "name": "AuditInconclusive",
         "shortDescription": {"text": "The audit could not have refuted the privacy claim"},
         "fullDescription": {
-            "text": "So few models could not have certified an epsilon above the claimed one, "
-            "whatever they leak: the audit says nothing about the claim."
+            "text": "The models are too few to certify an epsilon above the claimed one, or the "
+            "canary changes nothing that is released: the audit says nothing about the claim."
         },
-        "help": {"text": "Train more models; dpaudit plan tells how many."},
+        "help": {
+            "text": "Train more models, of which dpaudit plan tells the number, or take another "
+            "canary; the message says which."
+        },
         "defaultConfiguration": {"level": "note"},
         "properties": {"tags": ["privacy"]},
     },

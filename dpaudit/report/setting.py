@@ -8,6 +8,7 @@ from typing import Any
 from dpaudit.report import formats, local, one_run, releases, words
 from dpaudit.report.attacker import is_record
 from dpaudit.report.by_step import unit
+from dpaudit.report.worlds import is_null
 from dpaudit.types import Report
 
 DATA = {
@@ -31,10 +32,12 @@ def played(report: Report) -> Labelled:
     elif report.growth is None:
         some, every = words.judged_on_all(report, report.bounds)
         halved = not every or not report.models["choosing"]
-        models = words.models_lines(report.models, some, words.made(report.claim), halved)
+        models = words.models_lines(
+            report.models, report.canary, some, words.made(report.claim), halved
+        )
     else:
         models = words.stopped_lines(report, report.growth)
-    if utility := words.utility_line(report.utility):
+    if utility := words.utility_line(report):
         models.append(utility)
     lines = [
         ("Data", [_free(_records(report), DATA)]),
@@ -50,8 +53,8 @@ def played(report: Report) -> Labelled:
 
 
 def _records(report: Report) -> Mapping[str, Any]:
-    """Of the data; with gradients as canaries both worlds have the same records."""
-    if is_record(report):
+    """Of the data; with gradients as canaries, or none, both worlds have the same records."""
+    if is_record(report) and not is_null(report.canary):
         return report.data
     return {key: x for key, x in report.data.items() if key not in ("in", "out")}
 

@@ -23,7 +23,10 @@ COLORS = {
 
 
 def render(report: Report, width: int = 80, color: bool = False) -> str:
-    """The report as lines of at most `width` columns (72 to 96); ANSI codes only with `color`."""
+    """Render the report in lines of at most `width` columns; ANSI codes only with `color`.
+
+    Widths below NARROWEST (80) or above WIDEST (96) count as those.
+    """
     check(report)
     width = min(max(width, NARROWEST), WIDEST)
     digits = words.digits_needed(report)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from dpaudit.report import by_step, local, one_run, releases
 from dpaudit.report.attacker import beyond
 from dpaudit.report.formats import at_least, nearest, percent, value
 from dpaudit.report.one_run import unit
+from dpaudit.report.worlds import is_null, worlds
 from dpaudit.types import Bound, Claim, Growth, Report
 
 VERDICTS = {
@@ -55,16 +57,18 @@ def digits_for(claimed: float, epsilon: float, reach: float) -> int:
 
 
 def models_lines(
-    models: Mapping[str, int], whole: bool = False, made: str = "trained", halved: bool = True
+    models: Mapping[str, int],
+    canary: Mapping[str, Any],
+    whole: bool = False,
+    made: str = "trained",
+    halved: bool = True,
 ) -> list[str]:
     """How many models there are, and what they were used for.
 
     `whole`: some bounds had all of them; `halved`: and some did not.
     """
-    total = models["in"] + models["out"]
-    lines = [
-        f"{total:,} {made}: {models['in']:,} with the canary, {models['out']:,} without it",
-    ]
+    total, named = models["in"] + models["out"], worlds(canary)
+    lines = [f"{total:,} {made}: {models['in']:,} {named.inn}, {models['out']:,} {named.then_out}"]
     if not halved:
         lines.append(f"all {total:,} judge a score that was fixed beforehand")
     elif models["choosing"]:
@@ -81,7 +85,7 @@ def models_lines(
 def stopped_lines(report: Report, growth: Growth) -> list[str]:
     """How many models there are of a run that was to stop when decided, and why it did."""
     done = made(report.claim)
-    trained, *_ = models_lines(report.models, made=done)
+    trained, *_ = models_lines(report.models, report.canary, made=done)
     number, units = report.models["in"] + report.models["out"], unit(report)
     if report.verdict == "VIOLATION":
         why = f"after {number:,} {units}, because the claim was refuted"
@@ -107,8 +111,11 @@ def made(claim: Claim) -> str:
     return "scored" if claim.by_step else "trained"
 
 
-def utility_line(utility: Mapping[str, float]) -> str:
-    """How good the models are."""
+def utility_line(report: Report) -> str:
+    """How good the models are, also in each world where these differ."""
+    utility = report.utility
+    if is_null(report.canary):
+        utility = {key: x for key, x in utility.items() if not key.endswith(("_in", "_out"))}
     shown = (
         key.replace("_", " ") + " " + (percent(round(x, 3)) if "accuracy" in key else value(x))
         for key, x in utility.items()
@@ -160,19 +167,20 @@ def _beside(report: Report) -> Iterator[str]:
 def decision_line(bound: Bound, report: Report) -> str:
     """How the deciding attack decides, how often it erred, and why its bound may be believed."""
     parts = [f"rule {bound.rule}"] if bound.rule else []
+    named = worlds(report.canary)
     if report.guesses is not None:
         parts.append(one_run.right(report.guesses))
     elif bound.counts is not None:
         c = bound.counts
         parts.append(
-            f"wrong on {c.fp:,} of {c.out:,} {unit(report)} without the canary "
-            f"and on {c.fn:,} of {c.inn:,} with it"
+            f"wrong on {c.fp:,} of {c.out:,} {unit(report)} {named.out} "
+            f"and on {c.fn:,} of {c.inn:,} {named.then_inn}"
         )
     elif bound.trials == (0, 0):
         parts.append(f"no {unit(report)} have judged yet")
     elif bound.trials is not None:
         out, inn = bound.trials
-        of = f"{out:,} {unit(report)} without the canary and of {inn:,} with it"
+        of = f"{out:,} {unit(report)} {named.out} and of {inn:,} {named.then_inn}"
         parts.append(f"the scores of {of}")
     if bound.interval is not None:
         low, high = bound.interval
@@ -208,9 +216,10 @@ def verdict_sentence(report: Report, digits: int) -> str:
     found = certified(bound, report.claim, digits)
     models = f"{judging(report):,} {'' if report.guesses else 'judging '}{unit(report)}"
     if report.verdict == "NO_GUARANTEE_CLAIMED":
+        could = report.untested or f"{models} could have certified up to {ceiling}"
         return (
             f"{found}. Nothing was promised for {report.claim.unit}, so that nothing is refuted; "
-            f"{models} could have certified up to {ceiling}."
+            f"{could}."
         )
     if report.verdict == "VIOLATION":
         return (
@@ -226,6 +235,11 @@ def verdict_sentence(report: Report, digits: int) -> str:
         return (
             f"{found}, which does not refute the claim of {claimed}; {models} could have certified "
             f"up to {ceiling}. This is not a proof of privacy: {beyond(report)}."
+        )
+    if report.untested:
+        return (
+            f"{report.untested}. This audit had nothing to find, so that it can neither refute nor "
+            f"support the claim of {claimed}."
         )
     if report.growth is not None and not judging(report):
         return (

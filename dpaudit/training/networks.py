@@ -50,7 +50,14 @@ def check(name: str, shape: Shape) -> None:
     """Refuse a name that is none, and records that the network cannot take; without torch."""
     if name not in NETWORKS:
         raise BadInput(unknown("networks", name, list(NETWORKS)))
-    if name in CONVOLUTIONAL and min(_left(shape, CONVOLUTIONAL[name](shape)[0])) < 1:
+    if name not in CONVOLUTIONAL:
+        return
+    if len(shape) != 3:
+        raise BadInput(
+            f"records of the shape {shape} are no images (channels, height, width), which {name} "
+            "takes; try --network mlp"
+        )
+    if min(_left(shape, CONVOLUTIONAL[name](shape)[0])) < 1:
         size = " x ".join(map(str, shape))
         raise BadInput(f"records of {size} are too small for {name}; try --network mlp")
 
@@ -64,6 +71,9 @@ def cnn_paper(shape: Shape, classes: int, dropout: float) -> nn.Sequential:
     """The paper's CNN: two 5 x 5 convolutions of 64 and a dense layer of 512.
 
     932,170 parameters on CIFAR-10. Dropout stands before the pooling, as in its table.
+
+    Shibahara, Miura, Kii and Ichikawa, Privacy Risk of Differentially Private
+    Bayesian Neural Network.
     """
     return _convolutional(shape, classes, dropout, *_paper(shape))
 

@@ -7,6 +7,7 @@ import pytest
 from dpaudit import canaries, registry
 from dpaudit.canaries import shadows
 from dpaudit.errors import BadInput
+from dpaudit.types import Canary, neighbours
 
 FROM_POOL = ["random", "maxloss"]
 NOISY = ["adv-random", "adv-maxloss"]
@@ -159,11 +160,58 @@ def test_a_blank_canary_is_empty_and_has_any_label(build, data):
 
 def test_a_static_canary_is_as_the_largest_noise_and_has_any_label(build, data):
     drawn = [build("static", seed).canary for seed in range(60)]
-    ends = [data.pool.x.min(), data.pool.x.max()]
     for canary in drawn:
-        np.testing.assert_array_equal(np.unique(canary.x), ends)
+        np.testing.assert_array_equal(np.unique(canary.x), [0, 1])
     assert {canary.y for canary in drawn} == set(range(data.classes))
     assert len({canary.x.tobytes() for canary in drawn}) > 1
+
+
+def scaled(data, low, high, dtype=np.float32):
+    """The data with values from `low` to `high` in every set."""
+
+    def one(part):
+        return replace(part, x=(low + (high - low) * part.x.astype(np.float64)).astype(dtype))
+
+    return replace(data, pool=one(data.pool), shadow=one(data.shadow), test=one(data.test))
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "dtype", "bounds", "ends"),
+    [
+        (0.25, 0.5, np.float32, None, (0, 1)),
+        (10, 20, np.float32, None, (0, 30)),
+        (-1, 1, np.float64, None, (-3, 3)),
+        (-1, 1, np.float32, (-1.0, 1.0), (-1, 1)),
+        (5, 5, np.float32, None, (4, 6)),
+        (-3e38, 3e38, np.float32, None, tuple(np.finfo(np.float32).max * np.array([-1, 1]))),
+        (3, 49_999, np.int64, None, (3, 49_999)),
+        (3, 2**40, np.int64, None, (3, 2**40)),
+        (3, 9, np.int64, (0, 99), (0, 99)),
+        (0, 1, bool, None, (0, 1)),
+    ],
+)
+def test_a_static_canary_goes_to_the_ends_of_the_domain_or_beyond_the_pool(
+    build, data, low, high, dtype, bounds, ends
+):
+    pair = build("static", data=replace(scaled(data, low, high, dtype), bounds=bounds))
+    assert tuple(np.unique(pair.canary.x)) == ends
+    assert pair.canary.x.dtype == pair.inn.x.dtype == pair.out.x.dtype == dtype
+    np.testing.assert_array_equal(pair.inn.x[-1], pair.canary.x)
+
+
+def test_tokens_keep_their_type_and_what_they_cannot_be_is_refused(build, data):
+    tokens = scaled(data, 0, 50, np.int64)
+    for name in set(ALL) - {*NOISY, "maxloss"}:
+        pair = build(name, data=tokens)
+        assert pair.canary.x.dtype == pair.inn.x.dtype == pair.out.x.dtype == np.int64
+    for name in (*NOISY, "maxloss"):
+        with pytest.raises(
+            BadInput, match="shadow models train on floats, and the records are int"
+        ):
+            build(name, data=tokens)
+    half = Canary(np.full(data.shape, 0.5), 0, "half", "by hand")
+    with pytest.raises(BadInput, match="the canary half has values that int64 cannot hold"):
+        neighbours(tokens, half)
 
 
 def test_without_a_canary_both_worlds_are_one_and_hold_what_is_asked_about(build, data):

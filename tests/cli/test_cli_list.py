@@ -1,4 +1,5 @@
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -113,6 +114,29 @@ def test_explain_tells_the_whole_of_it(kind, name):
     assert f"{name} ({kind})" in told
     assert registry.description(kind, name) in told
     assert len(registry.description(kind, name).split()) > 15
+
+
+OWN = {
+    "canaries": "corner mislabelled negative none opposites replaced static",
+    "attacks": "released subspace",
+    "mechanisms": "own-function",
+    "defences": "clip-confidence label-only mean-only noise temperature top-k",
+    "estimators": "exact-scan",
+    "data": "csv folder npz sphere-offset",
+}
+"""Plug-ins that come from no paper."""
+
+PAPER = re.compile(
+    r"[A-Z][\w-]+( et al\.)?[^.]*\b(19|20)\d\d\b"
+    r"|Shibahara, Miura, Kii and Ichikawa,|Minami, Sato, Arai and "
+)
+"""Authors with a year, or those of papers whose year is not stated."""
+
+
+@pytest.mark.parametrize(("kind", "name"), PLUGINS)
+def test_explain_names_the_paper_that_a_plugin_comes_from(kind, name):
+    told = " ".join(said("explain", name).split())
+    assert bool(PAPER.search(told)) != (name in OWN[kind].split())
 
 
 def test_a_reader_that_has_seen_enough_is_no_error():

@@ -12,6 +12,9 @@ import os
 def telling(dataset, seed):
     return len(dataset) + np.random.default_rng(seed).uniform(0, 0.5)
 
+def idle(dataset, seed):
+    return float((dataset.tensors[0] > 1).sum()) + np.random.default_rng(seed).laplace()
+
 def deaf(dataset, seed):
     return 1.0
 
@@ -44,10 +47,27 @@ def test_the_full_game_is_played_and_only_the_same_code_goes_on_with_it(shell, n
     assert (folder / "journal.sqlite").read_bytes() == journal
 
 
+@pytest.mark.parametrize("more", [[], ["--until-decided"]], ids=["all", "until decided"])
+def test_a_canary_that_changes_nothing_is_inconclusive_in_every_report(shell, npz, more):
+    code, folder = Path(shell.cwd, "idle_module.py"), Path(shell.cwd, f"idle{len(more)}")
+    code.write_text(OWN)
+    files = ["--sarif", "a.sarif", "--junit", "a.xml", "--models", "160", "--out", folder.name]
+    done = shell(*words(npz, "idle_module:idle"), *files, *more)
+    assert done.returncode == 0, done.stderr
+    said = "the canary changes nothing that is released: with and without it"
+    assert f"INCONCLUSIVE: {said}" in " ".join(done.stdout.split())
+    report = json.loads((folder / "report.json").read_text())
+    assert report["verdict"] == "INCONCLUSIVE"
+    assert report["untested"].startswith(said)
+    assert "Take a canary that changes what is released" in report["next_steps"][0]
+    for page in (folder / "report.html", Path(shell.cwd, "a.sarif"), Path(shell.cwd, "a.xml")):
+        assert said in page.read_text()
+
+
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("deaf", "bad_deaf.py:deaf gives the same for different seeds"),
+        ("deaf", "bad_deaf.py:deaf gives the same for 50 different seeds"),
         ("dying", "a worker process died"),
         ("nowhere", "no 'nowhere' among the functions of bad_nowhere"),
     ],

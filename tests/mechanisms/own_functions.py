@@ -41,6 +41,32 @@ def noisy_sum(dataset, seed):
     return float(x.sum()) + np.random.default_rng(seed).laplace()
 
 
+def discrete_count(dataset, seed):
+    """How many records there are, with the noise of a two-sided geometric distribution."""
+    draw = np.random.default_rng(seed)
+    return len(dataset) + int(draw.geometric(1 - np.exp(-1))) - int(draw.geometric(1 - np.exp(-1)))
+
+
+def response(dataset, seed):
+    """Randomized response on whether the number of records is even."""
+    return (len(dataset) % 2 == 0) != (np.random.default_rng(seed).random() < 0.27)
+
+
+def choice(dataset, seed):
+    """The exponential mechanism of epsilon 1: one of ten numbers, by the count of records."""
+    scores = -np.abs(np.arange(10) - len(dataset) % 10) / 2.0
+    return int(np.argmax(scores + np.random.default_rng(seed).gumbel(size=10)))
+
+
+def other_value(dataset, seed):
+    """A noisy count of what no record of the tests' data is, with a fifth of the noise."""
+    return float((dataset.tensors[0] > 1).sum()) + np.random.default_rng(seed).laplace(scale=0.2)
+
+
+def discrete_other_value(dataset, seed):
+    return round(other_value(dataset, seed))
+
+
 def talking(dataset, seed):
     print("epoch 1: loss 0.1")
     return noisy_sum(dataset, seed)

@@ -266,3 +266,10 @@ def test_what_cannot_be_trained_is_refused_before_anything_is(small, changes, sa
     with pytest.raises(BadInput) as caught:
         small(**changes)
     assert str(caught.value).startswith(said)
+
+
+@pytest.mark.parametrize("dtype", [np.int64, np.float64])
+def test_records_of_another_type_than_float32_are_refused(data, dtype):
+    other = replace(data, pool=replace(data.pool, x=data.pool.x.astype(dtype)))
+    with pytest.raises(BadInput, match=f"trains on records of float32, not {dtype.__name__}"):
+        DPSGD(other, **SMALL)

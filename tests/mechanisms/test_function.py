@@ -9,9 +9,12 @@ import own_functions
 import pytest
 import torch
 
+from dpaudit.canaries import Null
 from dpaudit.data import load
 from dpaudit.errors import BadInput
+from dpaudit.executors import Here
 from dpaudit.mechanisms import Function
+from dpaudit.mechanisms.function import PAIRS
 from dpaudit.mechanisms.reference import Reference
 from dpaudit.types import IN, OUT, Canary, Records, Trial, neighbours
 
@@ -157,7 +160,7 @@ def test_a_trial_is_a_function_of_its_seed_alone(data, pair):
         ("gives_ragged", "gave back a list, which is neither a model"),
         ("wrong_shape", "gave back the shape (1, 7) for a batch of 1; it should be (1, 2)"),
         ("fails_later", "failed on a batch of (1, 1, 1, 4): RuntimeError: no such layer"),
-        ("ignores_its_seed", "gives the same for different seeds"),
+        ("ignores_its_seed", "gives the same for 50 different seeds"),
         ("depends_on_nothing", "gives different results for the same seed"),
         ("changes_its_shape", "release as many in every trial"),
     ],
@@ -177,6 +180,51 @@ def test_logits_are_not_taken_for_probabilities(data, pair):
 @pytest.mark.parametrize("name", ["linear", "noisy_sum", "globally_random"])
 def test_a_good_function_passes_its_rehearsal(data, pair, name):
     rehearsed(data, pair, name)
+
+
+@pytest.mark.parametrize("name", ["discrete_count", "response", "choice"])
+def test_equal_draws_of_a_discrete_release_are_not_taken_for_an_ignored_seed(data, pair, name):
+    for seed in range(30):
+        Function(getattr(own_functions, name), CLAIM, data, seed=seed).rehearse(pair, Here())
+
+
+# ---------------------------------------------------------------- whether the canary matters
+
+
+def equal_pairs(data, pair, name, seed=0):
+    own = Function(getattr(own_functions, name), CLAIM, data, samples=6, seed=seed)
+    return own.equal_pairs(pair, Here())
+
+
+@pytest.mark.parametrize("name", ["linear", "noisy_sum", "discrete_count", "response", "choice"])
+def test_a_canary_that_matters_is_never_said_to_change_nothing(data, pair, name):
+    """The exponential mechanism changes least: the releases of one seed in five."""
+    assert not any(equal_pairs(data, pair, name, seed) for seed in range(30))
+
+
+@pytest.mark.parametrize("name", ["other_value", "discrete_other_value", "globally_random"])
+def test_a_canary_that_changes_no_release_is_told(data, pair, name):
+    assert equal_pairs(data, pair, name) == PAIRS
+
+
+def test_the_null_is_idle_on_purpose_and_takes_no_calls(data):
+    null = Null().build(data, seed=0)
+    own = Function(own_functions.raises, CLAIM, data)
+    assert own.equal_pairs(null, Here()) == 0
+
+
+def test_usually_five_calls_are_enough(data, pair):
+    seeds = []
+
+    def train(dataset, seed):
+        seeds.append(seed)
+        return own_functions.noisy_sum(dataset, seed)
+
+    own = Function(train, CLAIM, data)
+    own.rehearse(pair, Here())
+    own.equal_pairs(pair, Here())
+    first, again, other, out, inn = seeds
+    assert first == again == out == inn != other
 
 
 @pytest.mark.parametrize(

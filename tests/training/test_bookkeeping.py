@@ -68,7 +68,6 @@ def test_any_convolution(kernel, stride, padding, dilation, channels, bias):
     assert agrees(model, shape)
 
 
-@pytest.mark.filterwarnings("ignore:Using padding='same'")
 @pytest.mark.parametrize("kernel", [2, 4, (2, 3)])
 def test_a_convolution_of_the_same_size_with_more_zeros_on_one_side(kernel):
     assert agrees(network(nn.Conv2d(2, 3, kernel, padding="same"), *head()))

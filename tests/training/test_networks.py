@@ -104,3 +104,11 @@ def test_an_unknown_network_is_refused_with_the_nearest_known_one():
     with pytest.raises(BadInput) as caught:
         build("cnn_small", (1, 8, 8), classes=10, dropout=0.5)
     assert str(caught.value) == "no 'cnn_small' among the networks; did you mean 'cnn-small'?"
+
+
+@pytest.mark.parametrize("shape", [(), (16,), (4, 4), (1, 1, 4, 4)])
+def test_a_convolutional_network_refuses_what_is_no_image(shape):
+    with pytest.raises(
+        BadInput, match=r"are no images \(channels, height, width\), which cnn-small"
+    ):
+        build("cnn-small", shape, classes=2, dropout=0.5)

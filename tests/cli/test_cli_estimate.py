@@ -330,7 +330,7 @@ def test_estimators_may_be_named_and_are_asked_once(estimate):
         ("--fp 6 --out 5 --fn 1 --in 5", "--fp must be at most --out, not 6 of 5"),
         ("--fp -1 --out 5 --fn 9 --in 5", "2 problems: (1) --fp must be a whole number of at"),
         ("--fp 0 --out 0 --fn 1 --in 5", "--out must be a whole number of at least 1, not 0"),
-        (f"--fp 0 --out {10**30} --fn 1 --in 5", "--out must be at most 1,000,000,000, not 1000"),
+        (f"--fp 0 --out {10**30} --fn 1 --in 5", "--out must be at most 1,000,000,000, not 1,000"),
         ("--canaries 5 --guesses 6 --correct 3", "--guesses must be at most --canaries, not 6 of"),
         ("--canaries 5 --guesses 3 --correct 4", "--correct must be at most --guesses, not 4 of 3"),
         ("--canaries 5 --guesses 0 --correct 0", "--guesses must be a whole number of at least 1"),

@@ -38,7 +38,7 @@ MOST: Mapping[str, int] = {
     "rows": 10**6,
     "reports": 10**6,
     "values": 2000,
-    "seed": 2**64 - 1,
+    "seed": 2**128 - 1,
 }
 """The largest value of a setting, by its name: beyond honest use, and short of filling memory."""
 

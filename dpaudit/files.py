@@ -40,7 +40,9 @@ def _replace(target: Path, content: bytes) -> None:
     # Not tempfile: its files are for the owner's eyes only, and these are for others too.
     fresh = target.with_name(f".{target.name}.{os.getpid()}.tmp")
     try:
-        with fresh.open("wb") as file:
+        # Made anew: in a folder that others can write, a link may lie where it is to be.
+        fresh.unlink(missing_ok=True)
+        with fresh.open("xb") as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())

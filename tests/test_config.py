@@ -256,7 +256,7 @@ def test_a_usable_configuration_is_given_back():
         ("attacks", (), "name at least one attack"),
         ("lr", 1e308, "lr must be at most 1,000,000, not 1e+308"),
         ("epsilon", 1e308, "epsilon must be at most 1,000,000,000, not 1e+308"),
-        ("seed", 2**64, "seed must be at most 18,446,744,073,709,551,615, not "),
+        ("seed", 2**128, "seed must be at most 340,282,366,920,938,463,463,374,607,431,768,211"),
         *(
             (name, 10**26, f"{name} must be at most ")
             for name in ("models", "samples", "epochs", "steps", "batch", "size", "canaries")

@@ -289,6 +289,12 @@ def test_a_folder_is_told(tmp_path):
     assert refusal_of(tmp_path) == "it is a folder; give the path of a .npz file"
 
 
+def test_a_loop_of_links_is_told(tmp_path):
+    (tmp_path / "own.npz").symlink_to(tmp_path / "own.npz")
+    said = "it is a loop of symbolic links; make it lead to a .npz file"
+    assert refusal_of(tmp_path / "own.npz") == said
+
+
 def test_a_file_without_permission_is_told(tmp_path, monkeypatch):
     def denied(*_):
         raise PermissionError(errno.EACCES, "Permission denied")

@@ -78,7 +78,11 @@ def problems_of_few(x: Array, y: Array) -> Iterator[str]:
 def _value_problems(name: str, x: Array) -> Iterator[str]:
     wrong = list(_form_problems_of_values(name, x))
     yield from wrong
-    if not wrong and x.dtype.kind == "f" and (bad := np.count_nonzero(~np.isfinite(_as_float(x)))):
+    if wrong or x.dtype.kind != "f":
+        return
+    # No copy of what is float32 already.
+    finite = np.isfinite(x if x.dtype == np.float32 else _as_float(x))
+    if bad := x.size - np.count_nonzero(finite):
         yield (
             f"{name} has {bad} of {x.size} values that are NaN, infinite or beyond float32; "
             "mend them or leave those records out"

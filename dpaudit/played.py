@@ -125,7 +125,7 @@ def read(journal: Journal, stopped: bool = False) -> Played:
                 f"the run at {journal.path.parent} was to stop once its models had shown enough, "
                 "so that only its own evidence may be judged by: dpaudit report shows it"
             )
-        checks.refuse([checks.at_least("models", settings["models"], 0)], str(journal.path))
+        checks.refuse([checks.not_above("models", settings["models"])], str(journal.path))
         whole = journal.whole_pairs()
         wanted = trials(settings["seed"], settings["models"])
         _refuse_unfinished(journal, wanted, enough=stopped and whole > 0)

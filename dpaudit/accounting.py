@@ -23,6 +23,9 @@ NUMERICAL = ("pld", "rdp", "prv")
 INTERVAL = 1e-4
 """Coarsest grid of the privacy loss; a coarser one only raises the printed epsilon."""
 
+MOST_STEPS, MOST_USES = 10**7, 10**5
+"""Steps, and expected uses of a record, beyond which the grid takes minutes and gigabytes."""
+
 LEAST_NOISE = 0.1
 """Below it the privacy loss is in the thousands and its grid takes gigabytes."""
 
@@ -41,6 +44,12 @@ def epsilon(curve: Curve, delta: float, accountant: str = "pld") -> float:
     if isinstance(curve, GaussianCurve):
         return gaussian_epsilon(curve.mu, delta)
     refuse_silence(curve.noise_multiplier)
+    if curve.steps > MOST_STEPS or curve.sample_rate * curve.steps > MOST_USES:
+        raise BadInput(
+            f"accounting {curve.steps:,} steps at sample rate {curve.sample_rate:g} takes minutes "
+            f"and gigabytes; train for at most {MOST_STEPS:,} steps and {MOST_USES:,} expected "
+            "uses of a record"
+        )
     try:
         value = float(_ACCOUNTANTS[accountant](curve, delta))
     except MemoryError as error:

@@ -12,13 +12,41 @@ They raise nothing themselves, so that a user sees every problem at once::
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from numbers import Integral, Real
-from typing import Literal
+from typing import Any, Literal
 
 from dpaudit.errors import BadInput
 
 Ends = Literal["[]", "[)", "(]", "()"]
+
+MOST: Mapping[str, int] = {
+    "models": 10**6,
+    "samples": 10**5,
+    "epochs": 10**5,
+    "steps": 10**7,
+    "canaries": 10**5,
+    "guesses": 10**5,
+    "classes": 10**5,
+    "workers": 512,
+    "repetitions": 10**5,
+    "noise_multiplier": 10**6,
+    "lr": 10**6,
+    "hidden": 10**4,
+    "components": 1000,
+    "iterations": 10**4,
+    "rows": 10**6,
+    "reports": 10**6,
+    "values": 2000,
+    "seed": 2**128 - 1,
+}
+"""The largest value of a setting, by its name: beyond honest use, and short of filling memory."""
+
+LONGEST = 60
+"""Characters, or digits, of a value that are shown."""
+
+MANY = 10**9
+"""The largest value of any other number that has no range of its own."""
 
 
 def refuse(problems: Iterable[str | None], about: str = "") -> None:
@@ -45,10 +73,25 @@ def printable(text: str) -> str:
     return "".join(c if c.isprintable() else " " for c in text)
 
 
+def shown(value: object) -> str:
+    """A value as a message tells it: short, whatever a file holds."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        if abs(value) < 10**LONGEST:
+            return f"{value:,}"
+        return f"a number of about {int(value.bit_length() * math.log10(2)):,} digits"
+    try:
+        text = repr(value) if isinstance(value, str) else str(value)
+    except ValueError:  # Python writes out no number of more than 4,300 digits
+        text = f"a {type(value).__name__} of long numbers"
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
+
+
 def positive(name: str, value: object) -> str | None:
-    """For epsilon, learning rate, clip: a finite number above 0."""
+    """For epsilon, learning rate, clip: a finite number above 0 and at most its limit in `MOST`."""
     number = _finite(value)
-    return None if number is not None and number > 0 else _wrong(name, "a number above 0", value)
+    if number is None or number <= 0:
+        return _wrong(name, "a number above 0", value)
+    return not_above(name, value)
 
 
 def in_range(name: str, value: object, low: float, high: float, ends: Ends = "[]") -> str | None:
@@ -65,18 +108,22 @@ def in_range(name: str, value: object, low: float, high: float, ends: Ends = "[]
 
 
 def at_least(name: str, value: object, low: int) -> str | None:
-    """For models, samples, batch, epochs, seed: a whole number that is not below `low`."""
+    """For models, samples, epochs, seed: a whole number from `low` to its limit in `MOST`."""
+    return whole(name, value, low)
+
+
+def whole(name: str, value: object, low: int, most: int | None = None) -> str | None:
+    """For trials: a whole number that is neither below `low` nor above `most`."""
     if isinstance(value, bool) or not isinstance(value, Integral) or int(value) < low:
         return _wrong(name, f"a whole number of at least {low}", value)
-    return None
+    return not_above(name, value, most)
 
 
-def whole(name: str, value: object, low: int, most: int) -> str | None:
-    """For workers and trials: a whole number that is neither below `low` nor above `most`."""
-    problem = at_least(name, value, low)
-    if problem is None and isinstance(value, Integral) and int(value) > most:
-        return f"{name} must be at most {most:,}, not {int(value):,}"
-    return problem
+def not_above(name: str, value: Any, most: int | None = None) -> str | None:
+    """For a number that is checked elsewhere: it is not above `most`, or its limit in `MOST`."""
+    most = MOST.get(name, MANY) if most is None else most
+    too_large = not isinstance(value, str) and value > most
+    return f"{name} must be at most {most:,}, not {shown(value)}" if too_large else None
 
 
 def one_of(name: str, value: object, choices: Iterable[str]) -> str | None:
@@ -97,5 +144,4 @@ def _finite(value: object) -> float | None:
 
 
 def _wrong(name: str, needed: str, value: object) -> str:
-    shown = repr(value) if isinstance(value, str) else str(value)
-    return f"{name} must be {needed}, not {shown}"
+    return f"{name} must be {needed}, not {shown(value)}"

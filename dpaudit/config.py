@@ -40,6 +40,9 @@ ASKED = TRAINING | {"outputs", "samples"}
 OWN = "own-function"
 """The name by which `dpaudit explain` tells of a user's own function."""
 
+LARGEST = 1 << 20
+"""Bytes of a configuration file; one that is written here has some hundred."""
+
 BACKENDS = ("auto", "native", "torch", "opacus")
 """What `--backend` takes: the fastest that can train the network, or one by name."""
 
@@ -193,9 +196,9 @@ class Config:
         problems: list[str | None] = []
         for name, value in values.items():
             if name not in _TYPES:
-                problems.append(f"there is no setting '{name}'")
+                problems.append(f"there is no setting {checks.shown(name)}")
             elif (usable := _as(_TYPES[name], value)) is None:
-                problems.append(f"{name} cannot be {value!r}")
+                problems.append(f"{name} cannot be {checks.shown(value)}")
             else:
                 given[name] = usable
         checks.refuse(problems)
@@ -225,8 +228,16 @@ class Config:
 def read_toml(path: Path) -> dict[str, Any]:
     """The plain values of a TOML file."""
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        with path.open("rb") as file:
+            content = file.read(LARGEST + 1)
+        if len(content) > LARGEST:
+            raise BadInput(f"it has more than {LARGEST:,} bytes")
+        return tomllib.loads(content.decode())
+    except RecursionError as error:
+        raise BadInput(
+            f"{path} is not a usable configuration: its values are nested too deeply"
+        ) from error
+    except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or error
         raise BadInput(f"{path} is not a usable configuration: {why}") from error
 

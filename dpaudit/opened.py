@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,27 +12,53 @@ from typing import BinaryIO
 
 from dpaudit.errors import BadInput
 
+LOOP = "it is a loop of symbolic links; make it lead to {wanted}"
+
 
 @contextmanager
-def opened(path: Path, wanted: str) -> Iterator[BinaryIO]:
-    """The bytes of a regular file; `wanted` says what it should be, such as 'a .npz file'."""
+def opened(path: Path, wanted: str, follow: bool = True) -> Iterator[BinaryIO]:
+    """The bytes of a regular file; `wanted` says what it should be, such as 'a .npz file'.
+
+    A path that the user names may be a symbolic link. A file within a folder that somebody else
+    made must not be one: without `follow` it is refused.
+    """
     try:
-        if os.path.isdir(path):
-            raise BadInput(f"{path}: it is a folder; give the path of {wanted}")
-        if path.exists() and not path.is_file():
-            # A pipe or a device would be waited for, perhaps for ever.
-            raise BadInput(f"{path}: it is not a regular file; give the path of {wanted}")
-        with _open(path) as file:
+        with _open(path, wanted, follow) as file:
             yield file
     except FileNotFoundError as error:
         raise BadInput(f"{path}: there is no such file; check the path") from error
     except OSError as error:
+        if error.errno == errno.ELOOP:
+            raise BadInput(f"{path}: {LOOP.format(wanted=wanted)}") from error
         said = f"it cannot be read ({error.strerror or error}); check the path and its permissions"
         raise BadInput(f"{path}: {said}") from error
 
 
-def _open(path: Path) -> BinaryIO:
+def regular(path: Path, flags: int, wanted: str, follow: bool = True) -> int:
+    """The descriptor of a regular file that is opened with `flags`, or one sentence.
+
+    It is the opened file that is looked at: what a path leads to may change. To open a pipe does
+    not wait for its other end.
+    """
+    if not follow and path.is_symlink():
+        raise BadInput(f"{path}: it is a symbolic link; {wanted} must be a regular file")
+    held = 0 if follow else os.O_NOFOLLOW
     try:
-        return path.open("rb")
+        descriptor = os.open(path, flags | held | os.O_NONBLOCK | os.O_CLOEXEC, 0o666)
+    except IsADirectoryError:
+        raise BadInput(f"{path}: it is a folder; give the path of {wanted}") from None
+    mode = os.fstat(descriptor).st_mode
+    if stat.S_ISREG(mode):
+        return descriptor
+    os.close(descriptor)
+    what = "it is a folder" if stat.S_ISDIR(mode) else "it is not a regular file"
+    raise BadInput(f"{path}: {what}; give the path of {wanted}")
+
+
+def _open(path: Path, wanted: str, follow: bool) -> BinaryIO:
+    try:
+        return os.fdopen(regular(path, os.O_RDONLY, wanted, follow), "rb")
     except ValueError as error:
+        if isinstance(error, BadInput):
+            raise
         raise FileNotFoundError from error  # no file's name can have a NUL

@@ -62,7 +62,9 @@ def read(mechanism: str, texts: Iterable[str]) -> dict[str, Any]:
             values[name] = READ[kind](text)
         except (KeyError, ValueError):
             wanted = {"int": "a whole number", "float": "a number", "bool": "true or false"}[kind]
-            problems.append(f"{name} of {mechanism} must be {wanted}, not '{text}'")
+            problems.append(f"{name} of {mechanism} must be {wanted}, not {checks.shown(text)}")
+        else:
+            problems.append(checks.not_above(name, values[name]))
     checks.refuse(problems)
     defaults = {n: p.default for n, p in there.items() if p.default is not p.empty}
     return {**defaults, **values}

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from dpaudit import registry
+from dpaudit import checks, registry
 from dpaudit.errors import BadInput, JournalError, blamed
 from dpaudit.journal import Journal
 from dpaudit.journal_errors import damaged
@@ -125,6 +125,7 @@ def read(journal: Journal, stopped: bool = False) -> Played:
                 f"the run at {journal.path.parent} was to stop once its models had shown enough, "
                 "so that only its own evidence may be judged by: dpaudit report shows it"
             )
+        checks.refuse([checks.not_above("models", settings["models"])], str(journal.path))
         whole = journal.whole_pairs()
         wanted = trials(settings["seed"], settings["models"])
         _refuse_unfinished(journal, wanted, enough=stopped and whole > 0)

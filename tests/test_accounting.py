@@ -67,6 +67,12 @@ def test_next_to_no_noise_is_refused_before_the_grid_takes_gigabytes():
         epsilon(curve(0.001, 0.256, 234), DELTA)
 
 
+@pytest.mark.parametrize(("rate", "steps"), [(0.256, 10**6), (1e-5, 10**8), (0.16, 10**26)])
+def test_more_steps_than_a_grid_can_hold_are_refused_before_it_is_made(rate, steps):
+    with pytest.raises(BadInput, match="takes minutes and gigabytes; train for at most"):
+        epsilon(curve(2.0, rate, steps), DELTA)
+
+
 def test_an_infinite_epsilon_is_refused_with_what_to_do(monkeypatch):
     monkeypatch.setitem(accounting._ACCOUNTANTS, "pld", lambda c, delta: math.inf)
     with pytest.raises(BadInput) as caught:

@@ -3,8 +3,11 @@ import math
 import numpy as np
 import pytest
 
-from dpaudit.checks import at_least, in_range, listed, positive, refuse
+from dpaudit.checks import MANY, at_least, in_range, listed, positive, refuse
 from dpaudit.errors import BadInput
+
+HUGE = 10**5000
+"""More digits than Python writes out."""
 
 
 def test_one_problem_is_one_sentence():
@@ -33,7 +36,7 @@ def test_a_list_names_a_few_and_counts_the_rest():
     assert listed(range(7)) == "0, 1, 2, 3, 4 and 2 more"
 
 
-@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf, "8", None, True, 10**400, 1j])
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf, "8", None, True, 1j])
 def test_what_is_no_finite_number_is_refused_with_its_value(value):
     shown = repr(value) if isinstance(value, str) else str(value)
     assert positive("clip", value) == f"clip must be a number above 0, not {shown}"
@@ -47,9 +50,31 @@ def test_a_count_is_a_whole_number(value):
     assert problem.startswith("models must be a whole number of at least 4, not ")
 
 
-@pytest.mark.parametrize("value", [4, 5, 10**400, np.int64(4)])
+@pytest.mark.parametrize("value", [4, 5, 10**6, np.int64(4)])
 def test_a_count_that_is_large_enough_has_no_problem(value):
     assert at_least("models", value, 4) is None
+
+
+@pytest.mark.parametrize("value", [10**6 + 1, 10**26, np.int64(2**62), HUGE], ids=type)
+def test_a_setting_has_a_largest_value_and_the_refusal_is_short(value):
+    problem = at_least("models", value, 4)
+    assert problem is not None
+    assert problem.startswith("models must be at most 1,000,000, not ")
+    assert len(problem) < 120
+
+
+@pytest.mark.parametrize("value", [1e308, 10**26, MANY + 1])
+def test_a_number_without_a_range_of_its_own_has_a_largest_value(value):
+    for problem in (positive("clip", value), at_least("folds", int(value), 1)):
+        assert problem is not None
+        assert problem.startswith(("clip", "folds"))
+        assert "must be at most 1,000,000,000, not " in problem
+        assert len(problem) < 140
+
+
+@pytest.mark.parametrize("value", ["9" * 10**6, [8] * 10**6, HUGE, [HUGE]], ids=type)
+def test_a_value_is_shown_in_a_few_words(value):
+    assert len(in_range("delta", value, 0, 1) or "") < 140
 
 
 @pytest.mark.parametrize("value", [1e-300, 1, 8.0, np.float32(0.5)])

@@ -2,6 +2,7 @@ from dataclasses import fields, replace
 
 import pytest
 
+from dpaudit import checks
 from dpaudit.config import TRAINING, Config, differences
 from dpaudit.errors import BadInput
 
@@ -110,12 +111,29 @@ def test_noise_in_a_file_takes_the_place_of_the_default_epsilon():
     assert Config.from_dict({"noise_multiplier": 0.5}).check()
 
 
-@pytest.mark.parametrize("content", [b"models = ", b"\xff\xfe", b"modles = 3", b"epochs = 'many'"])
+HOSTILE = [
+    b"attacks = " + b"[" * 10**5,
+    b"a = " + b"{a=" * 10**4,
+    b"models = " + b"9" * 5000,
+    b"models = [0x" + b"f" * 5000 + b"]",
+    b"data = 8 # " + b"x" * (1 << 20),
+    b"epsilon = '" + b"x" * 10**5 + b"'",
+    b"x" * 10**5 + b" = 1",
+]
+"""Configurations that are nested too deeply, or too long to be shown."""
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"models = ", b"\xff\xfe", b"modles = 3", b"epochs = 'many'", *HOSTILE],
+    ids=range(11),
+)
 def test_a_file_that_is_no_configuration_is_refused_by_name(content, tmp_path):
     path = tmp_path / "config.toml"
     path.write_bytes(content)
     said = refusal(Config.from_toml, path)
     assert said.startswith(f"{path} is not a usable configuration: ")
+    assert len(said) < len(str(path)) + 200
 
 
 def test_a_file_that_is_not_there_is_refused_by_name(tmp_path):
@@ -151,7 +169,7 @@ def test_a_file_that_is_not_there_is_refused_by_name(tmp_path):
     ],
 )
 def test_a_value_of_the_wrong_type_is_refused(name, value):
-    assert refusal(Config.from_dict, {name: value}) == f"{name} cannot be {value!r}"
+    assert refusal(Config.from_dict, {name: value}) == f"{name} cannot be {checks.shown(value)}"
 
 
 def test_unknown_and_ill_typed_settings_are_refused_in_one_message():
@@ -236,10 +254,19 @@ def test_a_usable_configuration_is_given_back():
         ("claim", (0.0, 0.1), "the claimed epsilon must be a number above 0, not 0.0"),
         ("claim", (1.0, 1.0), "the claimed delta must be at least 0 and below 1, not 1.0"),
         ("attacks", (), "name at least one attack"),
+        ("lr", 1e308, "lr must be at most 1,000,000, not 1e+308"),
+        ("epsilon", 1e308, "epsilon must be at most 1,000,000,000, not 1e+308"),
+        ("seed", 2**128, "seed must be at most 340,282,366,920,938,463,463,374,607,431,768,211"),
+        *(
+            (name, 10**26, f"{name} must be at most ")
+            for name in ("models", "samples", "epochs", "steps", "batch", "size", "canaries")
+        ),
     ],
 )
 def test_an_impossible_value_is_refused_with_what_it_must_be(name, value, said):
-    assert refusal(replace(Config(), **{name: value}).check) == said
+    found = refusal(replace(Config(), **{name: value}).check)
+    assert found.startswith(said)
+    assert len(found) < 120
 
 
 def test_everything_that_is_wrong_is_said_at_once():

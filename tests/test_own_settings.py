@@ -76,6 +76,8 @@ def test_every_setting_is_told_with_its_default():
         ("loud=yes", "loud of odd must be true or false, not 'yes'"),
         ("epsilon=2", "epsilon is no setting of odd alone; give it as --epsilon"),
         ("other=1", "other is no setting of odd alone"),
+        (f"size_of_it={10**26}", "size_of_it must be at most 1,000,000,000, not 100,000,"),
+        ("rate=1e308", "rate must be at most 1,000,000,000, not 1e+308"),
         ("rate", "'rate' sets nothing; write NAME=VALUE"),
         ("=1", "'=1' sets nothing; write NAME=VALUE"),
     ],

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from playground import KEPT_RUN, finished, observe, worlds_and_indices
 
-from dpaudit.errors import JournalError
+from dpaudit.errors import BadInput, JournalError
 from dpaudit.journal import Journal
 from dpaudit.played import read
 
@@ -60,6 +60,16 @@ def test_an_edited_journal_is_called_damaged(request, journal, edit):
     with sqlite3.connect(path) as db:
         edit(db, settings, facts)
     with pytest.raises(JournalError, match="damaged or cut short"), Journal.read(path) as journal:
+        read(journal)
+
+
+def test_more_models_than_a_run_can_have_are_refused_at_once(path):
+    with Journal.read(path) as journal:
+        settings = journal.settings
+    with sqlite3.connect(path) as db:
+        db.execute(UPDATE, (changed(settings, models=10**26), "settings"))
+    said = "models must be at most 1,000,000"
+    with pytest.raises(BadInput, match=said), Journal.read(path) as journal:
         read(journal)
 
 

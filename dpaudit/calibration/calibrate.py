@@ -28,9 +28,6 @@ from dpaudit.types import Array
 AT_ONCE = 10
 """Repetitions in one task."""
 
-MOST_WORKERS = 512
-"""Processes; more than one machine has use for."""
-
 Progress = Callable[[int, int], None]
 
 
@@ -38,7 +35,7 @@ def calibrate(
     setting: Setting, workers: int = 1, progress: Progress = lambda done, total: None
 ) -> Calibration:
     """The same numbers whatever the number of workers; one of them needs no other process."""
-    checks.refuse([checks.whole("workers", workers, 1, MOST_WORKERS)])
+    checks.refuse([checks.at_least("workers", workers, 1)])
     every = list(subjects(setting.trials, setting.delta, setting.full))
     try:
         with nullcontext() if workers == 1 else local_pool(workers) as pool:

@@ -108,7 +108,7 @@ def show(kit: Path, figure: Path | None) -> None:
 
     found = kits.read(kit)
     found.opened()
-    where = figure or kit / "canaries.png"
+    where = figure or kits.writable(kit, "canaries.png")
     drawing.dump(figure_kit.draw(found.canaries, found.flat), where)
     click.echo(_told(found))
     click.echo(f"The sealed coins are intact: {found.about.commitment}\nDrawn in {where}")

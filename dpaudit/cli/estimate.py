@@ -18,9 +18,6 @@ COUNTS = ("--fp", "--out", "--fn", "--in")
 GUESSES = ("--canaries", "--guesses", "--correct")
 FORMS = f"counts ({' '.join(COUNTS)}), --scores FILE, or one run ({' '.join(GUESSES)})"
 
-MOST = 10**9
-"""Trials or canaries: beyond it the quantiles of a Beta distribution lose their digits."""
-
 SLOW = 2000
 """Scores, or more, are not judged in a moment."""
 
@@ -142,9 +139,6 @@ def _refuse(given: dict[str, int], parts: list[tuple[str, str]], least: tuple[st
     problems += [
         f"{part} must be at most {whole}, not {given[part]:,} of {given[whole]:,}"
         for part, whole in parts
-        if given[part] > given[whole] >= 0
-    ]
-    problems += [
-        f"{name} must be at most {MOST:,}, not {n}" for name, n in given.items() if n > MOST
+        if checks.MANY >= given[part] > given[whole] >= 0
     ]
     checks.refuse(problems)

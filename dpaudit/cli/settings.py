@@ -11,10 +11,13 @@ import click
 
 from dpaudit.accounting import NUMERICAL
 from dpaudit.adversaries import ADVERSARIES
+from dpaudit.checks import MOST
 from dpaudit.cli import idle, names
 from dpaudit.config import BACKENDS, Config, brought
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+WORKERS = click.IntRange(1, MOST["workers"])
 
 
 def setting(flag: str, kind: Any, text: str, **more: Any) -> Callable[[F], F]:
@@ -145,7 +148,7 @@ CLAIMED: Sequence[Callable[[Any], Any]] = (
     setting(
         "--backend", click.Choice(BACKENDS), "Which DP-SGD trains; opacus to audit Opacus itself."
     ),
-    click.option("--workers", type=click.IntRange(1), help="Processes.  [default: one a core]"),
+    click.option("--workers", type=WORKERS, help="Processes.  [default: one a core]"),
     click.option("--config", "file", type=click.Path(path_type=Path), help="A saved config.toml."),
 )
 """What it claims, and where it is trained."""

@@ -38,7 +38,7 @@ class DPSGD:
         checks.refuse(
             [
                 checks.in_range("sample rate", self.sample_rate, 0, 1, ends="(]"),
-                checks.at_least("steps", self.rounds, 1),
+                checks.whole("steps", self.rounds, 1, checks.MANY),
                 checks.one_of("adjacency", self.adjacency, ("add-remove", "replace")),
             ]
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import cast
 
 from dpaudit import checks
+from dpaudit.accounting import MOST_USES
 from dpaudit.curves.dpsgd import DPSGD
 from dpaudit.curves.gaussian import Gaussian
 from dpaudit.curves.protocol import Family
@@ -32,7 +33,7 @@ def family(
 
 STATED = "gaussian, none or dpsgd:Q,T, such as dpsgd:0.01,1000"
 
-LEAST_RATE, MOST_STEPS, MOST_USES = 1e-4, 10**6, 10**5
+LEAST_RATE, MOST_STEPS = 1e-4, 10**6
 """Beyond these the accountant's grid takes minutes and gigabytes."""
 
 

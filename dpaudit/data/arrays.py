@@ -39,6 +39,12 @@ def problems(arrays: Mapping[str, Array]) -> Iterator[str]:
         yield from _unknown_labels(usable["y_train"], usable["y_test"])
 
 
+def form_problems(name: str, array: Array) -> Iterator[str]:
+    """Every problem of one of these arrays that its shape and type show; values are not read."""
+    of_form = _form_problems_of_values if name[0] == "x" else _form_problems_of_labels
+    return of_form(name, array)
+
+
 def as_records(x: Array, y: Array) -> Records:
     """Arrays without problems as records of the values, layout and types that dpaudit uses."""
     return Records(_channels_first(_as_float(x)), _as_int(y))
@@ -70,6 +76,20 @@ def problems_of_few(x: Array, y: Array) -> Iterator[str]:
 
 
 def _value_problems(name: str, x: Array) -> Iterator[str]:
+    wrong = list(_form_problems_of_values(name, x))
+    yield from wrong
+    if wrong or x.dtype.kind != "f":
+        return
+    # No copy of what is float32 already.
+    finite = np.isfinite(x if x.dtype == np.float32 else _as_float(x))
+    if bad := x.size - np.count_nonzero(finite):
+        yield (
+            f"{name} has {bad} of {x.size} values that are NaN, infinite or beyond float32; "
+            "mend them or leave those records out"
+        )
+
+
+def _form_problems_of_values(name: str, x: Array) -> Iterator[str]:
     if x.size == 0:
         yield f"{name} is empty (its shape is {x.shape})"
     elif x.ndim not in (2, 3) and _channel_axis(x.shape) is None:
@@ -81,11 +101,6 @@ def _value_problems(name: str, x: Array) -> Iterator[str]:
         yield (
             f"{name} has the type {x.dtype}; save images as uint8 (0 to 255, read as 0 to 1) "
             "and all else as float32, scaled as the network should see it"
-        )
-    elif x.dtype.kind == "f" and (bad := np.count_nonzero(~np.isfinite(_as_float(x)))):
-        yield (
-            f"{name} has {bad} of {x.size} values that are NaN, infinite or beyond float32; "
-            "mend them or leave those records out"
         )
 
 
@@ -123,6 +138,13 @@ def _channel_axis(shape: tuple[int, ...]) -> int | None:
 
 
 def _label_problems(name: str, y: Array) -> Iterator[str]:
+    wrong = list(_form_problems_of_labels(name, y))
+    yield from wrong
+    if not wrong and (bad := np.count_nonzero(~np.isfinite(y) | (np.trunc(y) != y))):
+        yield f"{name} has {bad} labels that are not whole numbers"
+
+
+def _form_problems_of_labels(name: str, y: Array) -> Iterator[str]:
     if y.dtype.kind not in "biuf":
         yield f"{name} has the type {y.dtype}; labels are whole numbers"
     elif y.ndim != 1 and y.shape[1:] != (1,):
@@ -130,8 +152,6 @@ def _label_problems(name: str, y: Array) -> Iterator[str]:
         yield f"{name} has the shape {y.shape}; labels are (n,) or (n, 1){hint}"
     elif y.size == 0:
         yield f"{name} is empty (its shape is {y.shape})"
-    elif bad := np.count_nonzero(~np.isfinite(y) | (np.trunc(y) != y)):
-        yield f"{name} has {bad} labels that are not whole numbers"
 
 
 def _length_problems(x_name: str, x: Array, y_name: str, y: Array) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import csv
 import gzip
 import io
@@ -11,13 +12,25 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
+from dpaudit.data import memory
 from dpaudit.errors import BadInput
 from dpaudit.opened import opened
 
 DELIMITERS = (",", ";", "\t")
 
 MOST_BYTES = 1 << 29
-"""Of text, which takes ten times that in memory. A small .gz can hold any amount."""
+"""Of text, which takes ten times that in memory. A small .gz can hold any amount.
+
+Where half of the memory is less than that, it is less.
+"""
+
+MOST_ROW = 1 << 20
+"""Characters of a row: a hundred for each of ten thousand columns."""
+
+BLOCK = 1 << 16
+"""Bytes that are read at a time."""
+
+File = BinaryIO | gzip.GzipFile
 
 
 @dataclass(frozen=True)
@@ -39,19 +52,31 @@ class Cells:
 
 def read(path: Path) -> Cells:
     """The cells of a file whose header and quoting are sound."""
-    text = _text(path)
-    if not text.strip():
-        raise BadInput(f"{path}: it is empty; the first line names the columns")
-    try:
-        return _cells(text)
-    except csv.Error as error:
-        raise BadInput(f"{path}: it is not a CSV file ({error}); save it again") from error
+    with opened(path, "a .csv or .csv.gz file") as file:
+        try:
+            if path.name.lower().endswith(".gz"):
+                with gzip.open(file) as unpacked:
+                    return _cells(unpacked)
+            return _cells(file)
+        except Unusable as error:
+            raise BadInput(f"{path}: {error}") from error
+        except csv.Error as error:
+            raise BadInput(f"{path}: it is not a CSV file ({error}); save it again") from error
+        except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+            raise BadInput(
+                f"{path}: it is cut short, damaged or not gzip ({error}); save it again"
+            ) from error
 
 
-def _cells(text: str) -> Cells:
-    delimiter = max(DELIMITERS, key=lambda it: len(_first_row(text, it)))
-    rows = _rows(text, delimiter)
-    _, header = next(rows)
+class Unusable(BadInput):
+    """Why a file's text is not taken; the file's name is not said."""
+
+
+def _cells(file: File) -> Cells:
+    # Of each delimiter the first row alone is read to see which of them suits.
+    delimiter = max(DELIMITERS, key=lambda it: len(_first_row(file, it)))
+    rows = _rows(file, delimiter)
+    _, header = next(rows, (0, []))
     good, lines, ragged = [], [], []
     for line, row in rows:
         if len(row) == len(header):
@@ -59,55 +84,77 @@ def _cells(text: str) -> Cells:
             lines.append(line)
         else:
             ragged.append(f"line {line} has {len(row)}")
+    if not any(header) and not good and not ragged:
+        raise Unusable("it is empty; the first line names the columns")
     return Cells(header, good, lines, ragged)
 
 
-def _rows(text: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
-    """(line, row) of each row that is not blank."""
+def _first_row(file: File, delimiter: str) -> list[str]:
+    try:
+        return next(_rows(file, delimiter), (0, []))[1]
+    except csv.Error:
+        return []  # quoted as the other delimiters need it
+
+
+def _rows(file: File, delimiter: str) -> Iterator[tuple[int, list[str]]]:
+    """(line, row) of each row that is not blank, from the beginning of a file on."""
+    row_so_far = 0
+
+    def lines() -> Iterator[str]:
+        nonlocal row_so_far
+        for line in _lines(file):
+            row_so_far += len(line)  # a cell in quotes may have many lines
+            _refuse_long(row_so_far)
+            yield line
+
     # Strict: a quote that is never closed would otherwise swallow the rest of the file.
-    reader = csv.reader(
-        io.StringIO(text, newline=""), delimiter=delimiter, skipinitialspace=True, strict=True
-    )
+    reader = csv.reader(lines(), delimiter=delimiter, skipinitialspace=True, strict=True)
     try:
         for row in reader:
+            row_so_far = 0
             if row:
                 yield reader.line_num, [cell.strip() for cell in row]
     except csv.Error as error:
         raise csv.Error(f"line {reader.line_num}: {error}") from error
 
 
-def _first_row(text: str, delimiter: str) -> list[str]:
-    try:
-        return next(_rows(text, delimiter))[1]
-    except csv.Error:
-        return []  # quoted as the other delimiters need it
+def _lines(file: File) -> Iterator[str]:
+    """The lines of a file, each with its end: a line feed, a carriage return, or both."""
+    file.seek(0)
+    rest = ""
+    for block in _blocks(file):
+        # The last one may go on in the next block.
+        *whole, rest = [*io.StringIO(rest + block, newline="")] or [""]
+        _refuse_long(len(rest))
+        yield from whole
+    if rest:
+        yield rest
 
 
-def _text(path: Path) -> str:
-    with opened(path, "a .csv or .csv.gz file") as file:
-        content = _unpacked(path, file) if path.name.lower().endswith(".gz") else _start(file)
-    if len(content) > MOST_BYTES:
-        most = MOST_BYTES >> 20
-        raise BadInput(f"{path}: it holds more than {most} MiB of text; use fewer records")
-    if b"\0" in content or content.startswith(b"\x1f\x8b"):
-        raise BadInput(f"{path}: it is not text; save it as CSV (compressed: .csv.gz), in UTF-8")
-    try:
-        return content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
-        raise BadInput(f"{path}: line {line} is not UTF-8; save the file as UTF-8") from error
+def _blocks(file: File) -> Iterator[str]:
+    """The text of a file, some of it at a time."""
+    most = min(MOST_BYTES, memory.most() // 5)
+    decoder, read, line = codecs.getincrementaldecoder("utf-8-sig")(), 0, 1
+    while True:
+        block = file.read(BLOCK)
+        if b"\0" in block or (read == 0 and block.startswith(b"\x1f\x8b")):
+            raise Unusable("it is not text; save it as CSV (compressed: .csv.gz), in UTF-8")
+        read += len(block)
+        if read > most:
+            raise Unusable(f"it holds more than {most >> 20} MiB of text; use fewer records")
+        try:
+            yield decoder.decode(block, final=not block)
+        except UnicodeDecodeError as error:
+            line += error.object.count(b"\n", 0, error.start)
+            raise Unusable(f"line {line} is not UTF-8; save the file as UTF-8") from error
+        line += block.count(b"\n")
+        if not block:
+            return
 
 
-def _unpacked(path: Path, file: BinaryIO) -> bytes:
-    try:
-        with gzip.open(file) as unpacked:
-            return _start(unpacked)
-    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-        raise BadInput(
-            f"{path}: it is cut short, damaged or not gzip ({error}); save it again"
-        ) from error
-
-
-def _start(file: BinaryIO | gzip.GzipFile) -> bytes:
-    """All of a file, or enough of it to see that it is too large."""
-    return file.read(MOST_BYTES + 1)
+def _refuse_long(row: int) -> None:
+    if row > MOST_ROW:
+        raise Unusable(
+            f"it has a row of more than {MOST_ROW:,} characters; see whether its lines end, and "
+            "its quotes are closed"
+        )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -58,6 +59,9 @@ class ImageFolder:
             raise BadInput(f"{path}: it does not fit into memory; use fewer images") from error
         except OSError as error:
             said = f"it cannot be read ({error.strerror or error}); check its permissions"
+            if error.errno == errno.ELOOP:
+                link = _shown(os.path.relpath(error.filename or path, path))
+                said = f"{link} is in a loop of symbolic links; delete it"
             raise BadInput(f"{path}: {said}") from error
 
 

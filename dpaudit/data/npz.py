@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.lib.npyio import NpzFile
 
 from dpaudit.checks import listed, refuse
-from dpaudit.data.arrays import as_records, problems, problems_of_few
+from dpaudit.data.archive import Archive, Unusable, refuse_too_large
+from dpaudit.data.arrays import as_records, form_problems, problems, problems_of_few
 from dpaudit.data.split import split
 from dpaudit.errors import BadInput
 from dpaudit.opened import opened
@@ -41,7 +42,8 @@ class Npz:
     refused, because their scale cannot be known.
 
     y is (n,) or (n, 1): whole numbers 0, 1, 2 and so on, each on at least 9 records to train
-    on. All problems of a file are reported at once. Pickled arrays are never opened.
+    on. All problems of a file are reported at once. Pickled arrays are never opened, and arrays
+    that would take more than a quarter of the memory are refused before they are unpacked.
     """
 
     path: str | os.PathLike[str]
@@ -58,16 +60,21 @@ class Npz:
 
 def layout(path: str | os.PathLike[str]) -> tuple[tuple[int, ...], np.dtype[Any], bool]:
     """The shape of one of a file's records, the type of its values, whether it has a test set."""
-    arrays, _ = _read(Path(os.path.expanduser(path)))
-    x = arrays["x" if "x" in arrays else "x_train"]
-    return x.shape[1:], x.dtype, "x" not in arrays
+    with opened(Path(os.path.expanduser(path)), "a .npz file") as file:
+        archive = Archive(file, WAY_OUT)
+        whole = "x_train" not in archive.names
+        x = archive.blank("x" if whole else "x_train")
+    return x.shape[1:], x.dtype, not whole
 
 
-def few(path: str | os.PathLike[str]) -> Records:
-    """All records of a file with x, y, of which there may be any number of each class."""
+def few(path: str | os.PathLike[str], follow: bool = True) -> Records:
+    """All records of a file with x, y, of which there may be any number of each class.
+
+    Without `follow`, a symbolic link is refused.
+    """
     file = Path(os.path.expanduser(path))
     try:
-        arrays, unreadable = _read(file, wanted=WHOLE)
+        arrays, unreadable = _read(file, WHOLE, follow)
         refuse(unreadable, about=str(file))
         refuse(problems_of_few(arrays["x"], arrays["y"]), about=str(file))
         return as_records(arrays["x"], arrays["y"])
@@ -81,20 +88,12 @@ def named(
     """Those of the named arrays that a file of numbers has, and the names of all that it has."""
     try:
         with opened(path, wanted) as content:
-            archive = np.load(content, allow_pickle=False)
-            if not isinstance(archive, NpzFile):
-                raise BadInput(f"{path}: it is a single array without a name; {way_out}")
-            found = {name: np.asarray(archive[name]) for name in names if name in archive.files}
-            return found, archive.files
-    except BadInput:
-        raise
-    except MemoryError as error:
-        raise BadInput(f"{path}: it does not fit into memory; save fewer numbers") from error
-    except Exception as error:
-        # Damaged archives make zipfile, zlib and numpy raise many things; a pickle is refused.
-        raise BadInput(
-            f"{path}: it is not a .npz file of numbers, or it is damaged; {way_out}"
-        ) from error
+            archive = Archive(content, way_out)
+            present = [name for name in names if name in archive.names]
+            refuse_too_large(archive.blank(name) for name in present)
+            return {name: archive.read(name) for name in present}, archive.names
+    except Unusable as error:
+        raise BadInput(f"{path}: {error}") from error
 
 
 def _data(name: str, arrays: Mapping[str, Array], seed: int) -> Data:
@@ -106,56 +105,48 @@ def _data(name: str, arrays: Mapping[str, Array], seed: int) -> Data:
     return split(name, records, classes=int(records.y.max()) + 1, seed=seed, test=test)
 
 
-def _read(path: Path, wanted: Sequence[str] | None = None) -> tuple[dict[str, Array], list[str]]:
-    """The arrays that can be read, and why the others cannot."""
-    try:
-        with opened(path, "a .npz file") as file:
-            return _wanted(np.load(file, allow_pickle=False), wanted)
-    except (BadInput, MemoryError):
-        raise
-    except (ValueError, EOFError) as error:
-        # numpy takes what it does not know for a pickle, and refuses that.
-        raise BadInput(f"{path}: it is not a .npz file; {WAY_OUT}") from error
-    except Exception as error:
-        # A damaged archive makes zipfile raise many things, not only its own BadZipFile.
-        raise BadInput(f"{path}: it is cut short or damaged; save it again") from error
-
-
-def _wanted(
-    archive: NpzFile | Array, wanted: Sequence[str] | None
+def _read(
+    path: Path, wanted: Sequence[str] | None = None, follow: bool = True
 ) -> tuple[dict[str, Array], list[str]]:
-    if not isinstance(archive, NpzFile):
-        return {}, [f"it is a single array without a name; {WAY_OUT}"]
-    names = archive.files
+    """The arrays that can be read, and why the others cannot.
+
+    An array whose shape or type is of no use is not unpacked: zeros take its place.
+    """
+    try:
+        with opened(path, "a .npz file", follow) as file:
+            archive = Archive(file, WAY_OUT)
+            blanks, unreadable = _blanks(archive, wanted)
+            sound = [name for name, blank in blanks.items() if not any(form_problems(name, blank))]
+            refuse_too_large(blanks[name] for name in sound)
+            arrays: dict[str, Array] = {}
+            for name, blank in blanks.items():
+                with _told(unreadable):
+                    arrays[name] = archive.read(name) if name in sound else blank
+            return arrays, unreadable
+    except Unusable as error:
+        raise BadInput(f"{path}: {error}") from error
+
+
+def _blanks(archive: Archive, wanted: Sequence[str] | None) -> tuple[dict[str, Array], list[str]]:
+    """What the wanted arrays declare to be, and why others are not there."""
+    names = archive.names
     wanted = wanted or (TRAIN_TEST if set(TRAIN_TEST) & set(names) else WHOLE)
-    arrays: dict[str, Array] = {}
+    blanks: dict[str, Array] = {}
     unreadable: list[str] = []
     if missing := [name for name in wanted if name not in names]:
         there = listed([repr(name) for name in names], most=10) or "nothing"
         unreadable.append(f"it has no {', no '.join(missing)} (it has {there}); {WAY_OUT}")
     for name in wanted:
         if name in names:
-            try:
-                arrays[name] = _array(archive, name)
-            except BadInput as error:
-                unreadable.append(str(error))
-    return arrays, unreadable
+            with _told(unreadable):
+                blanks[name] = archive.blank(name)
+    return blanks, unreadable
 
 
-def _array(archive: NpzFile, name: str) -> Array:
-    """One array; whatever its bytes do to zipfile, zlib and numpy becomes one sentence."""
+@contextmanager
+def _told(problems: list[str]) -> Iterator[None]:
+    """Add the reason to a list where an array cannot be used."""
     try:
-        array = archive[name]
-    except MemoryError as error:
-        raise BadInput(f"{name} does not fit into memory; save fewer records") from error
-    except Exception as error:
-        if isinstance(error, ValueError) and "allow_pickle" in str(error):
-            raise BadInput(
-                f"{name} holds Python objects, which may run code and are not opened; "
-                "save it as numbers"
-            ) from error
-        reason = " ".join(str(error).split())[:100] or type(error).__name__
-        raise BadInput(f"{name} is damaged ({reason}); save it again") from error
-    if not isinstance(array, np.ndarray):
-        raise BadInput(f"{name} is not an array; {WAY_OUT}")
-    return array
+        yield
+    except Unusable as error:
+        problems.append(str(error))

@@ -72,7 +72,7 @@ class EProcess:
 
     def ceiling(self, pairs: int, delta: float) -> float:
         """The largest bound that so many pairs could give: that of no wrong decision at all."""
-        checks.refuse([checks.at_least("pairs", pairs, 0)])
+        checks.refuse([checks.whole("pairs", pairs, 0, 2**53)])
         table = self.log_factors(delta)
         return self.last_refuted(self.enough(pairs * table[1, 0]))
 

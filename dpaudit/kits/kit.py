@@ -9,17 +9,18 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from dpaudit import checks
 from dpaudit.data import npz
 from dpaudit.errors import BadInput
 from dpaudit.fingerprints import fingerprint
 from dpaudit.kits import sealed
-from dpaudit.opened import opened
+from dpaudit.opened import opened, regular
 from dpaudit.types import Array, Records
 
 VERSION = 2
 PUBLIC, CANARIES, SEALED = "kit.json", "canaries.npz", "sealed.json"
-LARGEST = 1 << 26
-"""Bytes of a file of text; those of a kit have a few for each canary."""
+LARGEST = 1 << 20
+"""Bytes of a file of text; those of a kit have at most one for each of 100,000 canaries."""
 
 
 @dataclass(frozen=True)
@@ -98,10 +99,18 @@ def read(path: str | os.PathLike[str]) -> Kit:
         raise BadInput(f"{folder}: there is no such folder; make a kit with dpaudit canaries make")
     about = _about(folder / PUBLIC)
     file = folder / CANARIES
-    canaries = npz.few(file)
+    canaries = npz.few(file, follow=False)
     if marked(canaries) != about.canaries:
         raise BadInput(f"{file}: its canaries are not those that the kit was made with")
     return Kit(folder, about, canaries)
+
+
+def writable(folder: Path, name: str) -> Path:
+    """A file of a kit that may be replaced: there is none yet, or it is a regular one."""
+    file = folder / name
+    if os.path.lexists(file):
+        os.close(regular(file, os.O_RDONLY, "a file of the kit", follow=False))
+    return file
 
 
 def marked(canaries: Records) -> str:
@@ -118,7 +127,8 @@ def _about(file: Path) -> About:
         numbers = (found.count, found.classes, *found.shape)
         good = found.version == VERSION and len(found.shape) == 3
         good = good and all(isinstance(text, str) for text in (*texts, found.commitment))
-        good = good and all(isinstance(n, int) and n > 0 for n in numbers)
+        good = good and all(isinstance(n, int) and 0 < n <= checks.MANY for n in numbers)
+        good = good and found.classes <= checks.MOST["classes"]
     except (ValueError, TypeError, RecursionError):
         good = False
     if not good:
@@ -127,7 +137,7 @@ def _about(file: Path) -> About:
 
 
 def _bytes(file: Path) -> bytes:
-    with opened(file, "a file of the kit") as content:
+    with opened(file, "a file of the kit", follow=False) as content:
         read = content.read(LARGEST + 1)
     if len(read) > LARGEST:
         raise BadInput(f"{file}: it is too large for a file of a kit")

@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dpaudit.errors import BadInput, unwritable
-from dpaudit.opened import opened
+from dpaudit.opened import opened, regular
 
 FILE = "looks.txt"
+WANTED = "the list of looks at a kit"
 LARGEST = 1 << 20
 """Bytes; some thousand looks, of which each decides less than the one before."""
 
@@ -46,9 +47,9 @@ class Looks:
 
     def _known(self) -> list[str]:
         """What was looked at, in order; a line that was cut short counts as a look."""
-        if not self.file.exists():
+        if not os.path.lexists(self.file):
             return []
-        with opened(self.file, "the looks of a kit") as file:
+        with opened(self.file, WANTED, follow=False) as file:
             content = file.read(LARGEST + 1)
         if len(content) > LARGEST:
             raise BadInput(f"{self.file}: it is too large for a list of looks")
@@ -56,10 +57,17 @@ class Looks:
         return list(dict.fromkeys(line.split(" ")[0] for line in lines if line.strip()))
 
     def _append(self, line: str, after: bool) -> None:
+        flags = os.O_RDWR | os.O_APPEND | os.O_CREAT
         try:
-            with self.file.open("ab") as file:
+            with os.fdopen(regular(self.file, flags, WANTED, follow=False), "a+b") as file:
+                found = os.fstat(file.fileno())
+                if found.st_nlink > 1:
+                    raise BadInput(
+                        f"{self.file}: it is a hard link, and the same file has another name; "
+                        "use a copy of the kit"
+                    )
                 # A line of its own, even after one that was cut short.
-                cut = after and not self.file.read_bytes().endswith(b"\n")
+                cut = after and os.pread(file.fileno(), 1, found.st_size - 1) != b"\n"
                 file.write(("\n" if cut else "").encode() + line.encode())
                 file.flush()
                 os.fsync(file.fileno())

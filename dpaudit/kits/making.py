@@ -42,8 +42,7 @@ def make(
     checks.refuse(
         [
             checks.one_of("kind", kind, KINDS),
-            checks.at_least("count", count, FEWEST)
-            or (f"count must be at most {MOST:,}, not {count:,}" if count > MOST else None),
+            checks.whole("count", count, FEWEST, MOST),
             None if seed is None else checks.at_least("seed", seed, 0),
         ]
     )

@@ -32,8 +32,8 @@ def course(
     """How networks for these data are trained; what cannot be is refused."""
     checks.refuse(
         [
-            checks.at_least("hidden", hidden, 0),
-            checks.at_least("width", width, 1),
+            checks.whole("hidden", hidden, 0, 20),
+            checks.whole("width", width, 1, 2000),
             checks.in_range("decay", decay, 0, 1),
         ]
     )

@@ -91,7 +91,7 @@ def test_a_table_with_a_fault_is_one_sentence(tmp_path, content, said):
         ({"scores": LOSS}, "it has 'scores'"),
         ({"losses": Z}, "losses must have 1 axis"),
         ({"logits": Z[:, :2]}, "logits of 2 classes"),
-        ({"losses": LOSS.astype(object)}, "not a .npz file of numbers"),
+        ({"losses": LOSS.astype(object)}, "losses holds Python objects"),
         ({"losses": LOSS, "canary": np.zeros(3, int)}, "a number for each of the 12 rows"),
         ({"losses": LOSS, "canary": np.zeros(12, int)}, "11 of 12 canaries are missing"),
     ],
@@ -105,5 +105,5 @@ def test_arrays_with_a_fault_are_one_sentence(tmp_path, arrays, said):
 @pytest.mark.parametrize("content", [b"", b"PK\x03\x04", b"\x80\x04N."])
 def test_a_damaged_archive_is_one_sentence(tmp_path, content):
     (tmp_path / "a.npz").write_bytes(content)
-    with pytest.raises(BadInput, match="it is damaged"):
+    with pytest.raises(BadInput, match=r"cut short or damaged|is not a \.npz file"):
         read(tmp_path / "a.npz", SUBJECT)

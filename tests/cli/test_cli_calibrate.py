@@ -120,6 +120,7 @@ def test_bounds_and_others_are_told_apart_in_the_figure():
         ("--delta nan", "delta must be at least 1e-12 and at most 0.1, not nan"),
         ("--seed -1", "seed must be a whole number of at least 0, not -1"),
         ("--trials 20001", "trials must be at most 20,000, not 20,001"),
+        (f"--repetitions {10**26}", "repetitions must be at most 100,000, not "),
         ("--workers 513", "workers must be at most 512, not 513"),
         ("--json c.png --figure ./c.png", "--json and --figure name the same file: c.png"),
         ("--workers 0", "workers must be a whole number of at least 1, not 0"),

@@ -37,6 +37,13 @@ def test_show_refuses_a_broken_seal(made, refused):
     assert "it was altered after the kit was made" in refused("canaries", "show", kit)
 
 
+def test_show_writes_through_no_link(made, refused, tmp_path):
+    kit, _ = made
+    (tmp_path / "mine").write_text("my own")
+    (kit / "canaries.png").symlink_to(tmp_path / "mine")
+    assert "canaries.png: it is a symbolic link" in refused("canaries", "show", kit)
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [

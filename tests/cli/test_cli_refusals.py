@@ -49,6 +49,9 @@ FAST = ("run", "--mechanism", "leaky", "--canary", "random", "--models", "4")
         ("--claim -1,2", "2 problems: (1) the claimed epsilon must be a number above 0"),
         ("--config nowhere.toml", "nowhere.toml is not a usable configuration"),
         ("--workers 0", "'--workers'"),
+        ("--workers 513", "'--workers'"),
+        (f"--models {10**26}", "models must be at most 1,000,000, not 100,000,000,"),
+        ("--noise-multiplier 1e308", "noise_multiplier must be at most 1,000,000, not 1e+308"),
     ],
 )
 def test_run_refuses_a_bad_setting(refused, words, said):
@@ -69,6 +72,9 @@ def test_run_refuses_an_unknown_network(refused):
         ("attacks = []", "name at least one attack"),
         ("epsilon = -1", "epsilon must be a number above 0, not -1.0"),
         ("\x00", "is not a usable configuration"),
+        (f"models = {10**26}", "models must be at most 1,000,000, not 100,000,000,"),
+        (f"models = 0x{'f' * 5000}", "models must be at most 1,000,000, not a number of about"),
+        (f"attacks = {'[' * 10**5}", "its values are nested too deeply"),
     ],
 )
 def test_run_refuses_a_bad_configuration_file(refused, toml, said):

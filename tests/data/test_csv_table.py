@@ -2,6 +2,7 @@ import csv
 import gzip
 import io
 import os
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -388,6 +389,46 @@ def test_a_file_that_is_only_called_gz_is_told(refusal):
 def test_a_small_file_that_unpacks_without_end_is_not_read_to_its_end(refusal, monkeypatch):
     monkeypatch.setattr(csv_text, "MOST_BYTES", 1 << 20)
     said = refusal(gzip.compress(b"a" * (4 << 20)), "own.csv.gz")
+    assert said == "it holds more than 1 MiB of text; use fewer records"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a,b\n" + "1," * (8 << 20),
+        "a" * (16 << 20),
+        "a,b\n" + '"x\n",' * (3 << 20),
+        "a,b\n" + '"' + "x\n" * (4 << 20),
+    ],
+    ids=["cells", "a cell", "quoted cells", "a quote that is not closed"],
+)
+def test_a_row_without_end_is_not_read_to_its_end(refusal, tmp_path, text):
+    (tmp_path / "own.csv").write_text(text)
+    del text
+    tracemalloc.start()
+    try:
+        with pytest.raises(BadInput, match=r"a row of more than 1,048,576|field larger than"):
+            csv_text.read(tmp_path / "own.csv")
+        assert tracemalloc.get_traced_memory()[1] < 60 << 20
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("end", ["\n", "\r", "\r\n"])
+def test_lines_may_end_in_any_way_wherever_a_block_ends(tmp_path, end):
+    rows = [["name", "ü"], *([f"{i}", "ä" * (i % 7)] for i in range(200))]
+    (tmp_path / "own.csv").write_text(end.join(map(",".join, rows)), "utf-8", newline="")
+    for size in range(1, 40):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(csv_text, "BLOCK", size)
+            found = csv_text.read(tmp_path / "own.csv")
+        assert [found.header, *found.rows] == rows
+        assert found.lines == list(range(2, 202))
+
+
+def test_a_small_memory_takes_less_text(refusal, monkeypatch):
+    monkeypatch.setattr("dpaudit.data.memory.most", lambda: 5 << 20)
+    said = refusal("a,b\n" + "1,2\n" * (1 << 19))
     assert said == "it holds more than 1 MiB of text; use fewer records"
 
 

@@ -294,6 +294,13 @@ def test_an_image_cut_short_anywhere_is_refused_or_whole(load, tmp_path, suffix)
     assert refused > 25
 
 
+@pytest.mark.parametrize("link", ["eel", "cat/loop.png"])
+def test_a_loop_of_links_is_told_as_such(refusal, tmp_path, link):
+    fill(tmp_path)
+    (tmp_path / link).symlink_to(tmp_path / link)
+    assert refusal() == f"'{link}' is in a loop of symbolic links; delete it"
+
+
 def test_a_file_without_permission_is_told(refusal, tmp_path, monkeypatch):
     fill(tmp_path)
 

@@ -2,13 +2,14 @@ import errno
 import io
 import os
 import pickle
+import tracemalloc
 import zipfile
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-from dpaudit.data.npz import Npz
+from dpaudit.data import memory
+from dpaudit.data.npz import Npz, few
 from dpaudit.errors import BadInput
 
 Y = np.arange(60) % 3
@@ -55,8 +56,12 @@ def refusal(load, tmp_path):
 
 
 def refusal_of(path):
+    return refusal_by(lambda path: Npz(path).load(0), path)
+
+
+def refusal_by(read, path):
     with pytest.raises(BadInput) as caught:
-        Npz(path).load(0)
+        read(path)
     assert str(caught.value).startswith(f"{path}: ")
     return str(caught.value).removeprefix(f"{path}: ")
 
@@ -284,11 +289,17 @@ def test_a_folder_is_told(tmp_path):
     assert refusal_of(tmp_path) == "it is a folder; give the path of a .npz file"
 
 
+def test_a_loop_of_links_is_told(tmp_path):
+    (tmp_path / "own.npz").symlink_to(tmp_path / "own.npz")
+    said = "it is a loop of symbolic links; make it lead to a .npz file"
+    assert refusal_of(tmp_path / "own.npz") == said
+
+
 def test_a_file_without_permission_is_told(tmp_path, monkeypatch):
     def denied(*_):
         raise PermissionError(errno.EACCES, "Permission denied")
 
-    monkeypatch.setattr(Path, "open", denied)
+    monkeypatch.setattr("dpaudit.opened.os.open", denied)
     said = "it cannot be read (Permission denied); check the path and its permissions"
     assert refusal_of(tmp_path / "own.npz") == said
 
@@ -340,14 +351,64 @@ def test_an_array_that_is_not_what_it_declares_is_damaged(tmp_path, shape):
     assert "(2) y is damaged (" in said
 
 
-def test_an_array_that_declares_more_than_memory_is_told_beside_other_problems(tmp_path):
-    write(tmp_path / "own.npz", x=declared((2**55,)), y=declared((60,)))
-    said = refusal_of(tmp_path / "own.npz")
-    assert "(1) x does not fit into memory; save fewer records" in said
-    assert "(2) y is damaged (" in said
+def zeros(path, **shapes):
+    """A small file of many zeros: a thousandth of what it unpacks to."""
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, shape in shapes.items():
+            archive.writestr(f"{name}.npy", declared(shape) + bytes(int(np.prod(shape))))
 
 
-@pytest.mark.parametrize("step", ["np.load", "problems", "split"])
+def peak(action):
+    """The most memory that Python and numpy took during an action."""
+    tracemalloc.start()
+    try:
+        action()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("read", [refusal_of, lambda path: refusal_by(few, path)])
+def test_arrays_beyond_memory_are_refused_before_they_are_unpacked(tmp_path, monkeypatch, read):
+    path = tmp_path / "own.npz"
+    zeros(path, x=(5000, 4000), y=(5000,))
+    monkeypatch.setattr("dpaudit.data.memory.most", lambda: 8 << 20)
+    said = []
+    assert peak(lambda: said.append(read(path))) < 2 << 20
+    assert said == [
+        "its arrays take 76.3 MiB of memory, and a quarter of what there is here, 8.0 MiB, may be "
+        "data; save fewer records"
+    ]
+
+
+def test_an_array_of_a_form_that_is_of_no_use_is_never_unpacked(tmp_path):
+    path = tmp_path / "own.npz"
+    zeros(path, x=(20_000_000,), y=(2, 10_000_000))
+    said = []
+    assert peak(lambda: said.append(refusal_of(path))) < 2 << 20
+    assert "(1) x has the shape (20000000,); records are" in said[0]
+    assert "(2) y has the shape (2, 10000000); labels are" in said[0]
+
+
+@pytest.mark.parametrize("more", [-1, 1])
+def test_an_array_that_holds_another_number_of_bytes_than_it_declares_is_refused(tmp_path, more):
+    good = declared((60, 8)) + bytes(480 + more)
+    write(tmp_path / "own.npz", x=good, y=declared((60,)) + bytes(60))
+    said = f"x is damaged (it declares 480 bytes and holds {480 + more}); save it again"
+    assert said in refusal_of(tmp_path / "own.npz")
+
+
+def test_a_quarter_of_the_memory_may_be_data(monkeypatch, tmp_path):
+    pages = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    monkeypatch.setattr(memory, "CONTAINER", tmp_path / "memory.max")
+    assert memory.most() == pages // 4
+    (tmp_path / "memory.max").write_text("max\n")
+    assert memory.most() == pages // 4
+    (tmp_path / "memory.max").write_text("4000\n")
+    assert memory.most() == 1000
+
+
+@pytest.mark.parametrize("step", ["Archive", "problems", "split"])
 def test_what_does_not_fit_into_memory_is_told(load, tmp_path, monkeypatch, step):
     def full(*_, **__):
         raise MemoryError

@@ -334,6 +334,50 @@ def test_a_folder_of_images_gets_images(tmp_path):
             assert (pixels.astype(np.float32) / np.float32(255) == kit.canaries.x[i]).all()
 
 
+@pytest.fixture
+def received(grey, tmp_path):
+    """A kit that somebody else may have changed."""
+    return kits.make(grey, tmp_path / "kit", count=20).path
+
+
+@pytest.mark.parametrize("name", ["kit.json", "sealed.json", "canaries.npz"])
+@pytest.mark.parametrize("form", ["link", "pipe"])
+def test_a_file_of_a_kit_that_is_not_a_regular_one_is_refused(received, tmp_path, name, form):
+    file = received / name
+    if form == "link":
+        (tmp_path / "elsewhere").mkdir()
+        file.symlink_to(file.rename(tmp_path / "elsewhere" / name))
+        said = "it is a symbolic link"
+    else:
+        file.unlink()
+        os.mkfifo(file)
+        said = "it is not a regular file"
+    with pytest.raises(BadInput, match=said):
+        kits.read(received).opened()
+
+
+def test_a_kit_may_be_named_by_a_link(received, tmp_path):
+    (tmp_path / "mine").symlink_to(received)
+    assert kits.read(tmp_path / "mine").opened().size == 20
+
+
+@pytest.mark.parametrize("name", ["kit.json", "sealed.json"])
+@pytest.mark.parametrize("content", [b"[" * 10**5, b" " * (2 << 20), b'{"count": ' + b"9" * 5000])
+def test_a_deep_or_long_file_of_a_kit_is_one_sentence(received, name, content):
+    (received / name).write_bytes(content)
+    with pytest.raises(BadInput) as caught:
+        kits.read(received).opened()
+    assert len(str(caught.value)) < len(str(received)) + 300
+
+
+@pytest.mark.parametrize("name", ["count", "classes"])
+def test_a_number_that_no_kit_has_is_refused(received, name):
+    told = json.loads((received / "kit.json").read_text())
+    (received / "kit.json").write_text(json.dumps({**told, name: 10**26}))
+    with pytest.raises(BadInput, match="it does not describe a kit that this dpaudit can read"):
+        kits.read(received)
+
+
 def test_the_readme_says_what_to_do_and_what_it_can_show(kit):
     text = (kit.path / "README.md").read_text()
     for said in (kit.about.commitment, "`add_to_training.npz`", f"at most {reach(60):.2f} "):

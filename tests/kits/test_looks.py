@@ -1,5 +1,6 @@
 """Looks at a kit's coins are counted, whoever looks and whatever happens meanwhile."""
 
+import os
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -36,6 +37,35 @@ def test_a_line_that_was_cut_short_counts_and_is_not_written_on(tmp_path):
     (tmp_path / FILE).write_text("a words\nhal")
     assert Looks(tmp_path).take("b", "words") == 3
     assert (tmp_path / FILE).read_text() == "a words\nhal\nb words\n"
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_a_link_is_not_followed(tmp_path, there):
+    kit, mine = tmp_path / "kit", tmp_path / "mine.txt"
+    kit.mkdir()
+    if there:
+        mine.write_text("my own\n")
+    (kit / FILE).symlink_to(mine)
+    for look in (lambda: Looks(kit).take("a", ""), lambda: Looks(kit).upcoming("a")):
+        with pytest.raises(BadInput, match="it is a symbolic link; the list of looks"):
+            look()
+    assert (mine.read_text() if mine.exists() else None) == ("my own\n" if there else None)
+
+
+def test_what_has_another_name_is_not_written_to(tmp_path):
+    kit, mine = tmp_path / "kit", tmp_path / "mine.txt"
+    kit.mkdir()
+    mine.write_text("my own\n")
+    os.link(mine, kit / FILE)
+    with pytest.raises(BadInput, match="it is a hard link, and the same file has another name"):
+        Looks(kit).take("a", "")
+    assert mine.read_text() == "my own\n"
+
+
+def test_a_pipe_is_not_waited_for(tmp_path):
+    os.mkfifo(tmp_path / FILE)
+    with pytest.raises(BadInput, match="it is not a regular file"):
+        Looks(tmp_path).take("a", "")
 
 
 def test_what_cannot_be_read_or_counted_is_one_sentence(tmp_path):

@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 JOBS ?= 2
 
-.PHONY: demo test verify lint bench tightness mutants opacus ensembles laplace p3gm questions questions-cifar10 clean
+.PHONY: demo test verify lint snapshots bench tightness mutants opacus ensembles laplace p3gm questions questions-cifar10 clean
 
 demo: .venv/installed  ## a first audit on embedded data, in minutes
 	$(BIN)/dpaudit run --canary adv-maxloss --samples 1000
@@ -20,6 +20,9 @@ lint: .venv/installed-dev  ## style, types and layers
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+snapshots: .venv/installed-dev  ## renew the kept sentences of every command (tests/snapshots)
+	DPAUDIT_RENEW=1 $(BIN)/python -m pytest tests/cli/test_snapshots.py
 
 bench: .venv/installed-dev  ## speed, as ratios measured in one run; some twenty minutes
 	mkdir -p build

@@ -1,4 +1,4 @@
-"""Checks of what comes from outside. Each gives back the problem as a sentence, or None.
+"""Checks of what comes from outside. Each returns the problem as an error, or None.
 
 They raise nothing themselves, so that a user sees every problem at once::
 
@@ -49,17 +49,19 @@ MANY = 10**9
 """The largest value of any other number that has no range of its own."""
 
 
-def refuse(problems: Iterable[str | None], about: str = "") -> None:
-    """Raises one BadInput that lists every problem; does nothing where there is none."""
-    found = [problem for problem in problems if problem]
+def refuse(problems: Iterable[BadInput | str | None], about: str = "") -> None:
+    """Raise one BadInput that lists every problem; do nothing where there is none."""
+    found = [BadInput(p) if isinstance(p, str) else p for p in problems if p]
     if not found:
         return
+    first = found[0]
     if len(found) == 1:
-        said = found[0]
-    else:
-        numbered = "; ".join(f"({i}) {problem}" for i, problem in enumerate(found, 1))
-        said = f"{len(found)} problems: {numbered}"
-    raise BadInput(f"{about}: {said}" if about else said)
+        if not about:
+            raise first
+        raise BadInput(f"{about}: {first}", first.code, option=first.option, value=first.value)
+    numbered = "; ".join(f"({i}) {problem}" for i, problem in enumerate(found, 1))
+    said = f"{len(found)} problems: {numbered}"
+    raise BadInput(f"{about}: {said}" if about else said, "several-problems", problems=found)
 
 
 def listed(items: Sequence[object], most: int = 5) -> str:
@@ -86,15 +88,17 @@ def shown(value: object) -> str:
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
 
 
-def positive(name: str, value: object) -> str | None:
+def positive(name: str, value: object) -> BadInput | None:
     """For epsilon, learning rate, clip: a finite number above 0 and at most its limit in `MOST`."""
     number = _finite(value)
     if number is None or number <= 0:
-        return _wrong(name, "a number above 0", value)
+        return _wrong("not-positive", name, "a number above 0", value)
     return not_above(name, value)
 
 
-def in_range(name: str, value: object, low: float, high: float, ends: Ends = "[]") -> str | None:
+def in_range(
+    name: str, value: object, low: float, high: float, ends: Ends = "[]"
+) -> BadInput | None:
     """For delta and dropout ('[)'), confidence ('()'): a number in an interval with such ends."""
     number = _finite(value)
     if number is not None:
@@ -104,32 +108,35 @@ def in_range(name: str, value: object, low: float, high: float, ends: Ends = "[]
             return None
     lower = "at least" if ends[0] == "[" else "above"
     upper = "at most" if ends[1] == "]" else "below"
-    return _wrong(name, f"{lower} {low} and {upper} {high}", value)
+    return _wrong("out-of-range", name, f"{lower} {low} and {upper} {high}", value)
 
 
-def at_least(name: str, value: object, low: int) -> str | None:
+def at_least(name: str, value: object, low: int) -> BadInput | None:
     """For models, samples, epochs, seed: a whole number from `low` to its limit in `MOST`."""
     return whole(name, value, low)
 
 
-def whole(name: str, value: object, low: int, most: int | None = None) -> str | None:
+def whole(name: str, value: object, low: int, most: int | None = None) -> BadInput | None:
     """For trials: a whole number that is neither below `low` nor above `most`."""
     if isinstance(value, bool) or not isinstance(value, Integral) or int(value) < low:
-        return _wrong(name, f"a whole number of at least {low}", value)
+        return _wrong("too-small", name, f"a whole number of at least {low}", value)
     return not_above(name, value, most)
 
 
-def not_above(name: str, value: Any, most: int | None = None) -> str | None:
+def not_above(name: str, value: Any, most: int | None = None) -> BadInput | None:
     """For a number that is checked elsewhere: it is not above `most`, or its limit in `MOST`."""
     most = MOST.get(name, MANY) if most is None else most
-    too_large = not isinstance(value, str) and value > most
-    return f"{name} must be at most {most:,}, not {shown(value)}" if too_large else None
+    if isinstance(value, str) or value <= most:
+        return None
+    return _wrong("too-large", name, f"at most {most:,}", value)
 
 
-def one_of(name: str, value: object, choices: Iterable[str]) -> str | None:
+def one_of(name: str, value: object, choices: Iterable[str]) -> BadInput | None:
     """For accountant, init: one of a few words."""
     choices = list(choices)
-    return None if value in choices else _wrong(name, f"one of {', '.join(choices)}", value)
+    if value in choices:
+        return None
+    return _wrong("unknown-choice", name, f"one of {', '.join(choices)}", value)
 
 
 def _finite(value: object) -> float | None:
@@ -143,5 +150,5 @@ def _finite(value: object) -> float | None:
     return number if math.isfinite(number) else None
 
 
-def _wrong(name: str, needed: str, value: object) -> str:
-    return f"{name} must be {needed}, not {shown(value)}"
+def _wrong(code: str, name: str, needed: str, value: object) -> BadInput:
+    return BadInput(f"{name} must be {needed}, not {shown(value)}", code, option=name, value=value)

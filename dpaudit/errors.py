@@ -1,11 +1,15 @@
-"""The errors that dpaudit raises on purpose; each is also the nearest builtin error."""
+"""The errors that dpaudit raises on purpose; each is also the nearest builtin error.
+
+An error has a sentence for people and, for programs, a `code` that stays the same when the sentence
+changes, the `option` or setting that it is about, and the `value` that cannot be used.
+"""
 
 from __future__ import annotations
 
 import errno
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import BrokenExecutor
 from contextlib import contextmanager
 
@@ -16,29 +20,61 @@ FULL = (errno.ENOSPC, errno.EDQUOT)
 class DpauditError(Exception):
     """Anything that dpaudit can explain to its user in one sentence."""
 
+    code = "error"
+
+    def __init__(
+        self,
+        sentence: str,
+        code: str = "",
+        *,
+        option: str = "",
+        value: object = None,
+        problems: Sequence[DpauditError] = (),
+    ) -> None:
+        super().__init__(sentence)
+        self.code = code or type(self).code
+        self.option, self.value = option, value
+        self.problems = tuple(problems)
+        """The single problems, where there are several."""
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
 
 class BadInput(DpauditError, ValueError):
     """A value, a file or a combination of options that cannot be used."""
+
+    code = "bad-input"
 
 
 class JournalError(DpauditError, OSError):
     """A journal that cannot be opened, read or written."""
 
+    code = "journal"
+
 
 class OtherConfiguration(JournalError):
     """A run folder that already holds a run of another configuration."""
+
+    code = "other-configuration"
 
 
 class DiskFull(DpauditError, OSError):
     """A file that cannot be written because its disk, or the user's share of it, is full."""
 
+    code = "disk-full"
+
 
 class TrialFailed(DpauditError, RuntimeError):
     """A trial that raised, or released what cannot be used."""
 
+    code = "trial-failed"
+
 
 class WorkersLost(DpauditError, RuntimeError):
     """Worker processes that died or cannot be reached any more, through no fault of the input."""
+
+    code = "workers-lost"
 
 
 def is_full(error: BaseException) -> bool:

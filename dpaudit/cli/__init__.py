@@ -49,7 +49,7 @@ def _in_one_line() -> Iterator[None]:
         yield
     except DpauditError as error:
         # One line, whatever the names in a user's files are.
-        raise _refusal(error, printable(str(error))) from error
+        raise _refusal(error, f"{printable(str(error))} [{error.code}]") from error
     except click.UsageError as error:
         about = error.ctx.command_path if error.ctx else "dpaudit"
         raise Refused(f"{error.format_message()} (see {about} --help)") from error

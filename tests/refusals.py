@@ -1,0 +1,23 @@
+"""Checks of refusals by code, option and value: the sentences are free to change."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from dpaudit.errors import BadInput, DpauditError
+
+ANY = object()
+
+
+@contextmanager
+def refuses(
+    code: str, option: str | None = None, value: object = ANY, kind: type[DpauditError] = BadInput
+) -> Iterator[pytest.ExceptionInfo[DpauditError]]:
+    """Expect an error of a kind with this code and, where they are given, this option and value."""
+    with pytest.raises(kind) as caught:
+        yield caught
+    found = caught.value
+    assert found.code == code, str(found)
+    assert option is None or found.option == option, str(found)
+    assert value is ANY or found.value == value, str(found)

@@ -230,11 +230,15 @@ class Journal(JournalFile):
     # ------------------------------------------------------------ checks
 
     def _check(self) -> None:
-        """Refuse also a file whose trials, as a list, are not as they were written.
+        """Refuse also a file whose looks or trials, as a list, are not as they were written.
 
         What was seen in them is checked where it is read.
         """
         super()._check()
+        with self._explained():
+            numbers = [n for (n,) in self._db.execute("SELECT number FROM looks ORDER BY number")]
+        if numbers != [*range(2, 2 + len(numbers))]:  # the confidence of a look depends on it
+            raise JournalError(damaged(self.path, "looks"))
         if not self._checked:
             return
         query = (

@@ -67,7 +67,7 @@ class Worker:
                 )
             self._begin()
         raise WorkersLost(
-            f"{TRIES} worker processes died, one after the other, of the same task (out of "
+            f"{TRIES} worker processes died, one after the other, during the same task (out of "
             "memory?); what was finished is kept, and the same command goes on from there"
         )
 
@@ -88,7 +88,8 @@ class Worker:
 def work(pipe: Connection, folder: Path) -> None:
     """Do the tasks that come through a pipe until it ends."""
     _follow_parent(folder)
-    # What a task forks must not hold the pipe open when this process dies.
+    # A process that a task starts must not hold the pipe open when this one dies.
+    os.set_inheritable(pipe.fileno(), False)
     os.register_at_fork(after_in_child=pipe.close)
     with suppress(EOFError, OSError):
         pipe.send_bytes(b"")

@@ -196,18 +196,18 @@ def test_a_run_whose_scheduler_is_killed_ends_in_one_line(npz, plugin_paths, tmp
     line = f"run --data {npz} --mechanism leaky --canary random --models 400"
     with scheduling(tmp_path) as (process, address), worker(address, tmp_path, threads=4):
         wait_for_workers(address, 1)
-        run = subprocess.Popen(
+        with subprocess.Popen(
             [DPAUDIT, *line.split(), "--cluster", address, "--out", tmp_path / "run"],
             env={**os.environ, "PYTHONPATH": os.pathsep.join([*map(str, plugin_paths), *here])},
             stderr=subprocess.PIPE,
             text=True,
-        )
-        for said in run.stderr:
-            if re.search("^[1-9].*/400 models", said):
-                break
-        process.kill()
-        *others, said = run.stderr.read().splitlines()
-    assert run.wait(timeout=30) == 5
+        ) as run:
+            for said in run.stderr:
+                if re.search("^[1-9].*/400 models", said):
+                    break
+            process.kill()
+            *others, said = run.stderr.read().splitlines()
+    assert run.returncode == 5
     assert said.startswith("Error: the cluster's scheduler was lost; what was finished is kept")
     assert all("/400 models" in line for line in others), others
 

@@ -266,7 +266,7 @@ def test_a_usable_configuration_is_given_back():
 def test_an_impossible_value_is_refused_with_what_it_must_be(name, value, said):
     found = refusal(replace(Config(), **{name: value}).check)
     assert found.startswith(said)
-    assert len(found) < 120
+    assert len(found) < 140
 
 
 def test_everything_that_is_wrong_is_said_at_once():

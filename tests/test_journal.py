@@ -551,3 +551,13 @@ def test_looks_number_the_primaries_and_never_forget(path, complete):
 def test_header_names_its_program(complete):
     """So that `file journal.sqlite` and other tools can tell whose it is."""
     assert complete.read_bytes()[68:72] == APPLICATION_ID.to_bytes(4, "big") == b"dpau"
+
+
+def test_a_look_whose_number_has_changed_is_told(whole):
+    """A lower number would let a later judgement decide at a lower confidence."""
+    with Journal.read(whole) as journal:
+        assert journal.look("loss", "exact-scan") == 3
+    with sqlite3.connect(whole) as db:
+        db.execute("UPDATE looks SET number = 7 WHERE number = 3")
+    with pytest.raises(JournalError, match="looks"):
+        Journal.read(whole)

@@ -63,13 +63,13 @@ def test_an_edited_journal_is_called_damaged(request, journal, edit):
         read(journal)
 
 
-def test_more_models_than_a_run_can_have_are_refused_at_once(path):
-    with Journal.read(path) as journal:
+def test_more_models_than_a_run_can_have_are_refused_at_once(unchecked):
+    with Journal.read(unchecked) as journal:
         settings = journal.settings
-    with sqlite3.connect(path) as db:
+    with sqlite3.connect(unchecked) as db:
         db.execute(UPDATE, (changed(settings, models=10**26), "settings"))
     said = "models must be at most 1,000,000"
-    with pytest.raises(BadInput, match=said), Journal.read(path) as journal:
+    with pytest.raises(BadInput, match=said), Journal.read(unchecked) as journal:
         read(journal)
 
 

@@ -19,6 +19,9 @@ ZIP = (b"PK\x03\x04", b"PK\x05\x06")
 HEADERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
 """Readers by version; version 3 is only for records whose fields have names."""
 
+LONGEST_HEADER = 10_000
+"""Bytes, the most that numpy takes; a longer header would be read into memory first."""
+
 
 class Unusable(BadInput):
     """Why an archive or one of its arrays is not taken; the file's name is not said."""
@@ -58,6 +61,12 @@ class Archive:
                 start = member.read(npy.MAGIC_LEN)
                 if not start.startswith(npy.MAGIC_PREFIX):
                     raise Unusable(f"{name} is not an array; {self._way_out}")
+                length = int.from_bytes(member.read(2 if start[-2] == 1 else 4), "little")
+                if length > LONGEST_HEADER:
+                    raise Unusable(
+                        f"{name} is damaged (a header of {length:,} bytes); {self._way_out}"
+                    )
+                member.seek(npy.MAGIC_LEN)
                 shape, _, dtype = HEADERS[start[-2], start[-1]](member)
                 there = entry.file_size - member.tell()
             if dtype.hasobject:

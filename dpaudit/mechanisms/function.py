@@ -187,7 +187,8 @@ class Function:
         else:
             raise BadInput(
                 f"{self.name} gives the same for {DRAWS} different seeds; let all its randomness "
-                "follow from its seed (what has none is not private, and needs no audit)"
+                "follow from its seed (without any it is not private; if another value is rare, "
+                "release something that varies more)"
             )
         if _distance(first, again) > ALIKE * apart:
             raise BadInput(

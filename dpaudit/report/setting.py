@@ -44,12 +44,19 @@ def played(report: Report) -> Labelled:
         ("Canary", [_free(report.canary, {})]),
         *([("Recipe", recipe(report.training))] if report.training else []),
         (trained, models),
-        ("Attacker", [report.adversary]),
-        *([("Meaning", [report.deployment])] if report.deployment else []),
+        *_attacker(report),
     ]
     if defence := words.defence_line(report.defence):
         lines.append(("Defence", [defence]))
     return lines
+
+
+def _attacker(report: Report) -> list[tuple[str, list[str]]]:
+    """Return what the attacker controls and sees, and what follows; nothing without a canary."""
+    if is_null(report.canary):
+        return []
+    meaning = [("Meaning", [report.deployment])] if report.deployment else []
+    return [("Attacker", [report.adversary]), *meaning]
 
 
 def _records(report: Report) -> Mapping[str, Any]:

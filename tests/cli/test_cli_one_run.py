@@ -39,7 +39,7 @@ def test_its_report_fulfils_the_schema_and_has_its_figures(done):
     folder, _ = done
     report = json.loads((folder / "report.json").read_text(encoding="utf-8"))
     assert list(Draft202012Validator(load_schema()).iter_errors(report)) == []
-    assert report["guesses"].keys() == {"canaries", "guesses", "correct"}
+    assert report["guesses"].keys() == {"canaries", "guesses", "correct", "tied"}
     assert report["published"] == []
     assert {p.stem for p in (folder / "figures").iterdir()} == {"bounds", "scores"}
     page = (folder / "report.html").read_text(encoding="utf-8")

@@ -448,3 +448,12 @@ def test_damage_anywhere_is_refused_or_harmless(tmp_path, save):
                 assert np.array_equal(getattr(data, part).x, getattr(good, part).x), at
                 assert np.array_equal(getattr(data, part).y, getattr(good, part).y), at
     assert refused > len(whole) / 2
+
+
+def test_a_header_that_declares_gigabytes_is_not_read(tmp_path):
+    header = b"\x93NUMPY\x02\x00" + (2**31).to_bytes(4, "little") + b" " * 10**6
+    with zipfile.ZipFile(tmp_path / "long.npz", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("x.npy", header)
+        archive.writestr("y.npy", header)
+    with pytest.raises(BadInput, match="header of 2,147,483,648 bytes"):
+        Npz(tmp_path / "long.npz").load(0)

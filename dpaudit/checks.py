@@ -88,6 +88,13 @@ def shown(value: object) -> str:
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
 
 
+def of(option: str, problem: BadInput | None) -> BadInput | None:
+    """The problem of an option that its sentence calls by other words."""
+    if problem is not None:
+        problem.option = option
+    return problem
+
+
 def positive(name: str, value: object) -> BadInput | None:
     """For epsilon, learning rate, clip: a finite number above 0 and at most its limit in `MOST`."""
     number = _finite(value)

@@ -123,8 +123,8 @@ class Config:
                 checks.one_of("adversary", self.adversary, tuple(ADVERSARIES)),
                 checks.one_of("outputs", self.outputs, ("logits", "probabilities")),
                 None if self.size is None else checks.at_least("size", self.size, 1),
-                checks.positive("the claimed epsilon", epsilon),
-                checks.in_range("the claimed delta", delta, 0, 1, ends="[)"),
+                checks.of("claim", checks.positive("the claimed epsilon", epsilon)),
+                checks.of("claim", checks.in_range("the claimed delta", delta, 0, 1, ends="[)")),
                 None
                 if self.attacks
                 else BadInput("name at least one attack", "missing-options", option="attacks"),

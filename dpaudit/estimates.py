@@ -52,7 +52,9 @@ class Question:
                 checks.in_range("delta", self.delta, 0, 1, ends="[)"),
                 checks.in_range("confidence", self.confidence, 0.5, 1, ends="()"),
                 checks.at_least("seed", self.seed, 0),
-                None if self.claim is None else checks.positive("the claim", self.claim),
+                None
+                if self.claim is None
+                else checks.of("claim", checks.positive("the claim", self.claim)),
             ]
         )
         _ = self.family

@@ -52,7 +52,7 @@ def play(
     if not missing:
         return
     size = getattr(mechanism, "at_once", 1)
-    checks.refuse([checks.at_least("the mechanism's at_once", size, 1)])
+    checks.refuse([checks.of("at_once", checks.at_least("the mechanism's at_once", size, 1))])
     game: Any = (mechanism, pair)
     if hasattr(executor, "share"):
         game = executor.share(game)

@@ -74,7 +74,7 @@ class Played:
         with blamed(f"the attack {name}"):
             features = attack.features(self.seen, self.known)
             again = attack.features({n: a[few] for n, a in self.seen.items()}, self.known)
-            _refuse_mixing("it", again, features[few])
+            _refuse_mixing(f"the attack {name}", again, features[few])
             return Trials(features, self.worlds, attack=name)
 
     def _few(self) -> Array:

@@ -49,15 +49,19 @@ class Question:
         curved = self.curve != "none" or self.leaking != "pure"
         checks.refuse(
             [
-                checks.positive("the claimed epsilon", self.claim),
+                checks.of("claim", checks.positive("the claimed epsilon", self.claim)),
                 checks.in_range("delta", self.delta, 0, 1, ends="()" if curved else "[)"),
                 checks.whole("models", self.models, 4, MOST_MODELS),
                 self._canaries(),
                 self._guesses(),
                 self._true_curve(),
                 checks.in_range("confidence", self.confidence, 0.5, 1 - 1e-5, ends="(]"),
-                None if self.reach is None else checks.positive("the bound to reach", self.reach),
-                None if self.true is None else checks.positive("the true epsilon", self.true),
+                None
+                if self.reach is None
+                else checks.of("reach", checks.positive("the bound to reach", self.reach)),
+                None
+                if self.true is None
+                else checks.of("true", checks.positive("the true epsilon", self.true)),
                 checks.in_range("power", self.power, 0, 1, ends="()"),
             ]
         )

@@ -343,6 +343,10 @@ class Decisions:
 Outcome: TypeAlias = Union[Counts, Scores, Guesses, Decisions]
 
 
+NOTHING_TO_CHOOSE = "nothing to choose"
+"""The selection of a bound whose rule was fixed without any of the trials."""
+
+
 @dataclass(frozen=True)
 class Bound:
     """A lower bound on epsilon, and everything one must know to believe it."""

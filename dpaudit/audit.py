@@ -76,12 +76,17 @@ def play(
     )
     if not until_decided and (choice or budget is not None):
         raise BadInput(
-            "a budget, and a choice of how to judge, are for until_decided=True; choose in judge()"
+            "a budget, and a choice of how to judge, are for until_decided=True; choose in judge()",
+            "no-effect",
+            option=next(iter(choice), "budget"),
         )
     if getattr(mechanism, "canaries", 1) > 1 or getattr(mechanism, "models", None):
         raise BadInput(
             "play trains many models; one training with many canaries, or two whose steps are "
-            "trials, take a configuration: dpaudit.audit.prepare(Config(...)), or dpaudit run"
+            "trials, take a configuration: dpaudit.audit.prepare(Config(...)), or dpaudit run",
+            "needs-config",
+            option="mechanism",
+            value=type(mechanism).__name__,
         )
     game.refuse_other_adjacency(mechanism, pair)
     pair = planting.foreseen(mechanism, pair)
@@ -192,7 +197,11 @@ def _refuse_unsendable(mechanism: Mechanism, pair: Pair) -> None:
     try:
         pickle.dumps((mechanism, pair))
     except Exception as error:
-        raise BadInput(f"the mechanism cannot be sent to worker processes: {error}") from error
+        raise BadInput(
+            f"the mechanism cannot be sent to worker processes: {error}",
+            "not-picklable",
+            option="mechanism",
+        ) from error
 
 
 def _looks(

@@ -51,14 +51,14 @@ MANY = 10**9
 
 def refuse(problems: Iterable[BadInput | str | None], about: str = "") -> None:
     """Raise one BadInput that lists every problem; do nothing where there is none."""
-    found = [BadInput(p) if isinstance(p, str) else p for p in problems if p]
+    found = [BadInput(p, "bad-input") if isinstance(p, str) else p for p in problems if p]
     if not found:
         return
     first = found[0]
     if len(found) == 1:
         if not about:
             raise first
-        raise BadInput(f"{about}: {first}", first.code, option=first.option, value=first.value)
+        raise first.retold(f"{about}: {first}")
     numbered = "; ".join(f"({i}) {problem}" for i, problem in enumerate(found, 1))
     said = f"{len(found)} problems: {numbered}"
     raise BadInput(f"{about}: {said}" if about else said, "several-problems", problems=found)
@@ -86,6 +86,13 @@ def shown(value: object) -> str:
     except ValueError:  # Python writes out no number of more than 4,300 digits
         text = f"a {type(value).__name__} of long numbers"
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
+
+
+def of(option: str, problem: BadInput | None) -> BadInput | None:
+    """The problem of an option that its sentence calls by other words."""
+    if problem is not None:
+        problem.option = option
+    return problem
 
 
 def positive(name: str, value: object) -> BadInput | None:

@@ -56,7 +56,8 @@ class Choice:
         if replace(self, attacks=list(self.attacks)) != replace(own, attacks=list(own.attacks)):
             raise BadInput(
                 f"{because} is judged only as it was configured; leave the choice of attacks, "
-                "estimator, primary, defence and confidence out"
+                "estimator, primary, defence and confidence out",
+                "fixed-choice",
             )
 
     def make_attacks(self) -> dict[str, Attack]:
@@ -84,7 +85,12 @@ class Choice:
         fitting = {n: a for n, a in attacks.items() if not lacking(a, seen)}
         if not fitting:
             there = ", ".join(sorted(seen)) or "nothing"
-            raise BadInput(f"no attack fits what is released ({there}); name one with --attack")
+            raise BadInput(
+                f"no attack fits what is released ({there}); name one with --attack",
+                "no-attack-fits",
+                option="attacks",
+                value=sorted(seen),
+            )
         return fitting
 
     def refuse_blind(self, observation: Observation) -> None:
@@ -95,7 +101,7 @@ class Choice:
         try:
             self.fitting(left)
         except BadInput as error:
-            raise BadInput(f"behind the defence {self.defence}, {error}") from error
+            raise error.retold(f"behind the defence {self.defence}, {error}") from error
 
     def juries(self, attacks: Mapping[str, Attack], claim: Claim, seed: int) -> dict[str, Jury]:
         """Who judges each attack; estimators that cannot judge this claim are refused."""
@@ -111,5 +117,10 @@ def _raw(attacks: Mapping[str, Attack], named: bool) -> dict[str, Attack]:
     able = {name: attack.raw() for name, attack in attacks.items() if hasattr(attack, "raw")}
     if unable := [name for name in attacks if name not in able and (named or not able)]:
         verb = "has" if len(unable) == 1 else "have"
-        raise BadInput(f"{', '.join(unable)} {verb} no raw scores; leave --raw-scores out")
+        raise BadInput(
+            f"{', '.join(unable)} {verb} no raw scores; leave --raw-scores out",
+            "no-raw-scores",
+            option="raw_scores",
+            value=unable,
+        )
     return able

@@ -48,7 +48,7 @@ class Cluster(Executor):
 
     def _submitted(self, fn: Callable[..., Any], *args: Any) -> Any:
         if self._client.status != "running":
-            raise WorkersLost(LOST)
+            raise WorkersLost(LOST, "scheduler-lost")
         # Not pure: a second call with the same arguments is another call.
         return self._client.submit(fn, *args, pure=False)
 
@@ -65,7 +65,7 @@ async def _pass_on(there: Any, here: Future[Any]) -> None:
     try:
         result = await there
     except (Exception, CancelledError, asyncio.CancelledError) as raised:
-        error = raised if there.status == "error" else WorkersLost(LOST)
+        error = raised if there.status == "error" else WorkersLost(LOST, "scheduler-lost")
     if not here.set_running_or_notify_cancel():
         return
     if error is None:
@@ -83,16 +83,31 @@ def cluster(address: str, files: Sequence[Path] = ()) -> Iterator[Executor]:
     try:
         import distributed
     except ImportError as error:
-        raise BadInput("--cluster needs Dask: pip install 'dpaudit[cluster]'") from error
+        raise BadInput(
+            "--cluster needs Dask: pip install 'dpaudit[cluster]'",
+            "needs-package",
+            option="cluster",
+            value="distributed",
+        ) from error
     if ":" not in address:  # Dask would start a cluster of its own
-        raise BadInput(f"'{address}' is no address of a Dask scheduler, such as tcp://host:8786")
+        raise BadInput(
+            f"'{address}' is no address of a Dask scheduler, such as tcp://host:8786",
+            "not-an-address",
+            option="cluster",
+            value=address,
+        )
     # A lost worker is Dask's business; what matters to a user is told in words.
     for name in [n for n in logging.root.manager.loggerDict if n.startswith("distributed")]:
         logging.getLogger(name).setLevel(logging.CRITICAL + 1)
     try:
         client = distributed.Client(address, timeout=PATIENCE, set_as_default=False)
     except Exception as error:
-        raise BadInput(f"no Dask scheduler answers at {address}; check --cluster") from error
+        raise BadInput(
+            f"no Dask scheduler answers at {address}; check --cluster",
+            "no-scheduler",
+            option="cluster",
+            value=address,
+        ) from error
     try:
         _refuse_unfit(client, address)
         for file in files:
@@ -102,7 +117,8 @@ def cluster(address: str, files: Sequence[Path] = ()) -> Iterator[Executor]:
     except distributed.KilledWorker as error:
         raise WorkersLost(
             "trials killed one worker of the cluster after another (out of memory?); what was "
-            "finished is kept, and the same command goes on from there"
+            "finished is kept, and the same command goes on from there",
+            "workers-died",
         ) from error
     finally:
         # The scheduler forgets what a client that has left was waiting for.
@@ -115,16 +131,28 @@ def _refuse_unfit(client: Any, address: str) -> None:
         found = client.run(versions)
     except Exception as error:
         raise BadInput(
-            f"the workers at {address} cannot run dpaudit ({error}); install the same version there"
+            f"the workers at {address} cannot run dpaudit ({error}); install the same version "
+            "there",
+            "needs-package",
+            option="cluster",
+            value="dpaudit",
         ) from error
     if not found:
         raise BadInput(
             f"the cluster at {address} has no workers; start some: dask worker {address} "
-            "--nthreads 1"
+            "--nthreads 1",
+            "no-workers",
+            option="cluster",
+            value=address,
         )
     for worker, there in found.items():
         if other := differing(there, versions()):
-            raise BadInput(f"the worker {worker} has other versions ({other}); make them alike")
+            raise BadInput(
+                f"the worker {worker} has other versions ({other}); make them alike",
+                "other-versions",
+                option="cluster",
+                value=other,
+            )
 
 
 def _same(value: Any) -> Any:

@@ -99,11 +99,10 @@ class Config:
 
     def check(self) -> Config:
         """Itself, or one error that names everything that is wrong with it."""
-        both = (self.epsilon is None) == (self.noise_multiplier is None)
         epsilon, delta = self.claim or (1.0, 0.0)
         checks.refuse(
             [
-                "give either epsilon or noise_multiplier" if both else None,
+                self._noise(),
                 *(
                     checks.positive(name, value)
                     for name in ("epsilon", "noise_multiplier", "lr", "clip")
@@ -124,21 +123,12 @@ class Config:
                 checks.one_of("adversary", self.adversary, tuple(ADVERSARIES)),
                 checks.one_of("outputs", self.outputs, ("logits", "probabilities")),
                 None if self.size is None else checks.at_least("size", self.size, 1),
-                checks.positive("the claimed epsilon", epsilon),
-                checks.in_range("the claimed delta", delta, 0, 1, ends="[)"),
-                None if self.attacks else "name at least one attack",
-                *(
-                    f"until decided, all attacks bet together, which leaves no {name} to choose"
-                    for name in ("primary", "estimator")
-                    if self.until_decided and getattr(self, name) != "auto"
-                ),
-                "trials by step are all steps of two trainings, and cannot stop early; leave "
-                "until-decided out"
-                if self.until_decided and self.adversary == PER_STEP.name
-                else None,
-                "what decides when to stop is rounded; give either raw_scores or until_decided"
-                if self.raw_scores and self.until_decided
-                else None,
+                checks.of("claim", checks.positive("the claimed epsilon", epsilon)),
+                checks.of("claim", checks.in_range("the claimed delta", delta, 0, 1, ends="[)")),
+                None
+                if self.attacks
+                else BadInput("name at least one attack", "missing-options", option="attacks"),
+                *self._until_decided(),
                 *self._one_run(),
             ]
         )
@@ -149,29 +139,81 @@ class Config:
         """Whether it is one training that holds many canaries, each of them by a coin."""
         return self.canaries > 1
 
-    def _one_run(self) -> Iterator[str | None]:
+    def _noise(self) -> BadInput | None:
+        """What is wrong with how the noise is given: by an epsilon, or by its scale."""
+        said = "give either epsilon or noise_multiplier"
+        if self.epsilon is None and self.noise_multiplier is None:
+            return BadInput(said, "missing-options", option="epsilon")
+        if self.epsilon is None or self.noise_multiplier is None:
+            return None
+        return _excluded(said, "noise_multiplier", by="epsilon")
+
+    def _until_decided(self) -> Iterator[BadInput]:
+        """What is wrong with what else is said of a run that stops as soon as it is decided."""
+        if not self.until_decided:
+            return
+        for name in ("primary", "estimator"):
+            if getattr(self, name) != "auto":
+                yield _excluded(
+                    f"until decided, all attacks bet together, which leaves no {name} to choose",
+                    name,
+                    by="until_decided",
+                )
+        if self.adversary == PER_STEP.name:
+            yield _excluded(
+                "trials by step are all steps of two trainings, and cannot stop early; leave "
+                "until-decided out",
+                "until_decided",
+                by="adversary",
+            )
+        if self.raw_scores:
+            yield _excluded(
+                "what decides when to stop is rounded; give either raw_scores or until_decided",
+                "raw_scores",
+                by="until_decided",
+            )
+
+    def _one_run(self) -> Iterator[BadInput | None]:
         """What is wrong with the number of canaries, and with what else is said of one run."""
         if (wrong := checks.at_least("canaries", self.canaries, 1)) or not self.one_run:
             few = "guesses are of one training with many canaries; say how many: --canaries"
-            yield wrong or (None if self.guesses is None else few)
+            needs = BadInput(few, "needs-option", option="guesses", value="canaries")
+            yield wrong or (None if self.guesses is None else needs)
             return
         if self.guesses is not None:
             wrong = checks.at_least("guesses", self.guesses, 1)
             if not wrong and self.guesses > self.canaries:
-                wrong = f"{self.guesses:,} guesses are more than one for each of {self.canaries:,}"
+                wrong = BadInput(
+                    f"{self.guesses:,} guesses are more than one for each of {self.canaries:,}",
+                    "too-large",
+                    option="guesses",
+                    value=self.guesses,
+                )
             yield wrong
         if self.adversary != WHITE_BOX.name:
-            yield (
+            yield _excluded(
                 "many canaries are gradients that are put into one training and looked for in its "
-                f"updates; they take --adversary {WHITE_BOX.name}"
+                f"updates; they take --adversary {WHITE_BOX.name}",
+                "adversary",
+                by="canaries",
             )
         if self.models != Config.models:
-            yield "canaries are of one training, and models of many; give either"
+            yield _excluded(
+                "canaries are of one training, and models of many; give either",
+                "models",
+                by="canaries",
+            )
         if self.until_decided:
-            yield "one training with many canaries cannot stop early; leave until-decided out"
+            yield _excluded(
+                "one training with many canaries cannot stop early; leave until-decided out",
+                "until_decided",
+                by="canaries",
+            )
         for name in ("primary", "estimator", "defence", "raw_scores"):
             if getattr(self, name) != getattr(Config, name):
-                yield f"guesses on many canaries leave no {name} to choose"
+                yield _excluded(
+                    f"guesses on many canaries leave no {name} to choose", name, by="canaries"
+                )
 
     def to_dict(self) -> dict[str, Any]:
         """As plain values; what is None, not asked for or idle at the mechanism is left out."""
@@ -193,12 +235,14 @@ class Config:
     def from_dict(cls, values: Mapping[str, Any]) -> Config:
         """The configuration of plain values; unknown or ill-typed ones are refused together."""
         given: dict[str, Any] = {}
-        problems: list[str | None] = []
+        problems: list[BadInput] = []
         for name, value in values.items():
             if name not in _TYPES:
-                problems.append(f"there is no setting {checks.shown(name)}")
+                said = f"there is no setting {checks.shown(name)}"
+                problems.append(BadInput(said, "unknown-name", option=name))
             elif (usable := _as(_TYPES[name], value)) is None:
-                problems.append(f"{name} cannot be {checks.shown(value)}")
+                said = f"{name} cannot be {checks.shown(value)}"
+                problems.append(BadInput(said, "wrong-type", option=name, value=value))
             else:
                 given[name] = usable
         checks.refuse(problems)
@@ -217,7 +261,7 @@ class Config:
         try:
             return cls.from_dict(values)
         except BadInput as error:
-            raise BadInput(f"{path} is not a usable configuration: {error}") from error
+            raise error.retold(f"{path} is not a usable configuration: {error}") from error
 
     def digest(self) -> str:
         """The hash that names the run's folder."""
@@ -231,15 +275,27 @@ def read_toml(path: Path) -> dict[str, Any]:
         with path.open("rb") as file:
             content = file.read(LARGEST + 1)
         if len(content) > LARGEST:
-            raise BadInput(f"it has more than {LARGEST:,} bytes")
+            raise _unusable(path, f"it has more than {LARGEST:,} bytes", "file-too-large")
         return tomllib.loads(content.decode())
+    except BadInput:
+        raise
+    except FileNotFoundError as error:
+        raise _unusable(path, error.strerror, "file-missing") from error
+    except OSError as error:
+        raise _unusable(path, error.strerror or error, "file-unreadable") from error
     except RecursionError as error:
-        raise BadInput(
-            f"{path} is not a usable configuration: its values are nested too deeply"
-        ) from error
-    except (OSError, ValueError) as error:
-        why = getattr(error, "strerror", None) or error
-        raise BadInput(f"{path} is not a usable configuration: {why}") from error
+        raise _unusable(path, "its values are nested too deeply", "wrong-format") from error
+    except ValueError as error:
+        raise _unusable(path, error, "wrong-format") from error
+
+
+def _unusable(path: Path, why: object, code: str) -> BadInput:
+    return BadInput(f"{path} is not a usable configuration: {why}", code, value=str(path))
+
+
+def _excluded(sentence: str, option: str, by: str) -> BadInput:
+    """The problem of an option that goes not together with another one, which is its value."""
+    return BadInput(sentence, "excluded-options", option=option, value=by)
 
 
 def brought(given: Mapping[str, Any]) -> Mapping[str, Any]:

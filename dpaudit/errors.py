@@ -12,6 +12,7 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from concurrent.futures import BrokenExecutor
 from contextlib import contextmanager
+from typing import Any, Self
 
 FULL = (errno.ENOSPC, errno.EDQUOT)
 """The system's codes for a disk or a quota that is full."""
@@ -40,6 +41,12 @@ class DpauditError(Exception):
     def __str__(self) -> str:
         return str(self.args[0])
 
+    def retold(self, sentence: str) -> Self:
+        """The same problem in another sentence, such as one that says where it is."""
+        same = type(self)(sentence, self.code, option=self.option, value=self.value)
+        same.problems = self.problems
+        return same
+
 
 class BadInput(DpauditError, ValueError):
     """A value, a file or a combination of options that cannot be used."""
@@ -63,6 +70,10 @@ class DiskFull(DpauditError, OSError):
     """A file that cannot be written because its disk, or the user's share of it, is full."""
 
     code = "disk-full"
+
+    def __init__(self, sentence: str, code: str = "", **about: Any) -> None:
+        """Whatever could not be written, the code is that of a full disk."""
+        super().__init__(sentence, type(self).code, **about)
 
 
 class TrialFailed(DpauditError, RuntimeError):
@@ -89,7 +100,8 @@ def kind_of(error: BaseException, otherwise: type[DpauditError]) -> type[Dpaudit
 
 def unwritable(path: str | os.PathLike[str], error: OSError, way_out: str = "") -> DpauditError:
     """The error to raise for a file that cannot be written."""
-    return kind_of(error, BadInput)(f"cannot write {path}: {error.strerror or error}{way_out}")
+    said = f"cannot write {path}: {error.strerror or error}{way_out}"
+    return kind_of(error, BadInput)(said, "file-unwritable", value=str(path))
 
 
 def has_room(folder: str | os.PathLike[str]) -> bool:
@@ -116,4 +128,6 @@ def blamed(who: str, did: str = "failed") -> Iterator[None]:
         raise
     except (Exception, SystemExit) as error:
         told = " ".join(f"{type(error).__name__}: {error}".split())
-        raise kind_of(error, BadInput)(f"{who} {did}: {told}") from error
+        raise kind_of(error, BadInput)(
+            f"{who} {did}: {told}", "code-failed", value=type(error).__name__
+        ) from error

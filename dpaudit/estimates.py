@@ -52,7 +52,9 @@ class Question:
                 checks.in_range("delta", self.delta, 0, 1, ends="[)"),
                 checks.in_range("confidence", self.confidence, 0.5, 1, ends="()"),
                 checks.at_least("seed", self.seed, 0),
-                None if self.claim is None else checks.positive("the claim", self.claim),
+                None
+                if self.claim is None
+                else checks.of("claim", checks.positive("the claim", self.claim)),
             ]
         )
         _ = self.family
@@ -87,7 +89,7 @@ class Estimates:
         """Of a bound against the claim; whether it may refute it is another question."""
         claim = self.question.claim
         if claim is None:
-            raise BadInput("there is no claim to stand against")
+            raise BadInput("there is no claim to stand against", "needs-claim", option="claim")
         if bound.epsilon > claim:
             return "above"
         return "out_of_reach" if bound.ceiling < claim else "not_above"
@@ -129,7 +131,12 @@ def estimate(question: Question, say: Callable[[str], None] = lambda text: None)
         left_out = list(dict.fromkeys(found for found in tried if isinstance(found, LeftOut)))
     if not bounds:
         why = "; ".join(left.reason for left in left_out) or "none is installed for it"
-        raise BadInput(f"no estimator gives a bound here ({why})")
+        raise BadInput(
+            f"no estimator gives a bound here ({why})",
+            "no-estimator-fits",
+            option="estimators",
+            value=[left.estimator for left in left_out],
+        )
     bounds.sort(key=lambda bound: ORDER.index(bound.assumption))
     return Estimates(question, bounds, left_out, _point(question))
 
@@ -159,6 +166,8 @@ def _point(question: Question) -> float | None:
 class _OtherKind(BadInput):
     """The estimator is for another kind of outcome."""
 
+    code = "wrong-outcome"
+
 
 def _tried(
     name: str, curve: Family | None, question: Question, say: Callable[[str], None]
@@ -178,8 +187,11 @@ def _refuse_other_kind(name: str, outcome: Given) -> None:
         return
     given = next(words for kind, words in KINDS.items() if isinstance(outcome, kind))
     if takes in KINDS:
-        raise _OtherKind(f"{name} needs {KINDS[takes]}, not {given}")
-    raise _OtherKind(f"{name} needs {takes.__name__.lower()}, which can be given in Python only")
+        raise _OtherKind(f"{name} needs {KINDS[takes]}, not {given}", option=name, value=given)
+    needed = takes.__name__.lower()
+    raise _OtherKind(
+        f"{name} needs {needed}, which can be given in Python only", option=name, value=given
+    )
 
 
 def _bound(
@@ -189,7 +201,12 @@ def _bound(
     wanted = registry.asked(registry.load("estimators", name)).get("curve")
     _refuse_other_kind(name, q.outcome)
     if wanted and wanted.default is wanted.empty and not isinstance(curve, DPSGD):
-        raise BadInput(f"{name} needs DP-SGD's sample rate and steps; state --curve dpsgd:Q,T")
+        raise BadInput(
+            f"{name} needs DP-SGD's sample rate and steps; state --curve dpsgd:Q,T",
+            "needs-curve",
+            option="curve",
+            value=name,
+        )
     made = registry.make(
         "estimators", name, confidence=q.confidence, seed=q.seed, curve=curve or "pure"
     )
@@ -209,7 +226,10 @@ def _refuse_other_curve(name: str, bound: Bound, question: Question) -> None:
     if curves is None or bound.assumption != curves.assumption:
         raise BadInput(
             f"{name} assumes {CURVES[bound.assumption]}, and the curve is stated to be "
-            f"{question.curve}; state another one, or take another estimator"
+            f"{question.curve}; state another one, or take another estimator",
+            "other-curve",
+            option="curve",
+            value=name,
         )
 
 
@@ -218,12 +238,15 @@ def _refuse_unpaired(scores: Scores) -> None:
     if n0 != n1:
         raise BadInput(
             "paired-auc pairs trials in their order, and needs as many of one world as of the "
-            f"other, not {n0:,} out and {n1:,} in"
+            f"other, not {n0:,} out and {n1:,} in",
+            "not-paired",
+            value=(n0, n1),
         )
     if _sorted(scores.out) or _sorted(scores.inn):
         raise BadInput(
             "paired-auc pairs trials in their order, and these are sorted by their score, which "
-            "would choose the pairs; give them in the order in which they were run"
+            "would choose the pairs; give them in the order in which they were run",
+            "sorted-scores",
         )
 
 

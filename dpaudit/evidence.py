@@ -199,4 +199,8 @@ def _joined(before: Trials, after: Trials) -> Trials:
 
 def _refuse_unpaired(trials: Trials) -> None:
     if len(trials) % 2 or not np.array_equal(trials.worlds, [OUT, IN] * (len(trials) // 2)):
-        raise BadInput("evidence is gathered from pairs: a trial of each world after the other")
+        raise BadInput(
+            "evidence is gathered from pairs: a trial of each world after the other",
+            "not-paired",
+            value=len(trials),
+        )

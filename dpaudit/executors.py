@@ -118,7 +118,7 @@ class LocalPool(Executor):
     def _process(self, pipe: Connection) -> SpawnProcess:
         with self._lock:
             if self._killed:
-                raise WorkersLost("the worker processes were ended")
+                raise WorkersLost("the worker processes were ended", "workers-ended")
             process = multiprocessing.get_context("spawn").Process(
                 target=work, args=(pipe, self._folder)
             )
@@ -126,7 +126,8 @@ class LocalPool(Executor):
                 process.start()
             except OSError as error:
                 raise WorkersLost(
-                    f"no worker process can be started: {error.strerror or error}"
+                    f"no worker process can be started: {error.strerror or error}",
+                    "workers-not-started",
                 ) from error
             self._processes = [*filter(SpawnProcess.is_alive, self._processes), process]
         return process
@@ -190,7 +191,7 @@ def _temporary_folder() -> tempfile.TemporaryDirectory[str]:
     except OSError as error:
         # Python names the places that it has tried, and not why it could not write there.
         if not has_room(Path.cwd()):
-            raise DiskFull(f"there is no room for temporary files: {error}") from error
+            raise DiskFull(f"there is no room for temporary files: {error}", "disk-full") from error
         raise unwritable("temporary files", error) from error
 
 

@@ -32,7 +32,12 @@ def claim(config: Config, download: bool = False) -> Claim:
     if config.claim is not None:
         return Claim(*config.claim)
     if ":" in config.mechanism:
-        raise BadInput(f"state what {config.mechanism} claims: --claim EPS,DELTA, such as 8,1e-5")
+        raise BadInput(
+            f"state what {config.mechanism} claims: --claim EPS,DELTA, such as 8,1e-5",
+            "needs-claim",
+            option="claim",
+            value=config.mechanism,
+        )
     if config.mechanism != "dpsgd":
         return audit.prepare(config, download=download).claim
     loaded = audit.records(config, download)

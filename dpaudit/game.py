@@ -52,7 +52,7 @@ def play(
     if not missing:
         return
     size = getattr(mechanism, "at_once", 1)
-    checks.refuse([checks.at_least("the mechanism's at_once", size, 1)])
+    checks.refuse([checks.of("at_once", checks.at_least("the mechanism's at_once", size, 1))])
     game: Any = (mechanism, pair)
     if hasattr(executor, "share"):
         game = executor.share(game)
@@ -101,10 +101,13 @@ def _result(future: Any) -> tuple[list[Observation], float]:
     except (CancelledError, BrokenExecutor) as error:
         raise WorkersLost(
             "the workers were lost; what was finished is kept, and the same command goes on "
-            "from there"
+            "from there",
+            "workers-lost",
         ) from error
     except Exception as error:
-        raise TrialFailed(f"no trial can be sent to a worker process: {error}") from error
+        raise TrialFailed(
+            f"no trial can be sent to a worker process: {error}", "not-picklable"
+        ) from error
     return result
 
 
@@ -113,7 +116,10 @@ def refuse_other_adjacency(mechanism: Mechanism, pair: Pair) -> None:
     if pair.adjacency != mechanism.claim.adjacency:
         raise BadInput(
             f"the claim holds for {mechanism.claim.adjacency} neighbours, "
-            f"but the canary makes a pair of the kind {pair.adjacency}"
+            f"but the canary makes a pair of the kind {pair.adjacency}",
+            "other-adjacency",
+            option="canary",
+            value=pair.adjacency,
         )
 
 
@@ -124,12 +130,18 @@ def _refuse_unlike(
     where = f"trial {trial.index} of world {trial.world} released"
     for name, array in observation.items():
         if np.asarray(array).dtype.kind not in "biuf":
-            raise TrialFailed(f"{where} {name} that are no numbers, but {array!r:.100}")
+            raise TrialFailed(
+                f"{where} {name} that are no numbers, but {array!r:.100}",
+                "not-numbers",
+                option=name,
+            )
     # Only the first trials show their outputs on test records.
     here = {n: np.shape(a) for n, a in observation.items() if not n.startswith(TEST)}
     if here != (shapes or here):
         raise TrialFailed(
-            f"{where} {here}, but another trial {shapes}; release the same names and shapes always"
+            f"{where} {here}, but another trial {shapes}; release the same names and shapes always",
+            "shape-mismatch",
+            value=here,
         )
     shapes.update(here)
 
@@ -147,7 +159,11 @@ def _timed(game: Any, batch: Sequence[Trial]) -> tuple[list[Observation], float]
         try:
             seen = mechanism.play(pair, batch)
             if len(seen) != len(batch):
-                raise TrialFailed(f"{len(batch)} trials gave {len(seen)} observations")
+                raise TrialFailed(
+                    f"{len(batch)} trials gave {len(seen)} observations",
+                    "count-mismatch",
+                    value=len(seen),
+                )
         except DpauditError:
             raise
         except (Exception, SystemExit, KeyboardInterrupt) as error:
@@ -158,5 +174,7 @@ def _timed(game: Any, batch: Sequence[Trial]) -> tuple[list[Observation], float]
             where = f"trial {first.index} of world {first.world}"
             where += f" (or one of {len(more)} after it)" if more else ""
             told = f"{where} failed: {type(error).__name__}: {error}"
-            raise kind_of(error, TrialFailed)(told) from error
+            raise kind_of(error, TrialFailed)(
+                told, "code-failed", value=type(error).__name__
+            ) from error
         return seen, time.perf_counter() - started

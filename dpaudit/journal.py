@@ -38,7 +38,10 @@ class Journal(JournalFile):
         except OSError as error:
             reason = error.strerror or error
             raise kind_of(error, JournalError)(
-                f"the folder {path.parent} cannot be made ({reason}); choose another --out"
+                f"the folder {path.parent} cannot be made ({reason}); choose another --out",
+                "folder-unwritable",
+                option="out",
+                value=str(path.parent),
             ) from error
         journal = cls._connect(path)
         try:
@@ -69,7 +72,11 @@ class Journal(JournalFile):
     def read(cls, path: Path) -> Journal:
         """The journal of an existing run."""
         if not os.path.isfile(path):
-            raise JournalError(f"there is no run at {path.parent} (no {path.name} in it)")
+            raise JournalError(
+                f"there is no run at {path.parent} (no {path.name} in it)",
+                "no-run",
+                value=str(path.parent),
+            )
         journal = cls._connect(path)
         try:
             journal._check()
@@ -85,7 +92,7 @@ class Journal(JournalFile):
         """The settings that the run was started with."""
         settings = self._get("settings")
         if not isinstance(settings, dict):
-            raise JournalError(damaged(self.path))
+            raise damaged(self.path)
         return settings
 
     @property
@@ -252,16 +259,18 @@ class Journal(JournalFile):
                 arrays = [row[5:] for row in rows if row[5] is not None]
                 unread -= len(arrays)
                 if trial_checksum(index, world, seed, seconds, arrays) != kept:
-                    raise JournalError(damaged(self.path, _place(index, world)))
+                    raise damaged(self.path, _place(index, world))
             if unread:
-                raise JournalError(damaged(self.path))
+                raise damaged(self.path)
 
     def _refuse_unchecked(self) -> None:
         """Refuse to add trials with checksums to a journal without."""
         if not self._checked:
             raise JournalError(
                 f"{self.path} has format {self._format}, which this dpaudit reads but does not "
-                "go on with: judge it with dpaudit report, or choose another --out"
+                "go on with: judge it with dpaudit report, or choose another --out",
+                "journal-old",
+                value=self._format,
             )
 
     def _refuse_other(self, settings: Mapping[str, Any]) -> None:
@@ -273,7 +282,9 @@ class Journal(JournalFile):
                 f"{self.path.parent} holds a run of another configuration ("
                 + "; ".join(differing)
                 + "); choose another --out"
-                + (", or judge it again with dpaudit report" if again else "")
+                + (", or judge it again with dpaudit report" if again else ""),
+                "other-configuration",
+                value=differing,
             )
 
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from dpaudit.errors import JournalError
 from dpaudit.journal_checksums import checksum
-from dpaudit.journal_errors import damaged, explained
+from dpaudit.journal_errors import damaged, explained, foreign
 from dpaudit.types import Array
 
 NAME = "journal.sqlite"
@@ -56,7 +56,7 @@ class JournalFile:
     @classmethod
     def _connect(cls: type[Opened], path: Path) -> Opened:
         if _is_foreign(path):
-            raise JournalError(f"{path} is not a dpaudit journal; choose another folder")
+            raise foreign(path)
         with explained(path):
             return cls(path, sqlite3.connect(path, timeout=1.0, isolation_level=None))
 
@@ -90,11 +90,13 @@ class JournalFile:
             (application,) = self._db.execute("PRAGMA application_id").fetchone()
             (self._format,) = self._db.execute("PRAGMA user_version").fetchone()
             if application != APPLICATION_ID:
-                raise JournalError(f"{self.path} is not a dpaudit journal; choose another folder")
+                raise foreign(self.path)
             if self._format not in (UNCHECKED, FORMAT):
                 raise JournalError(
                     f"{self.path} has format {self._format}; this dpaudit reads formats "
-                    f"{UNCHECKED} to {FORMAT}"
+                    f"{UNCHECKED} to {FORMAT}",
+                    "journal-format",
+                    value=self._format,
                 )
             # Not quick_check, which does not hold indices against their tables.
             (health,) = self._db.execute("PRAGMA integrity_check(1)").fetchone()
@@ -102,10 +104,10 @@ class JournalFile:
             (page,) = self._db.execute("PRAGMA page_size").fetchone()
             # SQLite reads zeros where the last page is cut short.
             if health != "ok" or os.path.getsize(self.path) < pages * page:
-                raise JournalError(damaged(self.path))
+                raise damaged(self.path)
             tables = self._db.execute("SELECT sql FROM sqlite_master WHERE sql NOT NULL")
             if self._checked and {sql for (sql,) in tables} != set(TABLES):
-                raise JournalError(damaged(self.path))
+                raise damaged(self.path)
 
     @property
     def _checked(self) -> bool:
@@ -120,7 +122,7 @@ class JournalFile:
     def _refuse_changed(self, kept: bytes, *parts: object, where: str = "") -> None:
         """Refuse what is not as it was written, by its checksum."""
         if self._checked and checksum(*parts) != kept:
-            raise JournalError(damaged(self.path, where))
+            raise damaged(self.path, where)
 
     def _get(self, key: str) -> Any:
         with self._explained():

@@ -172,7 +172,9 @@ def _refuse_too_many(
     except BadInput as error:
         raise BadInput(
             f"look {looks} at the same models cannot decide any more ({error}); train others, "
-            "with another --seed"
+            "with another --seed",
+            "no-looks-left",
+            value=looks,
         ) from error
 
 

@@ -144,18 +144,27 @@ class Jury:
         if takes(name) is Guesses:
             raise BadInput(
                 f"{name} needs guesses of one run, and two worlds of trials give decisions or "
-                "scores; choose another estimator"
+                "scores; choose another estimator",
+                "wrong-outcome",
+                option="estimator",
+                value=name,
             )
         if self.claim.by_step and name == RANKING:
             raise BadInput(
                 f"{name} is exact for trials that know nothing of one another, and the steps of a "
-                f"training follow from one another; choose {BY_STEP}"
+                f"training follow from one another; choose {BY_STEP}",
+                "needs-independence",
+                option="estimator",
+                value=name,
             )
         wanted, curve = registry.asked(registry.load("estimators", name)).get("curve"), self._curve
         if wanted and wanted.default is wanted.empty and curve == "pure":
             raise BadInput(
                 f"{name} assumes a curve, and the claim has none that can be computed; choose an "
-                "estimator that assumes nothing, such as clopper-pearson"
+                "estimator that assumes nothing, such as clopper-pearson",
+                "needs-curve",
+                option="estimator",
+                value=name,
             )
         made: Estimator = registry.make(
             "estimators",

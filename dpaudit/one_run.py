@@ -94,7 +94,10 @@ def refuse_choosing(attacks: Mapping[str, Attack]) -> Mapping[str, Attack]:
     if len(attacks) > 1 or any(scoring(attack) != "fixed" for attack in attacks.values()):
         raise BadInput(
             "one training leaves no canaries to choose a rule on; name one attack whose score is "
-            f"fixed, such as updates, not {', '.join(attacks)}"
+            f"fixed, such as updates, not {', '.join(attacks)}",
+            "attack-chooses",
+            option="attacks",
+            value=list(attacks),
         )
     return attacks
 

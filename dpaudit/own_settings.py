@@ -52,7 +52,7 @@ def read(mechanism: str, texts: Iterable[str]) -> dict[str, Any]:
     What it does not have, or cannot be read, is refused; all of it together.
     """
     there, values = known(mechanism), {}
-    problems: list[str | None] = []
+    problems: list[BadInput | None] = []
     for name, text in _parted(texts).items():
         if name not in there:
             problems.append(_unknown(mechanism, name, there))
@@ -62,7 +62,8 @@ def read(mechanism: str, texts: Iterable[str]) -> dict[str, Any]:
             values[name] = READ[kind](text)
         except (KeyError, ValueError):
             wanted = {"int": "a whole number", "float": "a number", "bool": "true or false"}[kind]
-            problems.append(f"{name} of {mechanism} must be {wanted}, not {checks.shown(text)}")
+            said = f"{name} of {mechanism} must be {wanted}, not {checks.shown(text)}"
+            problems.append(BadInput(said, "wrong-type", option=name, value=text))
         else:
             problems.append(checks.not_above(name, values[name]))
     checks.refuse(problems)
@@ -96,19 +97,40 @@ def _parted(texts: Iterable[str]) -> dict[str, str]:
     for given in texts:
         name, equals, text = given.partition("=")
         if not (name and equals):
-            raise BadInput(f"'{given}' sets nothing; write NAME=VALUE, such as reports=2")
+            raise BadInput(
+                f"'{given}' sets nothing; write NAME=VALUE, such as reports=2",
+                "not-a-setting",
+                option="set",
+                value=given,
+            )
         if name in parted:
-            raise BadInput(f"{name} is set twice, to {parted[name]} and to {text}; set it once")
+            raise BadInput(
+                f"{name} is set twice, to {parted[name]} and to {text}; set it once",
+                "stated-twice",
+                option=name,
+                value=text,
+            )
         parted[name] = text
     return parted
 
 
-def _unknown(mechanism: str, name: str, there: Mapping[str, Any]) -> str:
+def _unknown(mechanism: str, name: str, there: Mapping[str, Any]) -> BadInput:
     if ":" not in mechanism and name in registry.asked(registry.load("mechanisms", mechanism)):
-        return f"{name} is no setting of {mechanism} alone; give it as --{name.replace('_', '-')}"
+        return BadInput(
+            f"{name} is no setting of {mechanism} alone; give it as --{name.replace('_', '-')}",
+            "not-its-own",
+            option=name,
+            value=mechanism,
+        )
     if not there:
-        return f"{mechanism} has no settings of its own; leave --set {name} out"
-    return registry.unknown(f"settings of {mechanism}", name, list(there))
+        return BadInput(
+            f"{mechanism} has no settings of its own; leave --set {name} out",
+            "no-settings",
+            option=name,
+            value=mechanism,
+        )
+    said = registry.unknown(f"settings of {mechanism}", name, list(there))
+    return BadInput(said, "unknown-name", option="set", value=name)
 
 
 def _kind(parameter: inspect.Parameter) -> str:

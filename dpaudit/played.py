@@ -74,7 +74,7 @@ class Played:
         with blamed(f"the attack {name}"):
             features = attack.features(self.seen, self.known)
             again = attack.features({n: a[few] for n, a in self.seen.items()}, self.known)
-            _refuse_mixing("it", again, features[few])
+            _refuse_mixing(f"the attack {name}", again, features[few])
             return Trials(features, self.worlds, attack=name)
 
     def _few(self) -> Array:
@@ -87,7 +87,12 @@ def refuse_lacking(name: str, attack: Attack, seen: Observations) -> None:
     if missing := lacking(attack, seen):
         others = ", ".join(fitting_names(seen))
         fit = f"; those that fit what is: {others}" if others else ", and none fits what is"
-        raise BadInput(f"attack {name} needs {missing}, which is not released here{fit}")
+        raise BadInput(
+            f"attack {name} needs {missing}, which is not released here{fit}",
+            "not-released",
+            option=name,
+            value=missing,
+        )
 
 
 def fitting_names(seen: Collection[str]) -> list[str]:
@@ -103,7 +108,11 @@ def fitting_names(seen: Collection[str]) -> list[str]:
 def _refuse_mixing(who: str, alone: Array, among: Array) -> None:
     """What looks at several rows at once would let judging trials into the choice of a rule."""
     if np.shape(alone) != np.shape(among) or not np.allclose(alone, among, equal_nan=True):
-        raise BadInput(f"{who} does not work row by row: a row depends on the others beside it")
+        raise BadInput(
+            f"{who} does not work row by row: a row depends on the others beside it",
+            "not-row-by-row",
+            value=who,
+        )
 
 
 def read(journal: Journal, stopped: bool = False) -> Played:
@@ -118,12 +127,16 @@ def read(journal: Journal, stopped: bool = False) -> Played:
         if settings.get("canaries", 1) > 1:
             raise BadInput(
                 f"the run at {journal.path.parent} is one training with many canaries, of which "
-                "only the guesses may be judged by: dpaudit report shows them"
+                "only the guesses may be judged by: dpaudit report shows them",
+                "judged-otherwise",
+                option="canaries",
             )
         if settings.get("until_decided") and not stopped:
             raise BadInput(
                 f"the run at {journal.path.parent} was to stop once its models had shown enough, "
-                "so that only its own evidence may be judged by: dpaudit report shows it"
+                "so that only its own evidence may be judged by: dpaudit report shows it",
+                "judged-otherwise",
+                option="until_decided",
             )
         checks.refuse([checks.not_above("models", settings["models"])], str(journal.path))
         whole = journal.whole_pairs()
@@ -159,7 +172,7 @@ def _undamaged(journal: Journal) -> Iterator[None]:
     except (JournalError, BadInput):
         raise
     except (AttributeError, KeyError, TypeError, ValueError) as error:
-        raise JournalError(damaged(journal.path)) from error
+        raise damaged(journal.path) from error
 
 
 def _refuse_unfinished(journal: Journal, trials: Sequence[Trial], enough: bool = False) -> None:
@@ -171,10 +184,13 @@ def _refuse_unfinished(journal: Journal, trials: Sequence[Trial], enough: bool =
         folder = journal.path.parent
         raise BadInput(
             f"the run at {folder} is not complete ({len(played)} of {len(wanted)} models); "
-            f"go on with {_way_on(folder)}"
+            f"go on with {_way_on(folder)}",
+            "not-complete",
+            option="models",
+            value=len(played),
         )
     if not played <= wanted:
-        raise JournalError(damaged(journal.path))
+        raise damaged(journal.path)
 
 
 def pairs(journal: Journal, first: int, before: int) -> Played:

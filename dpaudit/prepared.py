@@ -69,18 +69,28 @@ def prepare(
     try:
         config.data.encode()
     except UnicodeEncodeError as error:
-        raise BadInput(f"the path {config.data!a} is not text; rename the file") from error
+        raise BadInput(
+            f"the path {config.data!a} is not text; rename the file", "not-text", option="data"
+        ) from error
     loaded = records(config, download)
     found = data.fingerprint(loaded)
     if config.fingerprint not in (None, found):
-        raise BadInput(f"{config.data} does not hold the data that this configuration was made for")
+        raise BadInput(
+            f"{config.data} does not hold the data that this configuration was made for",
+            "data-changed",
+            option="data",
+            value=config.data,
+        )
     config = replace(config, fingerprint=found)
     say(f"preparing {config.mechanism}")
     mechanism = _mechanism(config, own, loaded)
     if isinstance(mechanism, Function):
         if config.code not in (None, mechanism.code):
             raise BadInput(
-                f"{config.mechanism} is not the code that this configuration was made for"
+                f"{config.mechanism} is not the code that this configuration was made for",
+                "code-changed",
+                option="mechanism",
+                value=config.mechanism,
             )
         config = replace(config, code=mechanism.code)
     _refuse_alone(config, mechanism)
@@ -138,11 +148,19 @@ def _refuse_gradient(config: Config, mechanism: Mechanism) -> None:
     gradient = getattr(registry.load("canaries", config.canary), "gradient", False)
     if asks and gradient:
         able = " or ".join(a.name for a in ADVERSARIES.values() if not a.asks)
-        raise BadInput(f"{config.canary} is a gradient, not a record; it takes --adversary {able}")
+        raise BadInput(
+            f"{config.canary} is a gradient, not a record; it takes --adversary {able}",
+            "needs-record",
+            option="canary",
+            value=config.canary,
+        )
     if config.adversary == PER_STEP.name and not gradient:
         raise BadInput(
             f"per-step puts a gradient into every step, and {config.canary} is none; take --canary "
-            "dirac or random-direction"
+            "dirac or random-direction",
+            "needs-gradient-canary",
+            option="canary",
+            value=config.canary,
         )
     planting.builder(config, mechanism, None, {"initial": np.zeros(0)} if crafted else {})
 
@@ -152,10 +170,20 @@ def _refuse_alone(config: Config, mechanism: Mechanism) -> None:
     if not config.one_run:
         return
     if getattr(mechanism, "canaries", 1) != config.canaries:
-        raise BadInput(f"{config.mechanism} cannot be given many canaries in one training")
+        raise BadInput(
+            f"{config.mechanism} cannot be given many canaries in one training",
+            "one-canary-only",
+            option="mechanism",
+            value=config.mechanism,
+        )
     builder = registry.load("canaries", config.canary)
     if not getattr(builder, "gradient", False) or "canaries" not in registry.asked(builder):
-        raise BadInput(f"{config.canary} is one canary; many take --canary dirac, for example")
+        raise BadInput(
+            f"{config.canary} is one canary; many take --canary dirac, for example",
+            "one-canary-only",
+            option="canary",
+            value=config.canary,
+        )
 
 
 def _is_own(config: Config) -> bool:
@@ -170,9 +198,19 @@ def _mechanism(config: Config, own: Mapping[str, Any], loaded: Data) -> Mechanis
         )
         return made
     if config.mechanism == OWN:
-        raise BadInput("name your own function instead: --mechanism MODULE:FUNCTION")
+        raise BadInput(
+            "name your own function instead: --mechanism MODULE:FUNCTION",
+            "needs-function",
+            option="mechanism",
+            value=config.mechanism,
+        )
     if config.claim is None:
-        raise BadInput(f"state what {config.mechanism} claims: --claim EPS,DELTA, such as 8,1e-5")
+        raise BadInput(
+            f"state what {config.mechanism} claims: --claim EPS,DELTA, such as 8,1e-5",
+            "needs-claim",
+            option="claim",
+            value=config.mechanism,
+        )
     return Function(
         config.mechanism, config.claim, loaded, config.outputs, config.samples, config.seed
     )
@@ -182,13 +220,20 @@ def _claim(config: Config, mechanism: Mechanism) -> Claim:
     """The mechanism's own claim, or the bare one that the user put in its place."""
     own = mechanism.claim
     if not isinstance(own, Claim):
-        raise BadInput(f"the claim of {config.mechanism} must be a Claim, not {own!r:.60}")
+        raise BadInput(
+            f"the claim of {config.mechanism} must be a Claim, not {own!r:.60}",
+            "wrong-type",
+            option="claim",
+            value=type(own).__name__,
+        )
     if config.claim in (None, (own.epsilon, own.delta)):
         return own
     if own.by_step:
         raise BadInput(
             "single steps show nothing of a claim that is not about how they make up the training; "
-            "leave --claim out"
+            "leave --claim out",
+            "single-steps",
+            option="claim",
         )
     epsilon, delta = config.claim
     return Claim(

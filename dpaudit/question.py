@@ -49,48 +49,73 @@ class Question:
         curved = self.curve != "none" or self.leaking != "pure"
         checks.refuse(
             [
-                checks.positive("the claimed epsilon", self.claim),
+                checks.of("claim", checks.positive("the claimed epsilon", self.claim)),
                 checks.in_range("delta", self.delta, 0, 1, ends="()" if curved else "[)"),
                 checks.whole("models", self.models, 4, MOST_MODELS),
                 self._canaries(),
                 self._guesses(),
                 self._true_curve(),
                 checks.in_range("confidence", self.confidence, 0.5, 1 - 1e-5, ends="(]"),
-                None if self.reach is None else checks.positive("the bound to reach", self.reach),
-                None if self.true is None else checks.positive("the true epsilon", self.true),
+                None
+                if self.reach is None
+                else checks.of("reach", checks.positive("the bound to reach", self.reach)),
+                None
+                if self.true is None
+                else checks.of("true", checks.positive("the true epsilon", self.true)),
                 checks.in_range("power", self.power, 0, 1, ends="()"),
             ]
         )
         if self.true is not None and self.true <= self.claim:
             raise BadInput(
                 f"a true epsilon of {self.true:g} keeps the claim of {self.claim:g}, and nothing "
-                "refutes what is true; give a larger one"
+                "refutes what is true; give a larger one",
+                "too-small",
+                option="true",
+                value=self.true,
             )
         if self.reach is not None and self.reach >= self.truth.true:
             raise BadInput(
                 f"no bound reaches {self.reach:g} where {self.truth.true:g} leaks; give a larger "
-                "true epsilon"
+                "true epsilon",
+                "too-large",
+                option="reach",
+                value=self.reach,
             )
         _ = self.truth.parameter
 
-    def _canaries(self) -> str | None:
+    def _canaries(self) -> BadInput | None:
         if self.canaries is None:
             return None
         return checks.whole("canaries", self.canaries, 2, MOST_CANARIES)
 
-    def _guesses(self) -> str | None:
+    def _guesses(self) -> BadInput | None:
         if self.guesses is None:
             return None
         if self.canaries is None:
-            return "guesses are of one run with many canaries; give their number too"
+            return BadInput(
+                "guesses are of one run with many canaries; give their number too",
+                "needs-option",
+                option="guesses",
+                value="canaries",
+            )
         if self.guesses > self.canaries:
-            return f"guesses must be at most {self.canaries:,}, one a canary, not {self.guesses:,}"
+            return BadInput(
+                f"guesses must be at most {self.canaries:,}, one a canary, not {self.guesses:,}",
+                "too-large",
+                option="guesses",
+                value=self.guesses,
+            )
         return checks.at_least("guesses", self.guesses, 1)
 
-    def _true_curve(self) -> str | None:
+    def _true_curve(self) -> BadInput | None:
         if (self.true_curve or "pure").partition(":")[0] in ("pure", "gaussian", "dpsgd"):
             return None
-        return f"the true curve must be pure, gaussian or dpsgd:Q,T, not '{self.true_curve}'"
+        return BadInput(
+            f"the true curve must be pure, gaussian or dpsgd:Q,T, not '{self.true_curve}'",
+            "unknown-choice",
+            option="true_curve",
+            value=self.true_curve,
+        )
 
     @property
     def leaking(self) -> str:

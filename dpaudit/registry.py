@@ -41,14 +41,19 @@ def load(kind: str, name: str) -> Callable[..., Any]:
     """The class behind a name; an unknown name is refused with the nearest known one."""
     entry = _entries(kind).get(name)
     if entry is None:
-        raise BadInput(unknown(kind, name, names(kind)))
+        raise BadInput(unknown(kind, name, names(kind)), "unknown-name", option=kind, value=name)
     about = f"the plug-in {entry.value} ({kind}: {name})"
     try:
         loaded: Callable[..., Any] = entry.load()
     except Exception as error:
-        raise BadInput(f"{about} does not load: {' '.join(str(error).split())}") from error
+        raise BadInput(
+            f"{about} does not load: {' '.join(str(error).split())}",
+            "plug-in-broken",
+            option=kind,
+            value=name,
+        ) from error
     if not callable(loaded):
-        raise BadInput(f"{about} is no class")
+        raise BadInput(f"{about} is no class", "not-a-class", option=kind, value=name)
     return loaded
 
 
@@ -80,13 +85,21 @@ def make(kind: str, name: str, **offered: Any) -> Any:
     if missing:
         raise BadInput(
             f"{name} needs {', '.join(missing)}, which this run does not have; take another of the "
-            f"{kind} (dpaudit list)"
+            f"{kind} (dpaudit list)",
+            "needs-option",
+            option=name,
+            value=missing[0],
         )
     with blamed(f"{name} ({kind})", "cannot be made"):
         made = plugin(**{key: value for key, value in offered.items() if key in wanted})
     lacking = [part for part in PARTS[kind] if not _has(made, part)]
     if lacking:
-        raise BadInput(f"{name} cannot be one of the {kind}: it has no {', no '.join(lacking)}")
+        raise BadInput(
+            f"{name} cannot be one of the {kind}: it has no {', no '.join(lacking)}",
+            "plug-in-incomplete",
+            option=name,
+            value=lacking,
+        )
     return made
 
 

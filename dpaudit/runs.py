@@ -87,11 +87,19 @@ class Run:
             if others == [CONFIG] and (self.path / CONFIG).read_bytes() == config.encode():
                 return
         except OSError as error:
-            raise BadInput(f"cannot read {self.path}: {error.strerror or error}") from error
+            raise BadInput(
+                f"cannot read {self.path}: {error.strerror or error}",
+                "file-unreadable",
+                option="out",
+                value=str(self.path),
+            ) from error
         if others:
             raise BadInput(
                 f"the folder {self.path} has files (such as {others[0]}) but no run; "
-                "choose another --out, or an empty folder"
+                "choose another --out, or an empty folder",
+                "folder-not-empty",
+                option="out",
+                value=others[0],
             )
 
     @contextmanager
@@ -104,7 +112,9 @@ class Run:
             ):
                 raise OtherConfiguration(
                     f"{self.path} holds a run of another configuration than its {CONFIG} "
-                    f"({'; '.join(differing)}); put {CONFIG} back, or delete it"
+                    f"({'; '.join(differing)}); put {CONFIG} back, or delete it",
+                    "other-configuration",
+                    value=differing,
                 )
             yield journal
 

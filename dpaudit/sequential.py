@@ -134,7 +134,10 @@ def refuse_hopeless(
         raise BadInput(
             f"until decided, {models:,} models could not refute an epsilon of {claim.epsilon:g} "
             f"even if no bet were lost (the first {2 * FIRST} only fit rules); {takes}: give more "
-            "--models, or leave --until-decided out"
+            "--models, or leave --until-decided out",
+            "cannot-refute",
+            option="models",
+            value=models,
         )
 
 

@@ -68,7 +68,9 @@ def refuse_other_versions(journal: Journal) -> None:
     if other := differing(begun, versions()):
         raise BadInput(
             f"{journal.path.parent} was begun with other versions ({other}); "
-            "go on with those, or choose another --out"
+            "go on with those, or choose another --out",
+            "other-versions",
+            value=other,
         )
 
 

@@ -158,10 +158,19 @@ def _promised(claim: Claim | tuple[float, float]) -> Claim | tuple[float, float]
     """The claim, if it is one that whole trainings can be held against."""
     if isinstance(claim, Claim):
         if claim.by_step:
-            raise BadInput("a trial is a whole training here, so a claim on single steps is no use")
+            raise BadInput(
+                "a trial is a whole training here, so a claim on single steps is no use",
+                "single-steps",
+                option="claim",
+            )
         return claim
     if not isinstance(claim, (tuple, list)) or len(claim) != 2:
-        raise BadInput(f"the claim must be (epsilon, delta) or a Claim, not {claim!r:.60}")
+        raise BadInput(
+            f"the claim must be (epsilon, delta) or a Claim, not {claim!r:.60}",
+            "wrong-type",
+            option="claim",
+            value=type(claim).__name__,
+        )
     epsilon, delta = claim
     return epsilon, delta
 
@@ -175,7 +184,12 @@ def _records(data: str | Data, canary: str | CanaryBuilder | Canary | Pair, conf
     if isinstance(data, Data):
         return data
     if not isinstance(data, str):
-        raise BadInput(f"data must be a name, a path or a Data, not {data!r:.60}")
+        raise BadInput(
+            f"data must be a name, a path or a Data, not {data!r:.60}",
+            "wrong-type",
+            option="data",
+            value=type(data).__name__,
+        )
     return data_sets.load(data, config.seed, size=config.size)
 
 
@@ -194,10 +208,20 @@ def _pair(
         builder, name = canary, type(canary).__name__
     else:
         kinds = "a name, a builder, a Canary or a Pair"
-        raise BadInput(f"the canary must be {kinds}, not {canary!r:.60}")
+        raise BadInput(
+            f"the canary must be {kinds}, not {canary!r:.60}",
+            "wrong-type",
+            option="canary",
+            value=type(canary).__name__,
+        )
     made = planting.pair(builder, name, records, mechanism, seed)
     if not made.canary.record:
-        raise BadInput(f"the canary {name} is a gradient, and a training function takes records")
+        raise BadInput(
+            f"the canary {name} is a gradient, and a training function takes records",
+            "needs-record",
+            option="canary",
+            value=name,
+        )
     return made
 
 
@@ -222,7 +246,10 @@ def _refuse_hopeless(claim: Claim, config: Config, false_alarm: float) -> None:
     raise BadInput(
         f"{config.models:,} models could not refute an epsilon of {claim.epsilon:g} at a false "
         f"alarm of {power(false_alarm)} even if no guess were wrong; {takes}. Give more of them, "
-        f"or test a training with more noise, of which a smaller epsilon is claimed{curve}"
+        f"or test a training with more noise, of which a smaller epsilon is claimed{curve}",
+        "cannot-refute",
+        option="models",
+        value=config.models,
     )
 
 

@@ -234,7 +234,10 @@ def _typed(canary: Canary, dtype: np.dtype[Any]) -> Array:
     if dtype.kind not in "fc" and not np.array_equal(x, canary.x):
         raise BadInput(
             f"the canary {canary.name} has values that {dtype} cannot hold, the type of the "
-            "records; take another canary"
+            "records; take another canary",
+            "other-type",
+            option="canary",
+            value=canary.name,
         )
     return x
 
@@ -287,7 +290,11 @@ class Counts:
 
     def __post_init__(self) -> None:
         if not (0 <= self.fp <= self.out > 0 and 0 <= self.fn <= self.inn > 0):
-            raise BadInput(f"errors must be between 0 and the number of trials, not as in {self}")
+            raise BadInput(
+                f"errors must be between 0 and the number of trials, not as in {self}",
+                "impossible-counts",
+                value=(self.fp, self.out, self.fn, self.inn),
+            )
 
 
 @dataclass(frozen=True)
@@ -319,7 +326,9 @@ class Guesses:
         if not 0 <= self.correct <= self.guesses <= self.canaries or not self.guesses > 0:
             raise BadInput(
                 "there must be a guess, no more guesses than canaries and no more right ones than "
-                f"guesses, not as in {self}"
+                f"guesses, not as in {self}",
+                "impossible-counts",
+                value=(self.correct, self.guesses, self.canaries),
             )
 
 
@@ -332,6 +341,10 @@ class Decisions:
 
 
 Outcome: TypeAlias = Union[Counts, Scores, Guesses, Decisions]
+
+
+NOTHING_TO_CHOOSE = "nothing to choose"
+"""The selection of a bound whose rule was fixed without any of the trials."""
 
 
 @dataclass(frozen=True)

@@ -150,7 +150,10 @@ def _test_outputs(journal: Journal, most: int) -> Iterator[tuple[str, Observatio
             if array.ndim != axes or not 0 < array.shape[-2] <= most:
                 raise BadInput(
                     f"test_{name} must be about at most {most} test records on {axes} axes, "
-                    f"not of shape {array.shape}"
+                    f"not of shape {array.shape}",
+                    "shape-mismatch",
+                    option=f"test_{name}",
+                    value=array.shape,
                 )
             found = True
             if name == "mc":  # a network that releases T passes has no more to be useful by

@@ -63,12 +63,15 @@ class Worker:
             if not self._ready and (self._process.exitcode or 0) > 0:
                 raise WorkersLost(
                     "a worker process failed while it started; a script starts them under "
-                    'if __name__ == "__main__":'
+                    'if __name__ == "__main__":',
+                    "workers-not-started",
                 )
             self._begin()
         raise WorkersLost(
             f"{TRIES} worker processes died, one after the other, during the same task (out of "
-            "memory?); what was finished is kept, and the same command goes on from there"
+            "memory?); what was finished is kept, and the same command goes on from there",
+            "workers-died",
+            value=TRIES,
         )
 
     def _begin(self) -> None:

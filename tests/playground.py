@@ -189,7 +189,7 @@ def facts(epsilon: float = 8.0, delta: float = 1e-5) -> dict[str, object]:
         "data": {"name": "made up", "pool": 3},
         "canary": {"name": "tiny", "made": "by hand", "label": LABEL},
         "adversary": "sees everything",
-        "backend": {"name": "none", "reason": "nothing is trained"},
+        "backend": {"name": "none", "reason": "no training"},
         "versions": {"dpaudit": "0"},
         "warnings": [],
     }
@@ -206,7 +206,7 @@ def finished(
     """A journal of observations that come in the order of `seeds.trials`."""
     (models,) = {len(array) for array in seen.values()}
     with Journal.play(path, {"seed": seed, "models": models, **configured}) as journal:
-        journal._db.execute("PRAGMA synchronous = OFF")  # no power cut is waited for here
+        journal._db.execute("PRAGMA synchronous=OFF")  # no power cut is waited for here
         journal.settle(facts(epsilon, delta), KNOWN)
         for row, trial in enumerate(trials(seed, models)):
             journal.add(trial, {name: array[row] for name, array in seen.items()}, seconds=0.5)

@@ -1,10 +1,10 @@
 """Who attacks: what comes along with each adversary, and what is refused."""
 
 import pytest
+from refusals import refuses
 
 from dpaudit.adversaries import ADVERSARIES, OBSERVER
 from dpaudit.config import Config, brought
-from dpaudit.errors import BadInput
 
 STRONG = [name for name in ADVERSARIES if name != OBSERVER.name]
 
@@ -42,12 +42,12 @@ def test_steps_take_the_place_of_epochs():
     config = Config(steps=10)
     assert "epochs" not in config.to_dict()
     assert config.digest() == Config(steps=10, epochs=3).digest()
-    with pytest.raises(BadInput, match="steps must be a whole number"):
+    with refuses("too-small", option="steps", value=0):
         Config(steps=0).check()
 
 
 def test_an_unknown_adversary_is_refused():
-    with pytest.raises(BadInput, match="adversary must be one of observer, worst-case, "):
+    with refuses("unknown-choice", option="adversary", value="nobody"):
         Config.from_dict({"adversary": "nobody"}).check()
 
 
@@ -65,6 +65,8 @@ def test_every_adversary_says_what_it_controls_what_it_sees_and_what_follows(adv
 def test_only_of_a_gradient_it_is_said_that_one_was_put_in(name):
     record, one, many = map(ADVERSARIES[name].told, (0, 1, 1000))
     assert "gradient" not in record
-    where = "into every step of one training" if name == "per-step" else "beside the records'"
-    assert f"and put a gradient of its own {where}; sees " in one
-    assert "and put gradients of its own beside the records', each by a fair coin; sees " in many
+    assert "a gradient" in one
+    assert ("every step" in one) == (name == "per-step")
+    assert "gradients" in many
+    assert "fair coin" in many
+    assert "fair coin" not in one

@@ -1,6 +1,8 @@
+import re
 from dataclasses import fields, replace
 
 import pytest
+from refusals import refuses
 
 from dpaudit import checks
 from dpaudit.config import TRAINING, Config, differences
@@ -61,7 +63,7 @@ def changed(name):
 def refusal(call, *arguments):
     with pytest.raises(BadInput) as caught:
         call(*arguments)
-    return str(caught.value)
+    return caught.value
 
 
 # ---------------------------------------------------------------- in and out of TOML
@@ -124,21 +126,34 @@ HOSTILE = [
 
 
 @pytest.mark.parametrize(
-    "content",
-    [b"models = ", b"\xff\xfe", b"modles = 3", b"epochs = 'many'", *HOSTILE],
-    ids=range(11),
+    ("content", "code"),
+    [
+        (b"models = ", "wrong-format"),
+        (b"\xff\xfe", "wrong-format"),
+        (b"modles = 3", "unknown-name"),
+        (b"epochs = 'many'", "wrong-type"),
+        (b"#" * 10**7, "file-too-large"),
+        *((content, None) for content in HOSTILE),
+    ],
+    ids=range(12),
 )
-def test_a_file_that_is_no_configuration_is_refused_by_name(content, tmp_path):
+def test_a_file_that_is_no_configuration_is_refused_by_name(content, code, tmp_path):
     path = tmp_path / "config.toml"
     path.write_bytes(content)
-    said = refusal(Config.from_toml, path)
-    assert said.startswith(f"{path} is not a usable configuration: ")
-    assert len(said) < len(str(path)) + 200
+    refused = refusal(Config.from_toml, path)
+    assert refused.code == code or (code is None and refused.code != BadInput.code)
+    assert str(refused).startswith(f"{path} ")
+    assert len(str(refused)) < len(str(path)) + 200
 
 
 def test_a_file_that_is_not_there_is_refused_by_name(tmp_path):
     path = tmp_path / "nowhere.toml"
-    assert refusal(Config.from_toml, path).startswith(f"{path} is not a usable configuration: ")
+    with refuses("file-missing", value=str(path)) as refused:
+        Config.from_toml(path)
+    assert str(refused.value).startswith(f"{path} ")
+    assert "Errno" not in str(refused.value)
+    with refuses("file-unreadable", value=str(tmp_path)):
+        Config.from_toml(tmp_path)
 
 
 # ---------------------------------------------------------------- types
@@ -169,15 +184,22 @@ def test_a_file_that_is_not_there_is_refused_by_name(tmp_path):
     ],
 )
 def test_a_value_of_the_wrong_type_is_refused(name, value):
-    assert refusal(Config.from_dict, {name: value}) == f"{name} cannot be {checks.shown(value)}"
+    with refuses("wrong-type", option=name) as refused:
+        Config.from_dict({name: value})
+    assert refused.value.value is value
+    assert str(refused.value).endswith(f" {checks.shown(value)}")
 
 
 def test_unknown_and_ill_typed_settings_are_refused_in_one_message():
     values = {"modles": 80, "epochs": "many", "canary": "blank", "claim": [1]}
-    assert refusal(Config.from_dict, values) == (
-        "3 problems: (1) there is no setting 'modles'; (2) epochs cannot be 'many'; "
-        "(3) claim cannot be [1]"
-    )
+    refused = refusal(Config.from_dict, values)
+    assert refused.code == "several-problems"
+    assert [(one.code, one.option, one.value) for one in refused.problems] == [
+        ("unknown-name", "modles", None),
+        ("wrong-type", "epochs", "many"),
+        ("wrong-type", "claim", [1]),
+    ]
+    assert str(refused).startswith("3 problems: ")
 
 
 # ---------------------------------------------------------------- hash
@@ -217,10 +239,11 @@ def test_models_are_rounded_up_to_fours(asked, played):
     assert Config.from_dict({"models": asked}).models == played
 
 
-@pytest.mark.parametrize(("epsilon", "noise"), [(8.0, 0.5), (None, None)])
-def test_either_epsilon_or_noise_is_given_and_never_both(epsilon, noise):
-    config = Config(epsilon=epsilon, noise_multiplier=noise)
-    assert refusal(config.check) == "give either epsilon or noise_multiplier"
+def test_either_epsilon_or_noise_is_given_and_never_both():
+    with refuses("excluded-options", option="noise_multiplier", value="epsilon"):
+        Config(epsilon=8.0, noise_multiplier=0.5).check()
+    with refuses("missing-options", option="epsilon"):
+        Config(epsilon=None, noise_multiplier=None).check()
 
 
 def test_a_usable_configuration_is_given_back():
@@ -233,47 +256,66 @@ def test_a_usable_configuration_is_given_back():
 
 
 @pytest.mark.parametrize(
-    ("name", "value", "said"),
+    ("name", "value", "code", "needed"),
     [
-        ("epsilon", 0.0, "epsilon must be a number above 0, not 0.0"),
-        ("lr", -1.0, "lr must be a number above 0, not -1.0"),
-        ("clip", 0.0, "clip must be a number above 0, not 0.0"),
-        ("delta", 0.0, "delta must be above 0 and below 1, not 0.0"),
-        ("delta", 1.0, "delta must be above 0 and below 1, not 1.0"),
-        ("dropout", 1.0, "dropout must be at least 0 and below 1, not 1.0"),
-        ("confidence", 0.5, "confidence must be above 0.5 and below 1, not 0.5"),
-        ("epochs", 0, "epochs must be a whole number of at least 1, not 0"),
-        ("samples", 0, "samples must be a whole number of at least 1, not 0"),
-        ("models", 0, "models must be a whole number of at least 4, not 0"),
-        ("models", -5, "models must be a whole number of at least 4, not -5"),
-        ("seed", -1, "seed must be a whole number of at least 0, not -1"),
-        ("batch", 0, "batch must be a whole number of at least 1, not 0"),
-        ("batch", "fulll", "batch must be a whole number of at least 1, not 'fulll'"),
-        ("accountant", "moments", "accountant must be one of pld, rdp, prv, not 'moments'"),
-        ("init", "zero", "init must be one of random, fixed, not 'zero'"),
-        ("claim", (0.0, 0.1), "the claimed epsilon must be a number above 0, not 0.0"),
-        ("claim", (1.0, 1.0), "the claimed delta must be at least 0 and below 1, not 1.0"),
-        ("attacks", (), "name at least one attack"),
-        ("lr", 1e308, "lr must be at most 1,000,000, not 1e+308"),
-        ("epsilon", 1e308, "epsilon must be at most 1,000,000,000, not 1e+308"),
-        ("seed", 2**128, "seed must be at most 340,282,366,920,938,463,463,374,607,431,768,211"),
+        ("epsilon", 0.0, "not-positive", "0"),
+        ("lr", -1.0, "not-positive", "0"),
+        ("clip", 0.0, "not-positive", "0"),
+        ("delta", 0.0, "out-of-range", "above 0"),
+        ("delta", 1.0, "out-of-range", "below 1"),
+        ("dropout", 1.0, "out-of-range", "below 1"),
+        ("confidence", 0.5, "out-of-range", "above 0.5"),
+        ("epochs", 0, "too-small", "1"),
+        ("samples", 0, "too-small", "1"),
+        ("models", 0, "too-small", "4"),
+        ("models", -5, "too-small", "4"),
+        ("seed", -1, "too-small", "0"),
+        ("batch", 0, "too-small", "1"),
+        ("batch", "fulll", "too-small", "1"),
+        ("accountant", "moments", "unknown-choice", "pld, rdp, prv"),
+        ("init", "zero", "unknown-choice", "random, fixed"),
+        ("lr", 1e308, "too-large", "1,000,000"),
+        ("epsilon", 1e308, "too-large", "1,000,000,000"),
+        ("seed", 2**128, "too-large", "340,282,366,920,938,463,463,374,607,431,768,211"),
         *(
-            (name, 10**26, f"{name} must be at most ")
+            (name, 10**26, "too-large", "")
             for name in ("models", "samples", "epochs", "steps", "batch", "size", "canaries")
         ),
     ],
 )
-def test_an_impossible_value_is_refused_with_what_it_must_be(name, value, said):
+def test_an_impossible_value_is_refused_with_what_it_must_be(name, value, code, needed):
     found = refusal(replace(Config(), **{name: value}).check)
-    assert found.startswith(said)
-    assert len(found) < 140
+    assert (found.code, found.option, found.value) == (code, name, value)
+    assert re.search(rf"\b{re.escape(needed)}\b", str(found))
+    assert len(str(found)) < 140
+
+
+@pytest.mark.parametrize(
+    ("claim", "code", "word"),
+    [((0.0, 0.1), "not-positive", "epsilon"), ((1.0, 1.0), "out-of-range", "delta")],
+)
+def test_an_impossible_claim_is_refused(claim, code, word):
+    with refuses(code, option="claim") as caught:
+        Config(claim=claim).check()
+    assert word in str(caught.value)
+
+
+def test_no_attack_at_all_is_refused():
+    with refuses("missing-options", option="attacks"):
+        Config(attacks=()).check()
 
 
 def test_everything_that_is_wrong_is_said_at_once():
-    said = refusal(Config(epsilon=-1.0, delta=0.0, epochs=0, init="zero", attacks=()).check)
-    assert said.startswith("5 problems: ")
-    for name in ("epsilon", "delta", "epochs", "init", "attack"):
-        assert name in said
+    refused = refusal(Config(epsilon=-1.0, delta=0.0, epochs=0, init="zero", attacks=()).check)
+    assert str(refused).startswith("5 problems: ")
+    assert {problem.option: problem.code for problem in refused.problems} == {
+        "epsilon": "not-positive",
+        "delta": "out-of-range",
+        "epochs": "too-small",
+        "init": "unknown-choice",
+        "attacks": "missing-options",
+    }
+    assert all(str(problem) in str(refused) for problem in refused.problems)
 
 
 # ---------------------------------------------------------------- two runs
@@ -288,9 +330,3 @@ def test_differences_name_each_setting_that_differs_and_no_other():
         "noise_multiplier: none there, 0.5 here",
     ]
     assert differences(there.to_dict(), replace(there, epsilon=8).to_dict()) == []
-
-
-def test_a_missing_file_is_named_in_plain_words(tmp_path):
-    with pytest.raises(BadInput, match="is not a usable configuration: No such file") as refused:
-        Config.from_toml(tmp_path / "missing.toml")
-    assert "Errno" not in str(refused.value)

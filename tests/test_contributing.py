@@ -178,6 +178,11 @@ def refused(cli):
     return check
 
 
+def found(parts, said):
+    """Whether the parts that stars stand between are in a line, in their order."""
+    return re.search(".*".join(re.escape(part.strip(" ")) for part in parts.split("*")), said)
+
+
 PLAYABLE = "run --data blobs --canary inverted --mechanism noisy-sum --attack total --models 4"
 
 
@@ -199,64 +204,60 @@ def test_a_name_that_a_built_in_has_stays_the_built_ins(cli):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ("--canary unimportable", "does not load: libmischief.so: cannot open shared object file"),
-        ("--canary number", "the plug-in mischief:NUMBER (canaries: number) is no class"),
-        ("--canary unmakeable", "unmakeable (canaries) cannot be made: RuntimeError: no licence"),
-        ("--attack unmakeable", "unmakeable (attacks) cannot be made: RuntimeError: no licence"),
-        ("--mechanism unmakeable", "unmakeable (mechanisms) cannot be made: RuntimeError: no"),
-        ("--canary undescribed", "undescribed cannot be one of the canaries: it has no build"),
-        ("--mechanism unclaimed", "unclaimed cannot be one of the mechanisms: it has no claim"),
-        ("--attack no-attack", "it has no needs, no fitted, no features, no fit"),
-        ("--data raising", "the data set raising failed: ConnectionError: the server is away"),
-        ("--data garbage", "the data set garbage failed: TypeError: it gave back list, not Data"),
-        ("--defence capped", "the defence 'capped' needs its limit, as capped:LIMIT"),
-        ("--noise-multiplier 1", "--noise-multiplier has no effect on noisy-sum"),
+        ("--canary unimportable", "libmischief.so * [plug-in-broken]"),
+        ("--canary number", "mischief:NUMBER * [not-a-class]"),
+        ("--canary unmakeable", "unmakeable (canaries) * RuntimeError: no licence [code-failed]"),
+        ("--attack unmakeable", "unmakeable (attacks) * RuntimeError: no licence [code-failed]"),
+        ("--mechanism unmakeable", "unmakeable (mechanisms) * RuntimeError: * [code-failed]"),
+        ("--canary undescribed", "undescribed * canaries * build [plug-in-incomplete]"),
+        ("--mechanism unclaimed", "unclaimed * mechanisms * claim [plug-in-incomplete]"),
+        ("--attack no-attack", " needs, * fitted, * features, * fit [plug-in-incomplete]"),
+        ("--data raising", "raising * ConnectionError: the server is away [code-failed]"),
+        ("--data garbage", "garbage * TypeError: * list, * Data [code-failed]"),
+        ("--defence capped", "'capped' * capped:LIMIT"),
+        ("--noise-multiplier 1", "--noise-multiplier * noisy-sum"),
     ],
 )
 def test_a_plug_in_that_cannot_be_made_is_told_before_anything_is_written(
     refused, tmp_path, words, said
 ):
-    assert said in refused(*PLAYABLE.split(), *words.split())
+    assert found(said, refused(*PLAYABLE.split(), *words.split()))
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_mechanism_that_releases_no_numbers_is_told(refused):
     said = refused(*PLAYABLE.split(), "--mechanism", "wordy", "--workers", 1)
-    assert "released values that are no numbers, but 'the canary was in'" in said
+    assert found("values * 'the canary was in' [not-numbers]", said)
 
 
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ("unbuildable", "the canary unbuildable failed: KeyError: 'no such record'"),
-        ("unpaired", "the canary unpaired failed: TypeError: it gave back NoneType, not a Pair"),
+        ("unbuildable", "unbuildable * KeyError: 'no such record' [code-failed]"),
+        ("unpaired", "unpaired * TypeError: * NoneType, * Pair [code-failed]"),
     ],
 )
 def test_a_canary_that_gives_no_pair_is_told(refused, words, said):
-    assert refused(*PLAYABLE.split(), "--workers", 1, "--canary", words) == said
+    assert found(said, refused(*PLAYABLE.split(), "--workers", 1, "--canary", words))
 
 
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ("--attack blind", "the attack blind failed: KeyError: 'gradients'"),
-        ("--attack ruleless", "the attack ruleless failed: AttributeError: 'NoneType' object"),
-        ("--estimator raising", "the estimator raising failed: ZeroDivisionError: division"),
-        ("--estimator garbage", "the estimator garbage failed: TypeError: it gave back float"),
-        ("--attack unreleased", "attack unreleased needs gradients, which is not released here"),
-        ("--defence erasing", "attack total needs values, which is not released here"),
-        ("--defence raising", "the defence raising failed: ZeroDivisionError: division by zero"),
-        (
-            "--defence garbage",
-            "the defence garbage failed: ValueError: its 'values' must be 40 rows of numbers on "
-            "2 axes, not <U7 of shape ()",
-        ),
-        ("--estimator endless", "by endless is nan, not a finite number >= 0"),
-        ("--estimator bold", "its bound is for delta 0 at 0.5 confidence, not for 0 at"),
-        ("--estimator assuming", "its assumption is 'luck', of which nothing is known"),
-        ("--defence centred", "the defence centred does not work row by row"),
-        ("--attack comparing", "does not work row by row"),
+        ("--attack blind", "attack blind * KeyError: 'gradients' [code-failed]"),
+        ("--attack ruleless", "attack ruleless * AttributeError: 'NoneType' * [code-failed]"),
+        ("--estimator raising", "estimator raising * ZeroDivisionError: * [code-failed]"),
+        ("--estimator garbage", "estimator garbage * TypeError: * float * [code-failed]"),
+        ("--attack unreleased", "attack unreleased * gradients, * [not-released]"),
+        ("--defence erasing", "attack total * values, * [not-released]"),
+        ("--defence raising", "defence raising * ZeroDivisionError: * [code-failed]"),
+        ("--defence garbage", "defence garbage * ValueError: * 'values' * 40 * 2 * <U7 * ()"),
+        ("--estimator endless", "endless * nan"),
+        ("--estimator bold", " delta 0 at 0.5 "),
+        ("--estimator assuming", "'luck'"),
+        ("--defence centred", "defence centred * [not-row-by-row]"),
+        ("--attack comparing", "attack comparing * [not-row-by-row]"),
     ],
 )
 def test_a_plug_in_that_breaks_its_contract_is_told_in_one_sentence(refused, played, words, said):
-    assert said in refused("report", played, *words.split())
+    assert found(said, refused("report", played, *words.split()))

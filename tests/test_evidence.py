@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from refusals import refuses
 from scipy.stats import binom
 
 from dpaudit import accounting
@@ -151,9 +152,9 @@ def test_steps_are_bet_on_by_what_they_make_up_alone():
     bets = gathered(ONE, *pairs(3.0, 60), claim)
     assert bets.decided
     assert (len(bets.course), bets.beside) == (60, [])
-    assert "single steps were scored" in bets.bounds()[0].sentence
+    assert "single steps" in bets.bounds()[0].sentence
     assert not gathered(ONE, *pairs(1.0, 60), claim).decided
-    with pytest.raises(BadInput, match="single steps were scored, and what 10,000,000 of them"):
+    with pytest.raises(BadInput, match=r"single steps .* 10,000,000 "):
         Bets(ONE, Claim(1.0, DELTA, curve=StepsCurve(1e-5, 10**7, 1.0)), 0.95)
 
 
@@ -230,5 +231,5 @@ def test_a_claim_beyond_all_bets_is_never_refuted():
 
 def test_trials_that_do_not_pair_are_refused():
     values, worlds = pairs(1.0, 3)
-    with pytest.raises(BadInput, match="evidence is gathered from pairs"):
+    with refuses("not-paired", value=5):
         Bets(ONE, NO_CURVE, 0.95).show(seen(ONE, values[1:], worlds[1:]))

@@ -15,6 +15,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from playground import KEPT_RUN, KNOWN, facts, finished, observe, worlds_and_indices
+from refusals import refuses
 
 from dpaudit.errors import DiskFull, JournalError, OtherConfiguration
 from dpaudit.journal import APPLICATION_ID, FORMAT, Journal
@@ -38,14 +39,13 @@ def complete(path):
     return finished(path, observe(worlds, np.random.default_rng(0)))
 
 
-def refusal(do, *arguments) -> str:
-    """The one sentence with which a journal refuses, and the promise that it is one."""
+def refusal(do, *arguments) -> JournalError:
+    """The error with which a journal refuses, and the promise that it is one line."""
     with pytest.raises(JournalError) as caught:
         do(*arguments)
-    said = str(caught.value)
-    assert said
-    assert "\n" not in said
-    return said
+    assert str(caught.value)
+    assert "\n" not in str(caught.value)
+    return caught.value
 
 
 def contents(folder):
@@ -143,8 +143,9 @@ def test_other_configuration_is_refused_with_all_that_differs(path, complete):
     with pytest.raises(OtherConfiguration) as caught:
         Journal.play(path, {"seed": 1, "models": 8, "canary": "blank"})
     said = str(caught.value)
-    assert "seed: 0 there, 1 here" in said
-    assert "canary: none there, blank here" in said
+    differing = ["seed: 0 there, 1 here", "canary: none there, blank here"]
+    assert sorted(caught.value.value) == sorted(differing)
+    assert all(one in said for one in differing)
     assert "models" not in said
     assert str(path.parent) in said
     assert "--out" in said
@@ -158,8 +159,8 @@ def test_where_the_data_lie_is_no_difference(path):
 
 def test_a_second_writer_is_refused_and_a_reader_too(path, complete):
     with Journal.play(path, {"seed": 0, "models": 8}):
-        assert "another dpaudit is at work" in refusal(Journal.play, path, {"seed": 0})
-        assert "another dpaudit is at work" in refusal(Journal.read, path)
+        assert refusal(Journal.play, path, {"seed": 0}).code == "journal-locked"
+        assert refusal(Journal.read, path).code == "journal-locked"
     Journal.read(path).close()
 
 
@@ -172,10 +173,10 @@ class TestUnusableFile:
 
     def refused(self, do, path):
         before = contents(path.parent)
-        said = refusal(do, path)
+        found = refusal(do, path)
         assert contents(path.parent) == before
-        assert str(path) in said
-        return said
+        assert str(path) in str(found)
+        return found
 
     @pytest.mark.parametrize(
         "content", [b"x", b"not a journal\n" * 500, None, b"SQLite format 3\0"]
@@ -183,12 +184,12 @@ class TestUnusableFile:
     def test_of_random_bytes(self, do, path, content):
         path.parent.mkdir()
         path.write_bytes(random.Random(0).randbytes(20_000) if content is None else content)
-        assert "is not a dpaudit journal" in self.refused(do, path)
+        assert self.refused(do, path).code == "not-a-journal"
 
     @pytest.mark.parametrize("share", [0.03, 0.3, 0.9, 0.999])
     def test_cut_short(self, do, path, complete, share):
         os.truncate(path, int(path.stat().st_size * share))
-        assert "damaged or cut short" in self.refused(do, path)
+        assert self.refused(do, path).code == "journal-damaged"
 
     def test_of_another_program(self, do, path):
         path.parent.mkdir()
@@ -196,14 +197,15 @@ class TestUnusableFile:
             db.execute("CREATE TABLE bookmarks (url TEXT)")
             db.execute("PRAGMA journal_mode = WAL")  # SQLite would add files as it opens it
         db.close()
-        assert "is not a dpaudit journal" in self.refused(do, path)
+        assert self.refused(do, path).code == "not-a-journal"
 
     def test_of_a_newer_format(self, do, path, complete):
         with sqlite3.connect(path) as db:
-            db.execute(f"PRAGMA user_version = {FORMAT + 1}")
+            db.execute(f"PRAGMA user_version={FORMAT + 1}")
         db.close()
-        said = f"format {FORMAT + 1}; this dpaudit reads formats 1 to {FORMAT}"
-        assert said in self.refused(do, path)
+        found = self.refused(do, path)
+        assert (found.code, found.value) == ("journal-format", FORMAT + 1)
+        assert f" 1 to {FORMAT}" in str(found)
 
     def test_that_is_a_folder(self, do, path):
         path.mkdir(parents=True)
@@ -212,9 +214,12 @@ class TestUnusableFile:
 
 
 def test_a_run_that_is_not_there_is_not_made_by_reading(path):
-    assert f"there is no run at {path.parent}" in refusal(Journal.read, path)
+    with refuses("no-run", value=str(path.parent), kind=JournalError):
+        Journal.read(path)
     path.parent.mkdir()
-    assert "no journal.sqlite" in refusal(Journal.read, path)
+    with refuses("no-run", value=str(path.parent), kind=JournalError) as caught:
+        Journal.read(path)
+    assert "journal.sqlite" in str(caught.value)
     assert not list(path.parent.iterdir())
 
 
@@ -222,7 +227,7 @@ def test_an_empty_file_is_no_run(path):
     """It is where a run was about to begin: reading refuses it, playing begins."""
     path.parent.mkdir()
     path.touch()
-    assert "is not a dpaudit journal" in refusal(Journal.read, path)
+    assert refusal(Journal.read, path).code == "not-a-journal"
     assert path.stat().st_size == 0
     with Journal.play(path, SETTINGS) as journal:
         assert journal.settings == SETTINGS
@@ -231,9 +236,9 @@ def test_an_empty_file_is_no_run(path):
 @pytest.mark.parametrize("blocked", ["run", "run/below"])
 def test_a_file_in_the_folders_place_is_refused(tmp_path, blocked):
     (tmp_path / "run").write_text("mine")
-    said = refusal(Journal.play, tmp_path / blocked / "journal.sqlite", SETTINGS)
-    assert "cannot be made" in said
-    assert "--out" in said
+    found = refusal(Journal.play, tmp_path / blocked / "journal.sqlite", SETTINGS)
+    assert (found.code, found.value) == ("folder-unwritable", str(tmp_path / blocked))
+    assert "--out" in str(found)
     assert (tmp_path / "run").read_text() == "mine"
 
 
@@ -248,8 +253,8 @@ def test_an_unreadable_file_is_refused(path, complete):
             if os.geteuid() == 0:
                 os.chdir(path.parent)
                 os.setuid(65534)
-            said = refusal(Journal.read, path.relative_to(path.parent))
-            said += "\n" + refusal(Journal.read, path)
+            near = refusal(Journal.read, path.relative_to(path.parent))
+            said = f"{near.code} {near}\n{refusal(Journal.read, path)}"
         except BaseException as error:
             said = repr(error)
         os.write(tell, said.encode())
@@ -258,7 +263,8 @@ def test_an_unreadable_file_is_refused(path, complete):
     os.waitpid(child, 0)
     near, far = os.read(told, 10_000).decode().split("\n")
     os.close(told)
-    assert "journal.sqlite cannot be" in near
+    assert near.startswith("journal-unusable ")
+    assert "journal.sqlite" in near
     assert "journal.sqlite" in far
 
 
@@ -276,7 +282,7 @@ def test_damage_that_sqlite_does_not_see_is_told(complete, table, cell, look):
         db.execute(f"UPDATE {table} SET {cell} = substr({cell}, 1, 9)")
     db.close()
     with Journal.read(complete) as journal:
-        assert "damaged" in refusal(look, journal)
+        assert refusal(look, journal).code == "journal-damaged"
 
 
 def everything(path):
@@ -437,8 +443,8 @@ def test_a_run_of_format_1_is_not_gone_on_with(tmp_path):
     with Journal.read(path) as journal:
         configured = journal.settings
     before = contents(path.parent)
-    said = refusal(Journal.play, path, configured)
-    assert "has format 1, which this dpaudit reads but does not go on with" in said
+    found = refusal(Journal.play, path, configured)
+    assert (found.code, found.value) == ("journal-old", 1)
     assert contents(path.parent) == before
 
 
@@ -488,7 +494,7 @@ def test_a_kill_while_the_tables_are_made_leaves_a_run_that_begins_again(path, t
     with sqlite3.connect(half, isolation_level=None) as db:
         db.execute("PRAGMA cache_size = 1")
         db.execute("BEGIN EXCLUSIVE")
-        db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+        db.execute(f"PRAGMA application_id={APPLICATION_ID}")
         db.execute("CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL)")
         db.executemany("INSERT INTO meta VALUES (?, '')", [(f"{i:01000}",) for i in range(99)])
         shutil.copy(half, path)
@@ -505,7 +511,7 @@ def test_a_full_disk_is_told_and_costs_nothing_that_was_finished(path, complete)
     with Journal.play(path, {"seed": 0, "models": 8}) as journal:
         (pages,) = journal._db.execute("PRAGMA page_count").fetchone()
         journal._db.execute(f"PRAGMA max_page_count = {pages}")
-        with pytest.raises(DiskFull, match=f"the disk is full; what is in {path} is kept"):
+        with refuses("disk-full", value=str(path), kind=DiskFull):
             journal.add(Trial(4, 0, 1), {"mc": np.zeros(100_000)}, 1.0)
         assert len(journal.trials()[0]) == 8
     assert path.read_bytes() == before

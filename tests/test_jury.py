@@ -7,6 +7,7 @@ import playground
 import pytest
 from chance import count_is
 from playground import KNOWN, observe, worlds_and_indices
+from refusals import refuses
 from scipy.stats import binom
 
 from dpaudit import registry
@@ -143,7 +144,7 @@ def test_a_curve_that_takes_too_long_is_done_without_and_said_so(path):
     finished(path, released(8), claimed(ENDLESS), attacks=["loss"])
     report = judged(path, "loss")
     assert [b.estimator for b in report.bounds] == ["exact-scan", "clopper-pearson"]
-    assert report.warnings[-1].startswith("the claim's curve would take minutes")
+    assert "curve" in report.warnings[-1]
 
 
 # ---------------------------------------------------------------- single steps
@@ -160,8 +161,9 @@ def test_steps_are_judged_in_pairs_by_what_they_make_up_and_by_nothing_else(path
     assert (bound.estimator, bound.assumption, bound.trials) == (BY_STEP, "accountant", (80, 80))
     assert (report.primary, report.published) == (0, [])
     for one in report.bounds:
-        assert "single steps were scored" in one.sentence
-    assert "sampling rate of 0.05, its 80 steps and their composition taken as" in bound.sentence
+        assert "single steps" in one.sentence
+    for fact in (" 0.05,", " 80 steps ", "composition"):
+        assert fact in bound.sentence
     # Errors of a rule that half of the steps chose, on the others.
     assert (counted.estimator, counted.trials) == ("pld", (40, 40))
     assert counted.epsilon == PLD(STEPS).bound(counted.counts, DELTA).epsilon > 0
@@ -185,18 +187,25 @@ def test_nothing_that_would_bound_a_single_step_judges_steps(named):
         assert jury.names == (named,)
         jury.refuse(0.95)
     else:
-        said = r"which is single steps|guesses of one run|follow from one another; choose paired"
-        with pytest.raises(BadInput, match=said):
-            Jury.of(named, Loss(), claimed(STEPS), seed=0)
-        with pytest.raises(BadInput, match=said):
-            Jury((named,), claimed(STEPS), seed=0).refuse(0.95)
+        for refused in (
+            lambda: Jury.of(named, Loss(), claimed(STEPS), seed=0),
+            lambda: Jury((named,), claimed(STEPS), seed=0).refuse(0.95),
+        ):
+            with pytest.raises(BadInput) as caught:
+                refused()
+            if named == "rank-test":
+                assert caught.value.code == "needs-independence"
+            elif named.startswith("one-run"):
+                assert caught.value.code == "wrong-outcome"
+            else:
+                assert "single steps" in str(caught.value)
 
 
 def test_steps_whose_composition_takes_too_long_are_refused(path):
     """Without their composition they say nothing of the claim."""
     endless = claimed(StepsCurve(1e-5, 10**7, 1.0))
     finished(path, released(8), endless, attacks=["loss"])
-    with pytest.raises(BadInput, match="10,000,000 of them at a sample rate of 1e-05 leak"):
+    with pytest.raises(BadInput, match=r" 10,000,000 .* 1e-05 "):
         judged(path, "loss")
 
 
@@ -268,7 +277,7 @@ def test_another_estimator_is_another_look(path):
 def test_a_primary_that_is_not_released_is_refused(path):
     finished(path, {"logits": released(8)["logits"]}, claimed())
     before = path.read_bytes()
-    with pytest.raises(BadInput, match="attack mean\\+std needs mean, std, which is not released"):
+    with refuses("not-released", option="mean+std", value="mean, std"):
         judged(path, *Choice().attacks, primary="mean+std")
     assert path.read_bytes() == before
 
@@ -320,7 +329,7 @@ def test_a_look_that_would_have_to_be_too_sure_is_refused_and_not_numbered(path)
         for number in range(20):
             journal.look(f"attack {number}", "any")
     before = path.read_bytes()
-    with pytest.raises(BadInput, match="look 22 at the same models cannot decide any more"):
+    with refuses("no-looks-left", value=22):
         judged(path, "mean")
     assert path.read_bytes() == before
     assert judged(path, "mean", estimator="clopper-pearson").looks == 22
@@ -329,7 +338,7 @@ def test_a_look_that_would_have_to_be_too_sure_is_refused_and_not_numbered(path)
 @pytest.mark.parametrize(("primary", "confidence"), [("auto", 1 - 5e-6), ("all", 1 - 1.5e-5)])
 def test_a_confidence_that_cannot_be_computed_is_refused_beforehand(path, primary, confidence):
     finished(path, released(8), claimed())
-    with pytest.raises(BadInput, match="confidence must be"):
+    with refuses("out-of-range", option="confidence"):
         judged(path, "loss", "mean", primary=primary, confidence=confidence)
 
 

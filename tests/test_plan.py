@@ -3,6 +3,7 @@
 import math
 
 import pytest
+from refusals import refuses
 
 from dpaudit.curves import DPSGD
 from dpaudit.errors import BadInput
@@ -227,25 +228,29 @@ def test_time_is_shared_by_the_workers():
 
 
 @pytest.mark.parametrize(
-    ("asked", "said"),
+    ("asked", "code", "option", "value"),
     [
-        ({"claim": 0.0}, "the claimed epsilon must be a number above 0"),
-        ({"claim": 1.0, "true": 1.0}, "a true epsilon of 1 keeps the claim of 1"),
-        ({"claim": 1.0, "models": 3}, "models must be a whole number of at least 4, not 3"),
-        ({"claim": 1.0, "models": 10**7}, "models must be at most 1,000,000, not 10,000,000"),
-        ({"claim": 1.0, "power": 1.0}, "power must be above 0 and below 1, not 1.0"),
-        ({"claim": 1.0, "reach": -1.0}, "the bound to reach must be a number above 0"),
-        ({"claim": 1.0, "delta": 0.0, "curve": "gaussian"}, "delta must be above 0 and below 1"),
-        ({"claim": 1.0, "guesses": 5}, "guesses are of one run with many canaries"),
-        ({"claim": 1.0, "canaries": 5, "guesses": 6}, "guesses must be at most 5"),
-        ({"claim": 1.0, "canaries": 10**6}, "canaries must be at most 20,000"),
-        ({"claim": 1.0, "curve": "laplace"}, "the curve must be gaussian, none or dpsgd"),
-        ({"claim": 1.0, "true_curve": "none"}, "true curve must be pure, gaussian or dpsgd:Q,T"),
-        ({"claim": 1.0, "delta": 0.0, "true_curve": "gaussian"}, "delta must be above 0"),
-        ({"claim": 500.0, "curve": "gaussian"}, "1000 is more than can be planned for"),
-        ({"claim": 1.0, "true": 3.0, "reach": 3.0}, "no bound reaches 3 where 3 leaks"),
+        ({"claim": 0.0}, "not-positive", "claim", 0.0),
+        ({"claim": 1.0, "true": 1.0}, "too-small", "true", 1.0),
+        ({"claim": 1.0, "models": 3}, "too-small", "models", 3),
+        ({"claim": 1.0, "models": 10**7}, "too-large", "models", 10**7),
+        ({"claim": 1.0, "power": 1.0}, "out-of-range", "power", 1.0),
+        ({"claim": 1.0, "reach": -1.0}, "not-positive", "reach", -1.0),
+        ({"claim": 1.0, "delta": 0.0, "curve": "gaussian"}, "out-of-range", "delta", 0.0),
+        ({"claim": 1.0, "guesses": 5}, "needs-option", "guesses", "canaries"),
+        ({"claim": 1.0, "canaries": 5, "guesses": 6}, "too-large", "guesses", 6),
+        ({"claim": 1.0, "canaries": 10**6}, "too-large", "canaries", 10**6),
+        ({"claim": 1.0, "true_curve": "none"}, "unknown-choice", "true_curve", "none"),
+        ({"claim": 1.0, "delta": 0.0, "true_curve": "gaussian"}, "out-of-range", "delta", 0.0),
+        ({"claim": 500.0, "curve": "gaussian"}, "too-large", "epsilon", 1000.0),
+        ({"claim": 1.0, "true": 3.0, "reach": 3.0}, "too-large", "reach", 3.0),
     ],
 )
-def test_what_cannot_be_planned_is_refused(asked, said):
-    with pytest.raises(BadInput, match=said):
+def test_what_cannot_be_planned_is_refused(asked, code, option, value):
+    with refuses(code, option, value):
         Question(**asked)
+
+
+def test_an_unknown_curve_is_refused():
+    with pytest.raises(BadInput, match="laplace"):
+        Question(claim=1.0, curve="laplace")

@@ -5,9 +5,9 @@ from configparser import ConfigParser
 from pathlib import Path
 
 import pytest
+from refusals import refuses
 
 from dpaudit import registry
-from dpaudit.errors import BadInput
 
 SETUP = Path(__file__).parent.parent / "setup.cfg"
 
@@ -72,21 +72,23 @@ print(json.dumps([len(loaded), sorted({"torch", "opacus", "sklearn"} & set(sys.m
 
 
 def test_an_unknown_name_is_refused_with_the_nearest_known_one():
-    with pytest.raises(BadInput) as caught:
+    with refuses("unknown-name", option="canaries", value="adv-maxlos") as caught:
         registry.load("canaries", "adv-maxlos")
-    assert str(caught.value) == "no 'adv-maxlos' among the canaries; did you mean 'adv-maxloss'?"
+    assert "'adv-maxlos' " in str(caught.value)
+    assert str(caught.value).endswith(" 'adv-maxloss'?")
 
 
 def test_a_name_like_no_other_is_refused_with_all_of_them():
-    with pytest.raises(BadInput) as caught:
+    with refuses("unknown-name", option="mechanisms", value="xyzzy") as caught:
         registry.make("mechanisms", "xyzzy")
-    known = ", ".join(registry.names("mechanisms"))
-    assert str(caught.value) == f"no 'xyzzy' among the mechanisms; there are: {known}"
+    assert str(caught.value).endswith(": " + ", ".join(registry.names("mechanisms")))
 
 
 def test_of_an_empty_kind_there_are_none():
-    said = "no 'rounding' among the defences; there are: none"
-    assert registry.unknown("defences", "rounding", []) == said
+    said = registry.unknown("defences", "rounding", [])
+    assert "'rounding'" in said
+    assert "defences" in said
+    assert said.endswith(": none")
 
 
 # ---------------------------------------------------------------- third parties
@@ -146,24 +148,23 @@ class TestThirdParty:
 
     @pytest.mark.parametrize("offered", [{}, {"recipe": None}])
     def test_a_plug_in_that_needs_what_the_run_does_not_have_says_so(self, offered):
-        with pytest.raises(BadInput) as caught:
+        with refuses("needs-option", option="keeper", value="recipe"):
             registry.make("canaries", "keeper", **offered)
-        said = "keeper needs recipe, which this run does not have; take another of the canaries"
-        assert str(caught.value).startswith(said)
 
     def test_a_plug_in_may_be_derived_from_its_protocol(self):
         made = registry.make("canaries", "derived", recipe="r", executor="not asked for")
         assert type(made).__name__ == "Derived"
 
     @pytest.mark.parametrize(
-        ("name", "why"),
+        ("name", "where", "why"),
         [
-            ("broken", "the plug-in elsewhere_broken:Anything (canaries: broken) does not load: "),
-            ("missing", "the plug-in elsewhere:Missing (canaries: missing) does not load: "),
+            ("broken", "elsewhere_broken:Anything", "no GPU here"),
+            ("missing", "elsewhere:Missing", "'Missing'"),
         ],
     )
-    def test_a_plug_in_that_does_not_load_is_named_with_the_reason(self, name, why):
-        with pytest.raises(BadInput) as caught:
+    def test_a_plug_in_that_does_not_load_is_named_with_the_reason(self, name, where, why):
+        with refuses("plug-in-broken", option="canaries", value=name) as caught:
             registry.load("canaries", name)
-        assert str(caught.value) == why + str(caught.value.__cause__)
-        assert {"broken": "no GPU here", "missing": "'Missing'"}[name] in str(caught.value)
+        assert f" {where} (canaries: {name}) " in str(caught.value)
+        assert str(caught.value).endswith(f": {caught.value.__cause__}")
+        assert why in str(caught.value)

@@ -2,6 +2,7 @@
 
 import math
 import random
+import re
 import shlex
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
@@ -12,6 +13,7 @@ import numpy as np
 import pytest
 import torch
 from click.testing import CliRunner
+from refusals import refuses
 from scipy.stats import binom
 from torch import nn
 
@@ -112,16 +114,16 @@ def test_correct_code_costs_as_many_models_as_were_allowed():
 )
 def test_what_no_bug_could_ever_fail_is_refused_before_anything_is_trained(claim, models, needed):
     train = Counted(leaking)
-    takes = "no number of models would do" if needed is None else f"it takes models={needed}"
-    with pytest.raises(BadInput, match=f"{models} models could not refute an epsilon of") as caught:
+    with refuses("cannot-refute", option="models", value=models) as caught:
         assert_private(train, claim, models=models)
-    assert takes in str(caught.value)
+    found = re.search(r"models=(\d+)", str(caught.value))
+    assert (found and found[1]) == needed
     assert train.calls == 0
 
 
 def test_the_default_number_can_refute_what_is_said_of_it():
     for claim in ((2.0, 1e-5), Claim(8.0, 1e-5, curve=GaussianCurve(1.6))):
-        with pytest.raises(BadInput, match="ZeroDivisionError"):
+        with refuses("code-failed", value="ZeroDivisionError"):
             assert_private(lambda dataset, seed: 1 / 0, claim)
 
 
@@ -186,16 +188,17 @@ def test_the_message_says_all_that_a_reader_needs():
     found = refuted(leaking)
     said = " ".join(str(found).split())
     for needed in (
-        "leaking is not as private as it claims: with 99.9999 % confidence",
-        f"the leak is at least epsilon {found.report.bounds[0].epsilon:.2f}",
-        "above the claim of 1.00",
-        f"Models {trained(found.report)} trained",
-        f"at most {MODELS} models",
+        "leaking ",
+        " 99.9999 %",
+        f"epsilon {found.report.bounds[0].epsilon:.2f}",
+        " 1.00",
+        f"Models {trained(found.report)} ",
+        f" {MODELS} models",
         "Canary static: ",
         "Attack released: ",
-        "with a probability of at most 1e-6",
+        " 1e-6",
         BREAKS,
-        "the same call trains the same models (seed 0)",
+        "(seed 0)",
     ):
         assert needed in said
 
@@ -287,11 +290,11 @@ def test_a_canary_that_changes_nothing_does_not_pass():
     """The first pixel of the canary is dark, and so counts nowhere."""
     data = dp.data.load("digits", size=SIZE)
     dark = Canary(np.zeros(data.shape, np.float32), 0, "dark", "by hand")
-    with pytest.raises(NothingTested, match="INCONCLUSIVE: the canary changes nothing") as caught:
+    with pytest.raises(NothingTested, match="INCONCLUSIVE") as caught:
         assert_private(bright, CLAIM, data=data, canary=dark, models=160)
     report = caught.value.report
     assert report.verdict == "INCONCLUSIVE"
-    for said in ("each of 60 seeds released the same", "neither refute nor support", "--canary"):
+    for said in (report.untested, " 60 seeds ", "--canary"):
         assert said in str(caught.value)
     lit = Canary(np.ones(data.shape, np.float32), 0, "lit", "by hand")
     assert refuted(bright, data=data, canary=lit).report.untested == ""
@@ -302,8 +305,9 @@ def test_a_pair_of_equal_data_sets_does_not_pass():
     canary = Canary(data.pool.x[3], int(data.pool.y[3]), "itself", "by hand", 3)
     whole = neighbours(data, canary).inn
     for pair in (Pair(data.pool, whole, canary, data.test), Pair(whole, whole, canary, data.test)):
-        with pytest.raises(NothingTested, match="D and D' hold the same records"):
+        with pytest.raises(NothingTested, match="same records") as caught:
             assert_private(counting, CLAIM, canary=pair, models=160)
+        assert "D and D'" in caught.value.report.untested
 
 
 def test_the_null_passes_as_it_should():
@@ -330,43 +334,66 @@ def test_tokens_are_records(canary):
     data = made(np.random.default_rng(0).integers(0, 50, (SIZE, 6)))
     report = assert_private(embedding, CLAIM, data=data, canary=canary, models=160)
     assert report.canary["name"] == canary
-    assert "NO VIOLATION FOUND" in page(report)
+    assert "NO VIOLATION" in page(report)
+
+
+@pytest.mark.parametrize(
+    ("change", "code", "option", "value"),
+    [
+        ({"claim": 1.0}, "wrong-type", "claim", "float"),
+        ({"claim": (1.0,)}, "wrong-type", "claim", "tuple"),
+        ({"claim": (0.0, 0.0)}, "not-positive", "claim", 0.0),
+        ({"claim": ("1", 0.0)}, "not-positive", "claim", "1"),
+        ({"claim": Claim(1.0, 2.0)}, "out-of-range", "claim", 2.0),
+        (
+            {"claim": Claim(1.0, 0.0, adjacency="replace")},
+            "other-adjacency",
+            "canary",
+            "add-remove",
+        ),
+        (
+            {"claim": Claim(1.0, 1e-5, curve=StepsCurve(0.1, 9, 1.0))},
+            "single-steps",
+            "claim",
+            None,
+        ),
+        ({"false_alarm": 0.0}, "out-of-range", "false_alarm", 0.0),
+        ({"false_alarm": 0.5}, "out-of-range", "false_alarm", 0.5),
+        ({"models": 0}, "too-small", "models", 0),
+        ({"seed": -1}, "too-small", "seed", -1),
+        ({"samples": 0}, "too-small", "samples", 0),
+        ({"outputs": "loss"}, "unknown-choice", "outputs", "loss"),
+        ({"attacks": ()}, "missing-options", "attacks", None),
+        ({"attacks": "lost"}, "unknown-name", "attacks", "lost"),
+        ({"canary": "blnk"}, "unknown-name", "canaries", "blnk"),
+        ({"canary": 7}, "wrong-type", "canary", "int"),
+        ({"canary": Canary(np.zeros(3), 0, "small", "")}, "code-failed", "", "ValueError"),
+        ({"data": 5}, "wrong-type", "data", "int"),
+        ({"size": 10**6}, "too-large", "size", 10**6),
+    ],
+)
+def test_wrong_input_is_refused_before_anything_is_trained(change, code, option, value):
+    train = Counted(leaking)
+    with refuses(code, option, value) as caught:
+        assert_private(train, **{"claim": CLAIM, **change})
+    assert "\n" not in str(caught.value)
+    assert train.calls == 0
 
 
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"train": 3}, "int is not a function"),
-        ({"train": lambda dataset: 0}, "cannot be called with (dataset, seed)"),
-        ({"claim": 1.0}, "the claim must be (epsilon, delta) or a Claim, not 1.0"),
-        ({"claim": (1.0,)}, "the claim must be (epsilon, delta)"),
-        ({"claim": (0.0, 0.0)}, "the claimed epsilon must be a number above 0"),
-        ({"claim": ("1", 0.0)}, "the claimed epsilon must be a number above 0"),
-        ({"claim": Claim(1.0, 2.0)}, "the claimed delta must be"),
-        ({"claim": Claim(1.0, 0.0, adjacency="replace")}, "holds for replace neighbours"),
-        ({"claim": Claim(1.0, 1e-5, curve=StepsCurve(0.1, 9, 1.0))}, "a claim on single steps"),
-        ({"false_alarm": 0.0}, "false_alarm must be at least 1e-09 and below 0.5, not 0.0"),
-        ({"false_alarm": 0.5}, "false_alarm must be"),
-        ({"models": 0}, "models must be a whole number of at least 4"),
-        ({"seed": -1}, "seed must be a whole number of at least 0"),
-        ({"samples": 0}, "samples must be"),
-        ({"outputs": "loss"}, "outputs must be one of"),
-        ({"attacks": ()}, "name at least one attack"),
-        ({"attacks": "lost"}, "did you mean 'loss'?"),
-        ({"canary": "blnk"}, "did you mean 'blank'?"),
+        ({"train": 3}, "int "),
+        ({"train": lambda dataset: 0}, "(dataset, seed)"),
         ({"canary": "dirac"}, "dirac"),
-        ({"canary": 7}, "the canary must be a name, a builder, a Canary or a Pair, not 7"),
-        ({"canary": Canary(np.zeros(3), 0, "small", "")}, "the canary small failed"),
         ({"data": "digts"}, "digts"),
-        ({"data": 5}, "data must be a name, a path or a Data, not 5"),
-        ({"size": 10**6}, "size must be at most"),
     ],
 )
-def test_wrong_input_is_refused_before_anything_is_trained(change, said):
+def test_what_others_refuse_is_refused_before_anything_is_trained_too(change, said):
     train = Counted(leaking)
-    call = {"train": train, "claim": CLAIM, **change}
+    call = {"train": train, **change}
     with pytest.raises(BadInput) as caught:
-        assert_private(call.pop("train"), call.pop("claim"), **call)
+        assert_private(call.pop("train"), CLAIM, **call)
     assert said in str(caught.value)
     assert "\n" not in str(caught.value)
     assert train.calls == 0
@@ -374,7 +401,7 @@ def test_wrong_input_is_refused_before_anything_is_trained(change, said):
 
 def test_an_attack_that_does_not_fit_is_refused_at_the_first_model():
     train = Counted(leaking)
-    with pytest.raises(BadInput, match="attack loss needs logits"):
+    with refuses("not-released", option="loss", value="logits"):
         assert_private(train, CLAIM, attacks=("loss",))
     assert train.calls <= 5 + 20
 
@@ -383,13 +410,15 @@ def test_a_training_that_fails_is_told_with_its_cause():
     def train(dataset, seed):
         raise ZeroDivisionError("no records")
 
-    with pytest.raises(BadInput, match="train failed: ZeroDivisionError: no records") as caught:
+    with refuses("code-failed", value="ZeroDivisionError") as caught:
         assert_private(train, CLAIM)
+    assert "train " in str(caught.value)
+    assert "no records" in str(caught.value)
     assert isinstance(caught.value.__cause__, ZeroDivisionError)
 
 
 def test_a_training_that_ignores_its_seed_is_refused():
-    with pytest.raises(BadInput, match="gives the same for 50 different seeds"):
+    with pytest.raises(BadInput, match=" 50 "):
         assert_private(lambda dataset, seed: len(dataset), CLAIM)
 
 
@@ -408,7 +437,7 @@ def test_whoever_stops_the_suite_is_heard_at_once(stops):
 
 def test_a_closure_cannot_be_sent_to_processes_but_any_executor_will_do():
     train = Counted(leaking)
-    with pytest.raises(BadInput, match="cannot be sent to worker processes"):
+    with refuses("not-picklable", option="mechanism"):
         assert_private(lambda dataset, seed: train(dataset, seed), CLAIM, workers=2)
     assert train.calls == 0
     with ThreadPoolExecutor(2) as pool:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from dpaudit.estimators import ClopperPearson, ExactScan
-from dpaudit.types import Bound, Claim
+from dpaudit.types import NOTHING_TO_CHOOSE, Bound, Claim
 
 MOST = 10**13
 """Models, which nobody trains."""
@@ -51,6 +51,6 @@ def models_needed(claim: Claim, bound: Bound) -> int | None:
     choose its rule. None: more than can be trained.
     """
     judge = LIMITED[bound.estimator](bound.confidence)
-    share = 2 if bound.selection == "nothing to choose" else 4
+    share = 2 if bound.selection == NOTHING_TO_CHOOSE else 4
     n = least(lambda n: judge.ceiling(n, n, claim.delta) > claim.epsilon, MOST // share)
     return None if n is None else share * n

@@ -62,5 +62,10 @@ def located(curves: Family, epsilon: float, delta: float) -> float:
     # The difference is 0 where epsilon is met, which is not above it.
     step = last_refuted(curves, lambda p: (epsilon - curves.epsilon(p, delta)) or 1e-12)
     if step >= curves.steps:
-        raise BadInput(f"an epsilon of {epsilon:g} is more than can be planned for")
+        raise BadInput(
+            f"an epsilon of {epsilon:g} is more than can be planned for",
+            "too-large",
+            option="epsilon",
+            value=epsilon,
+        )
     return curves.parameter(step + 1)

@@ -307,7 +307,7 @@ def test_the_audit_of_no_leak_shows_one_no_more_often_than_it_states():
 @pytest.mark.parametrize(
     ("asked", "code", "option", "value"),
     [
-        ({"claimed": (-1.0, 1e-5)}, "not-positive", "the claimed epsilon", -1.0),
+        ({"claimed": (-1.0, 1e-5)}, "not-positive", None, -1.0),
         ({"claimed": (1.0, 1.0)}, "out-of-range", "delta", 1.0),
         ({"confidence": 95}, "out-of-range", "confidence", 95),
         ({"guesses": 0}, "too-small", "guesses", 0),

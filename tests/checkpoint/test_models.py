@@ -159,7 +159,7 @@ def test_batch_normalisation_is_warned_of(tmp_path, own):
     network = nn.Sequential(nn.Flatten(), nn.Linear(64, 3), nn.BatchNorm1d(3))
     saved(network, tmp_path / "a.pt")
     (said,) = ask(tmp_path / "a.pt", subject(), Asking(own("normed"))).warnings
-    assert "accountant's epsilon" in said
+    assert "GroupNorm" in said
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
-from dpaudit.errors import BadInput, kind_of, unwritable
+from dpaudit.errors import BadInput, is_full, kind_of, unwritable
 
 
 def write_whole(path: str | os.PathLike[str], content: bytes) -> None:
@@ -28,7 +28,10 @@ def probe_folder(folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise kind_of(error, BadInput)(
-            f"the folder {folder} cannot be made ({error.strerror or error}); choose another --out"
+            f"the folder {folder} cannot be made ({error.strerror or error}); choose another --out",
+            "" if is_full(error) else "folder-unwritable",
+            option="out",
+            value=str(folder),
         ) from error
     finally:
         for path in absent:

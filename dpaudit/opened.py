@@ -26,12 +26,19 @@ def opened(path: Path, wanted: str, follow: bool = True) -> Iterator[BinaryIO]:
         with _open(path, wanted, follow) as file:
             yield file
     except FileNotFoundError as error:
-        raise BadInput(f"{path}: there is no such file; check the path") from error
+        said = "there is no such file; check the path"
+        raise BadInput(f"{path}: {said}", "file-missing", value=str(path)) from error
     except OSError as error:
         if error.errno == errno.ELOOP:
-            raise BadInput(f"{path}: {LOOP.format(wanted=wanted)}") from error
+            said = LOOP.format(wanted=wanted)
+            raise BadInput(f"{path}: {said}", "link-loop", value=str(path)) from error
         said = f"it cannot be read ({error.strerror or error}); check the path and its permissions"
-        raise BadInput(f"{path}: {said}") from error
+        raise BadInput(f"{path}: {said}", "file-unreadable", value=str(path)) from error
+
+
+def in_file(path: str | os.PathLike[str], error: BadInput) -> BadInput:
+    """The same error with the name of the file that it is about."""
+    return BadInput(f"{path}: {error}", error.code, option=error.option, value=error.value)
 
 
 def regular(path: Path, flags: int, wanted: str, follow: bool = True) -> int:
@@ -41,18 +48,24 @@ def regular(path: Path, flags: int, wanted: str, follow: bool = True) -> int:
     not wait for its other end.
     """
     if not follow and path.is_symlink():
-        raise BadInput(f"{path}: it is a symbolic link; {wanted} must be a regular file")
+        said = f"it is a symbolic link; {wanted} must be a regular file"
+        raise BadInput(f"{path}: {said}", "is-link", value=str(path))
     held = 0 if follow else os.O_NOFOLLOW
     try:
         descriptor = os.open(path, flags | held | os.O_NONBLOCK | os.O_CLOEXEC, 0o666)
     except IsADirectoryError:
-        raise BadInput(f"{path}: it is a folder; give the path of {wanted}") from None
+        raise _irregular(path, True, wanted) from None
     mode = os.fstat(descriptor).st_mode
     if stat.S_ISREG(mode):
         return descriptor
     os.close(descriptor)
-    what = "it is a folder" if stat.S_ISDIR(mode) else "it is not a regular file"
-    raise BadInput(f"{path}: {what}; give the path of {wanted}")
+    raise _irregular(path, stat.S_ISDIR(mode), wanted)
+
+
+def _irregular(path: Path, folder: bool, wanted: str) -> BadInput:
+    what = "it is a folder" if folder else "it is not a regular file"
+    code = "is-folder" if folder else "not-regular"
+    return BadInput(f"{path}: {what}; give the path of {wanted}", code, value=str(path))
 
 
 def _open(path: Path, wanted: str, follow: bool) -> BinaryIO:

@@ -30,11 +30,15 @@ def read(path: str | os.PathLike[str]) -> Scores:
     found = _arrays(file) if file.name.lower().endswith(".npz") else _table(file)
     for name, scores in (("out", found.out), ("in", found.inn)):
         if not len(scores):
-            raise BadInput(f"{file}: it has no score of an {name}-trial; both worlds need one")
+            said = f"it has no score of an {name}-trial; both worlds need one"
+            raise BadInput(f"{file}: {said}", "no-scores", option=name)
         if wrong := int(np.isnan(scores).sum()):
             raise BadInput(
                 f"{file}: {wrong} of {len(scores)} scores of the {name}-trials are NaN; see what "
-                "became of those trials, since leaving them out would choose among trials"
+                "became of those trials, since leaving them out would choose among trials",
+                "not-a-number",
+                option=name,
+                value=wrong,
             )
     return found
 
@@ -47,10 +51,13 @@ def _table(file: Path) -> Scores:
     header = [name.lower() for name in cells.header]
     if sorted(header) not in (sorted(LONG), sorted(WIDE)):
         there = listed([repr(name) for name in cells.header], most=8)
-        raise BadInput(f"{file}: it has the columns {there}; {COLUMNS}, and no others")
+        said = f"it has the columns {there}; {COLUMNS}, and no others"
+        raise BadInput(f"{file}: {said}", "wrong-columns", value=cells.header[:8])
     if cells.ragged:
         raise BadInput(
-            f"{file}: a line needs {len(header)} cells, but {listed(cells.ragged, most=3)}"
+            f"{file}: a line needs {len(header)} cells, but {listed(cells.ragged, most=3)}",
+            "ragged-rows",
+            value=cells.ragged[:5],
         )
     columns = {name: [row[at] for row in cells.rows] for at, name in enumerate(header)}
     if "world" in columns:
@@ -63,7 +70,8 @@ def _long(file: Path, cells: Cells, worlds: Sequence[str], scores: Sequence[str]
     found: dict[int, list[float]] = {OUT: [], IN: []}
     for line, world, score in zip(cells.lines, worlds, scores, strict=True):
         if world.lower() not in WORLDS:
-            raise BadInput(f"{file}: line {line} has the world '{world}'; write 0 or 1, out or in")
+            said = f"line {line} has the world '{world}'; write 0 or 1, out or in"
+            raise BadInput(f"{file}: {said}", "unknown-choice", option="world", value=world[:40])
         found[WORLDS[world.lower()]].append(_number(file, line, score))
     return Scores(out=np.array(found[OUT]), inn=np.array(found[IN]))
 
@@ -83,7 +91,10 @@ def _number(file: Path, line: int, cell: str, column: str = "score") -> float:
     except ValueError:
         shown = f"'{cell[:40]}'" if cell else "an empty cell"
         raise BadInput(
-            f"{file}: line {line} has {shown} under {column}; write a number, such as 0.5"
+            f"{file}: line {line} has {shown} under {column}; write a number, such as 0.5",
+            "not-a-number",
+            option=column,
+            value=cell[:40],
         ) from None
 
 
@@ -95,7 +106,8 @@ def _arrays(file: Path) -> Scores:
     inn = "inn" if "inn" in found or "in" not in found else "in"
     if missing := [name for name in ("out", inn) if name not in found]:
         has = listed([repr(name) for name in there], most=8) or "nothing"
-        raise BadInput(f"{file}: it has no {', no '.join(missing)} (it has {has}); {ARRAYS}")
+        said = f"it has no {', no '.join(missing)} (it has {has}); {ARRAYS}"
+        raise BadInput(f"{file}: {said}", "missing-arrays", value=missing)
     out, inside = (_scores(file, name, found[name]) for name in ("out", inn))
     return Scores(out=out, inn=inside)
 
@@ -104,6 +116,9 @@ def _scores(file: Path, name: str, array: Array) -> Array:
     if array.ndim != 1 or array.dtype.kind not in "biuf":
         raise BadInput(
             f"{file}: {name} must be a list of numbers, one a trial, not {array.dtype} of shape "
-            f"{array.shape}; {ARRAYS}"
+            f"{array.shape}; {ARRAYS}",
+            "wrong-shape" if array.ndim != 1 else "wrong-type",
+            option=name,
+            value=array.shape if array.ndim != 1 else str(array.dtype),
         )
     return array.astype(float)

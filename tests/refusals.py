@@ -10,6 +10,11 @@ from dpaudit.errors import BadInput, DpauditError
 ANY = object()
 
 
+def told(error: DpauditError) -> list[tuple[str, str, object]]:
+    """The code, option and value of every problem that an error tells of."""
+    return [(found.code, found.option, found.value) for found in error.problems or [error]]
+
+
 @contextmanager
 def refuses(
     code: str, option: str | None = None, value: object = ANY, kind: type[DpauditError] = BadInput

@@ -40,7 +40,8 @@ def audit(
     """The report of one model; nothing in it was chosen by the coins but what is paid for."""
     n = len(subject.records)
     if question.guesses is not None and question.guesses > n:
-        raise BadInput(f"there are {n:,} canaries to guess, not {question.guesses:,} (--guesses)")
+        said = f"there are {n:,} canaries to guess, not {question.guesses:,} (--guesses)"
+        raise BadInput(said, "too-large", option="guesses", value=question.guesses)
     score = fixed(question.score, len(references), bool(outputs.statistics))
     scores = score.of(outputs, [reference for _, reference in references])
     doubts = [*warnings, *doubted(subject, scores), *knowing(subject, outputs, references)]
@@ -90,7 +91,9 @@ def _looks(
         decides(numbers.each(deciding(question.confidence, number)))
     except BadInput as error:
         raise BadInput(
-            f"look {number} at one kit cannot decide any more ({error}); train with a fresh one"
+            f"look {number} at one kit cannot decide any more ({error}); train with a fresh one",
+            "no-looks-left",
+            value=number,
         ) from error
     return kept.take(what, words)
 

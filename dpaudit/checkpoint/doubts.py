@@ -55,7 +55,8 @@ def knowing(
     """
     for name, reference in references:
         if np.array_equal(reference.log_odds, target.log_odds):
-            raise BadInput(f"{name} says what the model itself says; a reference is another model")
+            said = f"{name} says what the model itself says; a reference is another model"
+            raise BadInput(said, "same-model", option="reference", value=name)
         scores = split(reference.log_odds, subject.put_in)
         u, n = auc(scores), min(len(scores.out), len(scores.inn))
         low, high = auc_interval(u, n, 1 - CHANCE)
@@ -69,5 +70,8 @@ def knowing(
             continue
         raise BadInput(
             f"{name} knows which records were in (AUC {u:.3f}), so that it was trained on them, or "
-            "no fair coin chose them; a reference is trained without them"
+            "no fair coin chose them; a reference is trained without them",
+            "reference-knows",
+            option="reference",
+            value=name,
         )

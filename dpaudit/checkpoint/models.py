@@ -65,7 +65,10 @@ def ask(path: Path, subject: Subject, how: Asking) -> Answers:
     if how.network is None:
         raise BadInput(
             f"name the network of {path}: --network cnn-small (or another of dpaudit list), or "
-            "your own as --network MODULE:FUNCTION"
+            "your own as --network MODULE:FUNCTION",
+            "needs-network",
+            option="network",
+            value=str(path),
         )
     # Here, because torch takes seconds to import and much can be refused before.
     from dpaudit.training import cautions, loading, predict, state
@@ -142,10 +145,19 @@ def _passes(
 
 def _asked_onnx(path: Path, subject: Subject, how: Asking) -> Answers:
     if how.network is not None or how.preprocess is not None:
-        raise BadInput(f"{path} is a whole model; leave --network and --preprocess out")
+        raise BadInput(
+            f"{path} is a whole model; leave --network and --preprocess out",
+            "no-effect",
+            option="preprocess" if how.network is None else "network",
+            value=how.network or how.preprocess,
+        )
     said = _finite(path, onnx.ask(path, subject.records.x))
     if said.shape[1] != subject.classes:
-        raise BadInput(f"{path} says something of {said.shape[1]} classes, not {subject.classes}")
+        raise BadInput(
+            f"{path} says something of {said.shape[1]} classes, not {subject.classes}",
+            "class-mismatch",
+            value=[said.shape[1], subject.classes],
+        )
     if how.outputs == "probabilities":
         found = of_probabilities(said, subject.records.y, str(path))
     else:
@@ -161,6 +173,8 @@ def _finite(path: Path, said: Array) -> Array:
     if strange:
         raise BadInput(
             f"{path}: what it says of {strange:,} of {len(said):,} records is NaN or infinite, "
-            "which cannot be scored; see whether the records are what it was trained on"
+            "which cannot be scored; see whether the records are what it was trained on",
+            "not-finite",
+            value=strange,
         )
     return said

@@ -23,11 +23,17 @@ def ask(path: Path, x: Array) -> Array:
     """What the model says of all records: (records, classes)."""
     with opened(path, "an .onnx file") as file:
         if not file.read(1):
-            raise BadInput(f"{path}: it is empty; export the model again")
+            raise BadInput(
+                f"{path}: it is empty; export the model again", "file-empty", value=str(path)
+            )
     session = _session(path)
     inputs = session.get_inputs()
     if len(inputs) != 1 or not inputs[0].shape:
-        raise BadInput(f"{path}: it has {len(inputs)} inputs; a model that takes a batch has one")
+        raise BadInput(
+            f"{path}: it has {len(inputs)} inputs; a model that takes a batch has one",
+            "wrong-inputs",
+            value=len(inputs),
+        )
     given = laid_out(x, inputs[0].shape).astype(TYPES.get(inputs[0].type, np.float32))
     size = inputs[0].shape[0] if isinstance(inputs[0].shape[0], int) else CHUNK
     names = inputs[0].name, _output(session)
@@ -35,7 +41,10 @@ def ask(path: Path, x: Array) -> Array:
     if any(part.ndim != 2 for part in said) or sum(map(len, said)) < len(x):
         raise BadInput(
             f"{path}: its output {names[1]} has the shape {said[0].shape} for {len(given[:size])} "
-            "records; it should have a number for each class of each"
+            "records; it should have a number for each class of each",
+            "wrong-shape",
+            option=names[1],
+            value=said[0].shape,
         )
     return np.concatenate(said)[: len(x)].astype(np.float64)
 
@@ -75,7 +84,9 @@ def _session(path: Path) -> Any:
     except ImportError as error:
         raise BadInput(
             f"{path}: .onnx files are run by onnxruntime, which does not import; pip install "
-            "'dpaudit[onnx]'"
+            "'dpaudit[onnx]'",
+            "module-missing",
+            value="onnxruntime",
         ) from error
     try:
         quiet = onnxruntime.SessionOptions()
@@ -85,7 +96,9 @@ def _session(path: Path) -> Any:
         )
     except Exception as error:
         raise BadInput(
-            f"{path}: it is no ONNX model that onnxruntime runs, or it is damaged ({_told(error)})"
+            f"{path}: it is no ONNX model that onnxruntime runs, or it is damaged ({_told(error)})",
+            "file-damaged",
+            value=str(path),
         ) from error
 
 
@@ -93,7 +106,8 @@ def _run(path: Path, session: Any, name: str, output: str, part: Array) -> Array
     try:
         return np.asarray(session.run([output], {name: part})[0])
     except Exception as error:
-        raise BadInput(f"{path} failed on a batch of {part.shape}: {_told(error)}") from error
+        said = f"{path} failed on a batch of {part.shape}: {_told(error)}"
+        raise BadInput(said, "code-failed", value=str(path)) from error
 
 
 def _told(error: Exception) -> str:

@@ -68,7 +68,9 @@ def of_probabilities(p: Array, y: Array, where: str) -> Outputs:
     if p.min() < 0 or np.abs(p.sum(axis=1) - 1).max() > 1e-3:
         raise BadInput(
             f"{where}: its probabilities are none (they must be at least 0 and add up to 1 for "
-            "each record); give logits as such"
+            "each record); give logits as such",
+            "not-probabilities",
+            value=where,
         )
     return of_logits(np.log(np.maximum(p, np.exp(-SUREST))), y)
 
@@ -77,7 +79,8 @@ def of_losses(loss: Array, where: str) -> Outputs:
     """Of cross-entropies, natural logarithm."""
     loss = np.asarray(loss, dtype=np.float64)
     if loss.min() < -1e-6:
-        raise BadInput(f"{where}: a loss of {loss.min():g} is below 0; give cross-entropies")
+        said = f"a loss of {loss.min():g} is below 0; give cross-entropies"
+        raise BadInput(f"{where}: {said}", "negative-loss", value=float(loss.min()))
     loss = np.clip(loss, np.exp(-SUREST), None)
     # ln(p/(1-p)) of p = e^-loss
     odds = -(loss + np.log(-np.expm1(-loss)))

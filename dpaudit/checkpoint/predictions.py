@@ -39,7 +39,8 @@ def read(path: str | os.PathLike[str], subject: Subject) -> Outputs:
     """The outputs for every record of a subject, in its order, or what is wrong with them."""
     file = Path(os.path.expanduser(path))
     if not is_file_of(file):
-        raise BadInput(f"{file}: predictions are a .csv or .npz file; {COLUMNS}")
+        said = f"predictions are a .csv or .npz file; {COLUMNS}"
+        raise BadInput(f"{file}: {said}", "wrong-format", value=str(file))
     kind, values, numbers = _archive(file) if file.suffix.lower() == ".npz" else _table(file)
     n = len(subject.records)
     values = _in_order(file, values, numbers, n)
@@ -47,14 +48,20 @@ def read(path: str | os.PathLike[str], subject: Subject) -> Outputs:
         bad = np.flatnonzero(~np.isfinite(values).reshape(n, -1).all(axis=1))
         raise BadInput(
             f"{file}: what it says of canary {listed(bad.tolist())} is NaN or infinite; see what "
-            "became of them, since leaving them out would choose among canaries"
+            "became of them, since leaving them out would choose among canaries",
+            "not-finite",
+            option=kind,
+            value=bad[:5].tolist(),
         )
     if kind == "losses":
         return of_losses(values, str(file))
     if values.shape[1] != subject.classes:
         raise BadInput(
             f"{file}: it has {kind} of {values.shape[1]} classes, and the canaries are of "
-            f"{subject.classes}"
+            f"{subject.classes}",
+            "class-mismatch",
+            option=kind,
+            value=[values.shape[1], subject.classes],
         )
     if kind == "logits":
         return of_logits(values, subject.records.y)
@@ -67,22 +74,29 @@ def _in_order(file: Path, values: Array, numbers: Array | None, n: int) -> Array
         if len(values) != n:
             raise BadInput(
                 f"{file}: it has {len(values):,} rows, and there are {n:,} canaries; give one for "
-                "each, in their order or with their numbers under canary"
+                "each, in their order or with their numbers under canary",
+                "length-mismatch",
+                value=[len(values), n],
             )
         return values
     strange = sorted({int(i) for i in numbers if not 0 <= i < n})
     if strange:
         raise BadInput(
-            f"{file}: there is no canary {listed(strange)}; they are numbered from 0 to {n - 1}"
+            f"{file}: there is no canary {listed(strange)}; they are numbered from 0 to {n - 1}",
+            "unknown-canary",
+            value=strange[:5],
         )
     counts = np.bincount(numbers, minlength=n)
     if (missing := np.flatnonzero(counts == 0)).size:
         raise BadInput(
             f"{file}: {missing.size:,} of {n:,} canaries are missing ({listed(missing.tolist())}); "
-            "give a row for each, since leaving some out would choose among them"
+            "give a row for each, since leaving some out would choose among them",
+            "missing-canaries",
+            value=missing[:5].tolist(),
         )
     if (twice := np.flatnonzero(counts > 1)).size:
-        raise BadInput(f"{file}: there are several rows for canary {listed(twice.tolist())}")
+        said = f"there are several rows for canary {listed(twice.tolist())}"
+        raise BadInput(f"{file}: {said}", "stated-twice", value=twice[:5].tolist())
     return values[np.argsort(numbers, kind="stable")]
 
 
@@ -93,7 +107,9 @@ def _table(file: Path) -> tuple[str, Array, Array | None]:
     cells = csv_text.read(file)
     if cells.ragged:
         raise BadInput(
-            f"{file}: a line needs {len(cells.header)} cells, but {listed(cells.ragged, most=3)}"
+            f"{file}: a line needs {len(cells.header)} cells, but {listed(cells.ragged, most=3)}",
+            "ragged-rows",
+            value=cells.ragged[:5],
         )
     header = [name.lower() for name in cells.header]
     told = [name for name in header if name != NUMBER]
@@ -101,15 +117,19 @@ def _table(file: Path) -> tuple[str, Array, Array | None]:
     if kind is None or header.count(NUMBER) > 1 or not cells.rows:
         there = listed([repr(name) for name in cells.header], most=8)
         rows = "" if cells.rows else " and no rows"
-        raise BadInput(f"{file}: it has the columns {there}{rows}; {COLUMNS}")
+        said = f"it has the columns {there}{rows}; {COLUMNS}"
+        code = "wrong-columns" if cells.rows else "no-records"
+        raise BadInput(f"{file}: {said}", code, value=cells.header[:8])
     wrong = [
-        f"line {line}: {cell[:40]!r}"
+        (line, cell[:40])
         for line, row in zip(cells.lines, cells.rows, strict=True)
         for cell in row
         if number(cell) is None
     ]
     if wrong:
-        raise BadInput(f"{file}: it has cells that are no finite number ({listed(wrong, most=3)})")
+        cited = listed([f"line {line}: {cell!r}" for line, cell in wrong], most=3)
+        said = f"it has cells that are no finite number ({cited})"
+        raise BadInput(f"{file}: {said}", "not-a-number", value=wrong[:5])
     columns = {
         name: np.array([float(row[i]) for row in cells.rows]) for i, name in enumerate(header)
     }
@@ -131,7 +151,8 @@ def _kind(told: Sequence[str]) -> str | None:
 
 def _whole(file: Path, numbers: Array) -> Array:
     if not (np.isfinite(numbers).all() and (np.trunc(numbers) == numbers).all()):
-        raise BadInput(f"{file}: canaries are numbered by whole numbers from 0 on")
+        said = "canaries are numbered by whole numbers from 0 on"
+        raise BadInput(f"{file}: {said}", "not-whole", option=NUMBER)
     return np.clip(numbers, -1, 2**53).astype(np.int64)
 
 
@@ -144,16 +165,21 @@ def _archive(file: Path) -> tuple[str, Array, Array | None]:
     kinds = [name for name in wanted if name in found]
     if len(kinds) != 1:
         has = listed([repr(name) for name in there], most=8) or "nothing"
-        raise BadInput(f"{file}: it has {has}; {ARRAYS}")
+        code = "excluded-arrays" if kinds else "missing-arrays"
+        raise BadInput(f"{file}: it has {has}; {ARRAYS}", code, value=there[:8])
     values, numbers = found[kinds[0]], found.get(NUMBER)
     kind, axes = kinds[0], 1 if kinds[0] == "losses" else 2
     if values.ndim != axes or values.dtype.kind not in "biuf" or values.size == 0:
         raise BadInput(
             f"{file}: {kind} must have {axes} {'axis' if axes == 1 else 'axes'} of numbers, not "
-            f"{values.dtype} of shape {values.shape}; {ARRAYS}"
+            f"{values.dtype} of shape {values.shape}; {ARRAYS}",
+            "wrong-shape",
+            option=kind,
+            value=values.shape,
         )
     if numbers is None:
         return kind, values.astype(np.float64), None
     if numbers.shape != values.shape[:1] or numbers.dtype.kind not in "iuf":
-        raise BadInput(f"{file}: canary must have a number for each of the {len(values):,} rows")
+        said = f"canary must have a number for each of the {len(values):,} rows"
+        raise BadInput(f"{file}: {said}", "length-mismatch", option=NUMBER, value=numbers.shape)
     return kind, values.astype(np.float64), _whole(file, numbers.astype(np.float64))

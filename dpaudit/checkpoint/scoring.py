@@ -31,21 +31,34 @@ class Score:
     def of(self, target: Outputs, references: Sequence[Outputs]) -> Array:
         """One number a record, without the low bits that no mechanism is audited for."""
         if self.name in REFERRING and not references:
-            raise BadInput(f"the score {self.name} needs reference models; name them (--reference)")
+            raise BadInput(
+                f"the score {self.name} needs reference models; name them (--reference)",
+                "needs-references",
+                option="score",
+                value=self.name,
+            )
         if self.name in STATISTICS and not target.statistics:
             raise BadInput(
                 f"the score {self.name} needs passes with dropout (--samples T), of a network that "
-                "has dropout"
+                "has dropout",
+                "needs-passes",
+                option="score",
+                value=self.name,
             )
         if references and self.name not in REFERRING:
             raise BadInput(
                 f"the score {self.name} does not use reference models; leave --reference out, or "
-                "take --score calibrated, lira or rmia"
+                "take --score calibrated, lira or rmia",
+                "no-effect",
+                option="reference",
+                value=self.name,
             )
         if references and target.passes and not all(r.passes for r in references):
             raise BadInput(
                 "some reference models have no passes with dropout to compare with; leave "
-                "--samples out, or name checkpoints of the same network"
+                "--samples out, or name checkpoints of the same network",
+                "needs-passes",
+                option="reference",
             )
         return np.clip(rounded(self.formula(target, references)), -LARGEST, LARGEST)
 

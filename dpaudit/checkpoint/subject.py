@@ -41,11 +41,15 @@ class Subject:
 
     def __post_init__(self) -> None:
         if not 0 < int(self.put_in.sum()) < len(self.put_in):
-            raise BadInput("all records are of one side, in or out; an audit needs both")
+            said = "all records are of one side, in or out; an audit needs both"
+            raise BadInput(said, "one-side")
         if int(self.records.y.max()) >= self.classes:
             most = int(self.records.y.max())
             raise BadInput(
-                f"there are labels up to {most}, which is more than {self.classes} classes"
+                f"there are labels up to {most}, which is more than {self.classes} classes",
+                "unknown-labels",
+                option="classes",
+                value=most,
             )
 
     @property
@@ -78,7 +82,10 @@ def of_members(
     if inn.x.shape[1:] != out.x.shape[1:]:
         raise BadInput(
             f"records of {members} have the shape {inn.x.shape[1:]} and those of {nonmembers} "
-            f"{out.x.shape[1:]}; they must be alike"
+            f"{out.x.shape[1:]}; they must be alike",
+            "shape-mismatch",
+            option="nonmembers",
+            value=[inn.x.shape[1:], out.x.shape[1:]],
         )
     x, y = np.concatenate([inn.x, out.x]), np.concatenate([inn.y, out.y])
     put_in = np.arange(len(y)) < len(inn)

@@ -34,14 +34,14 @@ class Archive:
         start = file.read(len(npy.MAGIC_PREFIX))
         file.seek(0)
         if start == npy.MAGIC_PREFIX:
-            raise Unusable(f"it is a single array without a name; {way_out}")
+            raise Unusable(f"it is a single array without a name; {way_out}", "single-array")
         if not start.startswith(ZIP):
-            raise Unusable(f"it is not a .npz file; {way_out}")
+            raise Unusable(f"it is not a .npz file; {way_out}", "wrong-format")
         try:
             self._zip = zipfile.ZipFile(file)
         except Exception as error:
             # A damaged archive makes zipfile raise many things, not only its own BadZipFile.
-            raise Unusable("it is cut short or damaged; save it again") from error
+            raise Unusable("it is cut short or damaged; save it again", "file-damaged") from error
         self._entries = {e.filename.removesuffix(".npy"): e for e in self._zip.infolist()}
         self._way_out = way_out
 
@@ -60,11 +60,16 @@ class Archive:
             with self._zip.open(entry) as member:
                 start = member.read(npy.MAGIC_LEN)
                 if not start.startswith(npy.MAGIC_PREFIX):
-                    raise Unusable(f"{name} is not an array; {self._way_out}")
+                    raise Unusable(
+                        f"{name} is not an array; {self._way_out}", "not-an-array", option=name
+                    )
                 length = int.from_bytes(member.read(2 if start[-2] == 1 else 4), "little")
                 if length > LONGEST_HEADER:
                     raise Unusable(
-                        f"{name} is damaged (a header of {length:,} bytes); {self._way_out}"
+                        f"{name} is damaged (a header of {length:,} bytes); {self._way_out}",
+                        "file-damaged",
+                        option=name,
+                        value=length,
                     )
                 member.seek(npy.MAGIC_LEN)
                 shape, _, dtype = HEADERS[start[-2], start[-1]](member)
@@ -72,7 +77,9 @@ class Archive:
             if dtype.hasobject:
                 raise Unusable(
                     f"{name} holds Python objects, which may run code and are not opened; "
-                    "save it as numbers"
+                    "save it as numbers",
+                    "holds-objects",
+                    option=name,
                 )
             blank = np.broadcast_to(np.zeros((), dtype), shape)
         except BadInput:
@@ -82,7 +89,10 @@ class Archive:
         if blank.nbytes != there:
             raise Unusable(
                 f"{name} is damaged (it declares {blank.nbytes:,} bytes and holds {there:,}); "
-                "save it again"
+                "save it again",
+                "array-damaged",
+                option=name,
+                value=[blank.nbytes, there],
             )
         return blank
 
@@ -94,7 +104,9 @@ class Archive:
                 member.read(1)  # at the end the checksum is compared
             return array
         except MemoryError:
-            raise Unusable(f"{name} does not fit into memory; save fewer records") from None
+            raise Unusable(
+                f"{name} does not fit into memory; save fewer records", "out-of-memory", option=name
+            ) from None
         except Exception as error:
             raise _damaged(name, error) from error
 
@@ -106,11 +118,13 @@ def refuse_too_large(blanks: Iterable[Array]) -> None:
     if taken > most:
         raise Unusable(
             f"its arrays take {memory.told(taken)} of memory, and a quarter of what there is "
-            f"here, {memory.told(most)}, may be data; save fewer records"
+            f"here, {memory.told(most)}, may be data; save fewer records",
+            "file-too-large",
+            value=taken,
         )
 
 
 def _damaged(name: str, error: Exception) -> Unusable:
     """Whatever the bytes of an array do to zipfile, zlib and numpy, as one sentence."""
     reason = " ".join(str(error).split())[:100] or type(error).__name__
-    return Unusable(f"{name} is damaged ({reason}); save it again")
+    return Unusable(f"{name} is damaged ({reason}); save it again", "array-damaged", option=name)

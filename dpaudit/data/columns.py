@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dpaudit.errors import BadInput
 from dpaudit.types import Array
 
 
@@ -84,19 +85,22 @@ def measured(cells: Iterable[str], most: int) -> bool:
     return numbers > most and 2 * numbers > len(different)
 
 
-def parse_bounds(texts: Iterable[str]) -> tuple[dict[str, Interval], list[str]]:
+def parse_bounds(texts: Iterable[str]) -> tuple[dict[str, Interval], list[BadInput]]:
     """Intervals by column from texts COLUMN=LOW:HIGH, and what is wrong with the others."""
     intervals: dict[str, Interval] = {}
-    problems: list[str] = []
+    problems: list[BadInput] = []
     for text in texts:
         column, _, ends = text.rpartition("=")
         low, high = (number(end.strip()) for end in (*ends.split(":"), "", "")[:2])
         if not column or ends.count(":") != 1 or low is None or high is None:
-            problems.append(f"bounds are COLUMN=LOW:HIGH, such as age=0:120, not {text!r}")
+            said = f"bounds are COLUMN=LOW:HIGH, such as age=0:120, not {text!r}"
+            problems.append(BadInput(said, "not-bounds", option="bounds", value=text))
         elif not low < high or math.isinf(high - low):
-            problems.append(f"bounds need LOW below HIGH, and not infinitely far, unlike {text!r}")
+            said = f"bounds need LOW below HIGH, and not infinitely far, unlike {text!r}"
+            problems.append(BadInput(said, "empty-interval", option="bounds", value=text))
         elif column.strip() in intervals:
-            problems.append(f"{column.strip()!r} has bounds twice; state them once")
+            said = f"{column.strip()!r} has bounds twice; state them once"
+            problems.append(BadInput(said, "stated-twice", option="bounds", value=column.strip()))
         else:
             intervals[column.strip()] = Interval(low, high)
     return intervals, problems

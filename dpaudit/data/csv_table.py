@@ -57,7 +57,8 @@ class Csv:
             found = table(path, self.label, self.bounds, self.ignore)
             return split(path.name, found.records, len(found.classes.names), seed)
         except MemoryError as error:
-            raise BadInput(f"{path}: it does not fit into memory; use fewer records") from error
+            said = "it does not fit into memory; use fewer records"
+            raise BadInput(f"{path}: {said}", "out-of-memory", value=str(path)) from error
 
 
 @dataclass(frozen=True)
@@ -120,36 +121,46 @@ def _name_problems(
     label: str | None,
     intervals: Mapping[str, Interval],
     ignore: Sequence[str],
-) -> Iterator[str]:
-    if nameless := [str(at) for at, name in enumerate(header, 1) if not name]:
-        yield (
+) -> Iterator[BadInput]:
+    if nameless := [at for at, name in enumerate(header, 1) if not name]:
+        yield BadInput(
             f"the header has no name for the columns {listed(nameless)}; name them "
-            "(or leave pandas' index out with to_csv(index=False))"
+            "(or leave pandas' index out with to_csv(index=False))",
+            "column-nameless",
+            value=nameless[:5],
         )
     if twice := sorted({name for name in header if name and header.count(name) > 1}):
-        yield f"the header has {listed(_quoted(twice))} more than once; give each its own name"
+        said = f"the header has {listed(_quoted(twice))} more than once; give each its own name"
+        yield BadInput(said, "column-twice", value=twice[:5])
     if label is None:
-        yield (
+        yield BadInput(
             "name the column of the classes with --label COLUMN; "
-            f"it has {listed(_quoted(header), most=40)}"
+            f"it has {listed(_quoted(header), most=40)}",
+            "needs-label",
+            option="label",
         )
-    asked = [("--label", label or "")] if label is not None else []
-    asked += [("--bounds", name) for name in intervals]
-    asked += [("--ignore", name) for name in ignore]
-    for flag, name in asked:
+    asked = [("label", label or "")] if label is not None else []
+    asked += [("bounds", name) for name in intervals]
+    asked += [("ignore", name) for name in ignore]
+    for option, name in asked:
         if name not in header:
             near = get_close_matches(name, header, n=1)
             there = f"it has {listed(_quoted(header), most=40)}"
             hint = f"did you mean {near[0]!r}?" if near else there
-            yield f"there is no column {name!r} for {flag}; {hint}"
+            said = f"there is no column {name!r} for --{option}; {hint}"
+            yield BadInput(said, "unknown-column", option=option, value=name)
     if label in intervals:
-        yield f"{label!r} is the label, which has no bounds; leave its --bounds out"
+        said = f"{label!r} is the label, which has no bounds; leave its --bounds out"
+        yield BadInput(said, "two-roles", option="bounds", value=label)
     if label is not None and label in ignore:
-        yield f"{label!r} is the label, which cannot be ignored; leave its --ignore out"
+        said = f"{label!r} is the label, which cannot be ignored; leave its --ignore out"
+        yield BadInput(said, "two-roles", option="ignore", value=label)
     if both := [name for name in intervals if name in ignore]:
-        yield f"{listed(_quoted(both))} cannot have --bounds and be ignored; leave one of them out"
+        said = f"{listed(_quoted(both))} cannot have --bounds and be ignored; leave one of them out"
+        yield BadInput(said, "two-roles", option="ignore", value=both[:5])
     if set(header) <= {label, *ignore}:
-        yield "no column is left to learn from; ignore fewer"
+        said = "no column is left to learn from; ignore fewer"
+        yield BadInput(said, "no-features", option="ignore")
 
 
 def _quoted(names: Sequence[str]) -> list[str]:
@@ -164,70 +175,92 @@ def _short(text: str) -> str:
 # ---------------------------------------------------------------- values
 
 
-def _row_problems(cells: Cells) -> Iterator[str]:
+def _row_problems(cells: Cells) -> Iterator[BadInput]:
     if cells.ragged:
-        yield (
+        yield BadInput(
             f"{len(cells.ragged)} rows do not have the {len(cells.header)} cells that the header "
-            f"has ({listed(cells.ragged)}); mend them or leave them out"
+            f"has ({listed(cells.ragged)}); mend them or leave them out",
+            "ragged-rows",
+            value=cells.ragged[:5],
         )
     elif not cells.rows:
-        yield "it has a header and no records; add records"
+        yield BadInput("it has a header and no records; add records", "no-records")
 
 
-def _label_problems(cells: Cells, label: str, classes: Categories) -> Iterator[str]:
+def _label_problems(cells: Cells, label: str, classes: Categories) -> Iterator[BadInput]:
     count = len(classes.names)
     if empty := [line for line, cell in _lines(cells, label) if not cell]:
-        yield (
+        yield BadInput(
             f"the label {label!r} is empty in {len(empty)} records (line {listed(empty)}); "
-            "fill it in or leave them out"
+            "fill it in or leave them out",
+            "empty-cells",
+            option=label,
+            value=empty[:5],
         )
     elif count < 2:
         only = _short(classes.names[0])
-        yield f"the label {label!r} has a single class ({only}); an audit needs at least 2"
+        said = f"the label {label!r} has a single class ({only}); an audit needs at least 2"
+        yield BadInput(said, "single-class", option=label, value=classes.names[0])
     elif count > MOST_CLASSES:
-        yield (
+        yield BadInput(
             f"the label {label!r} has {count} different values, more than {MOST_CLASSES}; "
-            "name a column of classes with --label"
+            "name a column of classes with --label",
+            "too-many-classes",
+            option=label,
+            value=count,
         )
     else:
         name = f"the label {label!r}"
         yield from too_few(name, classes.codes, count, _quoted(classes.names))
 
 
-def _number_problems(cells: Cells, name: str) -> Iterator[str]:
+def _number_problems(cells: Cells, name: str) -> Iterator[BadInput]:
     bad = [(line, cell) for line, cell in _lines(cells, name) if number(cell) is None]
     if empty := [line for line, cell in bad if not cell]:
-        yield (
+        yield BadInput(
             f"{name!r} is empty in {len(empty)} of {len(cells.rows)} records "
-            f"(line {listed(empty)}); fill it in, leave them out or --ignore the column"
+            f"(line {listed(empty)}); fill it in, leave them out or --ignore the column",
+            "empty-cells",
+            option=name,
+            value=empty[:5],
         )
-    if other := [f"line {line}: {_short(cell)}" for line, cell in bad if cell]:
-        yield f"{name!r} has bounds but {len(other)} cells are no finite number ({listed(other)})"
+    if other := [(line, cell[:40]) for line, cell in bad if cell]:
+        cited = listed([f"line {line}: {_short(cell)}" for line, cell in bad if cell])
+        said = f"{name!r} has bounds but {len(other)} cells are no finite number ({cited})"
+        yield BadInput(said, "not-a-number", option=name, value=other[:5])
 
 
-def _bound_problems(unbounded: Sequence[str]) -> Iterator[str]:
+def _bound_problems(unbounded: Sequence[str]) -> Iterator[BadInput]:
     # The smallest and largest value are not told: bounds must be known without the data.
     if len(unbounded) == 1:
-        yield (
+        yield BadInput(
             f"{_short(unbounded[0])} holds more than {MOST_VALUES} different numbers; "
-            f"state public bounds with --bounds {unbounded[0]}=LOW:HIGH, or --ignore it"
+            f"state public bounds with --bounds {unbounded[0]}=LOW:HIGH, or --ignore it",
+            "needs-bounds",
+            option="bounds",
+            value=list(unbounded),
         )
     elif unbounded:
-        yield (
+        yield BadInput(
             f"{listed(_quoted(unbounded), most=40)} hold more than {MOST_VALUES} different numbers "
             f"each; state public bounds with --bounds {unbounded[0]}=LOW:HIGH and so on, "
-            "or --ignore them"
+            "or --ignore them",
+            "needs-bounds",
+            option="bounds",
+            value=unbounded[:40],
         )
 
 
-def _feature_problems(blocks: Mapping[str, Interval | Categories]) -> Iterator[str]:
+def _feature_problems(blocks: Mapping[str, Interval | Categories]) -> Iterator[BadInput]:
     counts = {n: len(b.names) if isinstance(b, Categories) else 1 for n, b in blocks.items()}
     if sum(counts.values()) > MOST_FEATURES:
         most = sorted(counts, key=lambda name: -counts[name])
         said = listed([f"{_short(name)}: {counts[name]}" for name in most])
-        yield (
+        yield BadInput(
             f"its columns make {sum(counts.values())} features, more than {MOST_FEATURES} "
-            f"({said}); --ignore columns that name single records"
+            f"({said}); --ignore columns that name single records",
+            "too-many-features",
+            value=sum(counts.values()),
         )
 
 

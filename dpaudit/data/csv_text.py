@@ -10,11 +10,11 @@ import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
 
 from dpaudit.data import memory
 from dpaudit.errors import BadInput
-from dpaudit.opened import opened
+from dpaudit.opened import in_file, opened
 
 DELIMITERS = (",", ";", "\t")
 
@@ -33,6 +33,16 @@ BLOCK = 1 << 16
 File = BinaryIO | gzip.GzipFile
 
 
+class Ragged(NamedTuple):
+    """A row with another number of cells than the header."""
+
+    line: int
+    cells: int
+
+    def __str__(self) -> str:
+        return f"line {self.line} has {self.cells}"
+
+
 @dataclass(frozen=True)
 class Cells:
     """A table as text: each row has a cell for each name of the header, without outer blanks."""
@@ -41,7 +51,7 @@ class Cells:
     rows: Sequence[Sequence[str]]
     lines: Sequence[int]
     """Where in the file each row ends, counted from 1: what an editor shows."""
-    ragged: Sequence[str]
+    ragged: Sequence[Ragged]
     """Rows with another number of cells, which are not among `rows`."""
 
     def column(self, name: str) -> list[str]:
@@ -59,12 +69,15 @@ def read(path: Path) -> Cells:
                     return _cells(unpacked)
             return _cells(file)
         except Unusable as error:
-            raise BadInput(f"{path}: {error}") from error
+            raise in_file(path, error) from error
         except csv.Error as error:
-            raise BadInput(f"{path}: it is not a CSV file ({error}); save it again") from error
+            said = f"it is not a CSV file ({error}); save it again"
+            raise BadInput(f"{path}: {said}", "wrong-format", value=str(path)) from error
         except (EOFError, gzip.BadGzipFile, zlib.error) as error:
             raise BadInput(
-                f"{path}: it is cut short, damaged or not gzip ({error}); save it again"
+                f"{path}: it is cut short, damaged or not gzip ({error}); save it again",
+                "file-damaged",
+                value=str(path),
             ) from error
 
 
@@ -83,9 +96,9 @@ def _cells(file: File) -> Cells:
             good.append(row)
             lines.append(line)
         else:
-            ragged.append(f"line {line} has {len(row)}")
+            ragged.append(Ragged(line, len(row)))
     if not any(header) and not good and not ragged:
-        raise Unusable("it is empty; the first line names the columns")
+        raise Unusable("it is empty; the first line names the columns", "file-empty")
     return Cells(header, good, lines, ragged)
 
 
@@ -138,15 +151,19 @@ def _blocks(file: File) -> Iterator[str]:
     while True:
         block = file.read(BLOCK)
         if b"\0" in block or (read == 0 and block.startswith(b"\x1f\x8b")):
-            raise Unusable("it is not text; save it as CSV (compressed: .csv.gz), in UTF-8")
+            raise Unusable(
+                "it is not text; save it as CSV (compressed: .csv.gz), in UTF-8", "not-text"
+            )
         read += len(block)
         if read > most:
-            raise Unusable(f"it holds more than {most >> 20} MiB of text; use fewer records")
+            said = f"it holds more than {most >> 20} MiB of text; use fewer records"
+            raise Unusable(said, "file-too-large", value=most)
         try:
             yield decoder.decode(block, final=not block)
         except UnicodeDecodeError as error:
             line += error.object.count(b"\n", 0, error.start)
-            raise Unusable(f"line {line} is not UTF-8; save the file as UTF-8") from error
+            said = f"line {line} is not UTF-8; save the file as UTF-8"
+            raise Unusable(said, "not-utf8", value=line) from error
         line += block.count(b"\n")
         if not block:
             return
@@ -156,5 +173,7 @@ def _refuse_long(row: int) -> None:
     if row > MOST_ROW:
         raise Unusable(
             f"it has a row of more than {MOST_ROW:,} characters; see whether its lines end, and "
-            "its quotes are closed"
+            "its quotes are closed",
+            "row-too-long",
+            value=MOST_ROW,
         )

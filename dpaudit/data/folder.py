@@ -47,22 +47,26 @@ class ImageFolder:
     def load(self, seed: int) -> Data:
         path = Path(os.path.expanduser(self.path))
         if not os.path.isdir(path):
-            there = "it is not a folder" if os.path.exists(path) else "there is no such folder"
-            raise BadInput(f"{path}: {there}; check the path")
+            there = os.path.exists(path)
+            said = "it is not a folder" if there else "there is no such folder"
+            code = "not-a-folder" if there else "folder-missing"
+            raise BadInput(f"{path}: {said}; check the path", code, value=str(path))
         try:
             import_module("PIL.Image")
             return _data(path, seed)
         except ImportError as error:
             said = "images are read with Pillow, which does not import; pip install pillow"
-            raise BadInput(f"{path}: {said}") from error
+            raise BadInput(f"{path}: {said}", "module-missing", value="PIL") from error
         except MemoryError as error:
-            raise BadInput(f"{path}: it does not fit into memory; use fewer images") from error
+            said = "it does not fit into memory; use fewer images"
+            raise BadInput(f"{path}: {said}", "out-of-memory", value=str(path)) from error
         except OSError as error:
-            said = f"it cannot be read ({error.strerror or error}); check its permissions"
             if error.errno == errno.ELOOP:
-                link = _shown(os.path.relpath(error.filename or path, path))
-                said = f"{link} is in a loop of symbolic links; delete it"
-            raise BadInput(f"{path}: {said}") from error
+                link = os.path.relpath(error.filename or path, path)
+                said = f"{_shown(link)} is in a loop of symbolic links; delete it"
+                raise BadInput(f"{path}: {said}", "link-loop", value=link) from error
+            said = f"it cannot be read ({error.strerror or error}); check its permissions"
+            raise BadInput(f"{path}: {said}", "file-unreadable", value=str(path)) from error
 
 
 def class_names(path: Path) -> tuple[list[str], bool]:
@@ -82,7 +86,7 @@ class _Found:
     labels: list[int] = field(default_factory=list)
     outside: list[str] = field(default_factory=list)
     strange: list[str] = field(default_factory=list)
-    refused: list[str] = field(default_factory=list)
+    refused: list[tuple[str, BadInput]] = field(default_factory=list)
 
 
 def _data(path: Path, seed: int) -> Data:
@@ -121,7 +125,7 @@ def _found(root: Path, part: str = "") -> _Found:
             try:
                 found.images.append(pixels(image))
             except BadInput as error:
-                found.refused.append(f"{_shown(part, name, file)}: {error}")
+                found.refused.append((_shown(part, name, file), error))
         if len(found.labels) == before:
             found.empty.append(_shown(part, name))
     return found
@@ -146,30 +150,40 @@ def _shown(*parts: str) -> str:
 # ---------------------------------------------------------------- what is wrong
 
 
-def _problems(parts: Sequence[_Found]) -> Iterator[str]:
+def _problems(parts: Sequence[_Found]) -> Iterator[BadInput]:
     """Every problem of the parts together; the first is what is trained on."""
     if outside := [name for part in parts for name in part.outside]:
-        yield f"{len(outside)} files lie outside a class's folder ({listed(outside)}); {LAYOUT}"
+        said = f"{len(outside)} files lie outside a class's folder ({listed(outside)}); {LAYOUT}"
+        yield BadInput(said, "files-outside", value=outside[:5])
     if strange := [name for part in parts for name in part.strange]:
-        yield (
+        yield BadInput(
             f"{len(strange)} entries of class folders are no image files ({listed(strange)}); "
-            f"leave only files there that end in {', '.join(SUFFIXES)}"
+            f"leave only files there that end in {', '.join(SUFFIXES)}",
+            "not-images",
+            value=strange[:5],
         )
-    if refused := [name for part in parts for name in part.refused]:
-        yield (
-            f"{len(refused)} images cannot be used ({listed(refused)}); save them again as single "
-            "opaque 8-bit grey or RGB images, or leave them out"
+    if refused := [it for part in parts for it in part.refused]:
+        cited = listed([f"{name}: {error}" for name, error in refused])
+        yield BadInput(
+            f"{len(refused)} images cannot be used ({cited}); save them again as single "
+            "opaque 8-bit grey or RGB images, or leave them out",
+            "unusable-images",
+            value=[(name, error.code) for name, error in refused[:5]],
         )
     if empty := [name for part in parts for name in part.empty]:
-        yield f"{len(empty)} class folders have no image ({listed(empty)}); fill or delete them"
+        said = f"{len(empty)} class folders have no image ({listed(empty)}); fill or delete them"
+        yield BadInput(said, "empty-classes", value=empty[:5])
     sizes = Counter(image.shape[:2] for part in parts for image in part.images)
     if len(sizes) > 1:
-        counted = [f"{w}x{h}: {count}" for (h, w), count in sizes.most_common()]
-        yield f"images have different sizes ({listed(counted)}); scale them all to one"
+        counted = {f"{w}x{h}": count for (h, w), count in sizes.most_common()}
+        cited = listed([f"{size}: {count}" for size, count in counted.items()])
+        said = f"images have different sizes ({cited}); scale them all to one"
+        yield BadInput(said, "size-mismatch", value=dict(list(counted.items())[:5]))
     first = parts[0]
     if len(first.classes) < 2:
         known = f"a single class, {_shown(first.classes[0])}" if first.classes else "no class"
-        yield f"it has {known}; an audit needs at least 2: {LAYOUT}"
+        said = f"it has {known}; an audit needs at least 2: {LAYOUT}"
+        yield BadInput(said, "single-class" if first.classes else "no-classes", value=first.classes)
     elif first.labels:
         # Of those that are not empty: these were named already.
         names = [_shown(first.classes[label]) for label in sorted(set(first.labels))]
@@ -177,16 +191,18 @@ def _problems(parts: Sequence[_Found]) -> Iterator[str]:
         yield from too_few("it", y, len(names), names)
 
 
-def _mismatch(train: _Found, test: _Found) -> Iterator[str]:
+def _mismatch(train: _Found, test: _Found) -> Iterator[BadInput]:
     for here, there, where in ((train, test, TEST), (test, train, TRAIN)):
         if missing := [_shown(c) for c in here.classes if c not in there.classes]:
-            yield f"{where} has no folder for the classes {listed(missing)}; they must match"
+            said = f"{where} has no folder for the classes {listed(missing)}; they must match"
+            yield BadInput(said, "class-mismatch", option=where, value=missing[:5])
 
 
-def _beside(path: Path) -> Iterator[str]:
+def _beside(path: Path) -> Iterator[BadInput]:
     folders, files = _listing(path)
     if beside := [_shown(name) for name in (*folders, *files) if name not in (TRAIN, TEST)]:
-        yield f"it has more than train and test ({listed(beside)}); move that elsewhere"
+        said = f"it has more than train and test ({listed(beside)}); move that elsewhere"
+        yield BadInput(said, "files-beside", value=beside[:5])
 
 
 # ---------------------------------------------------------------- what it is

@@ -16,7 +16,7 @@ from dpaudit.data.archive import Archive, Unusable, refuse_too_large
 from dpaudit.data.arrays import as_records, form_problems, problems, problems_of_few
 from dpaudit.data.split import split
 from dpaudit.errors import BadInput
-from dpaudit.opened import opened
+from dpaudit.opened import in_file, opened
 from dpaudit.types import Array, Data, Records
 
 TRAIN_TEST = ("x_train", "y_train", "x_test", "y_test")
@@ -55,7 +55,7 @@ class Npz:
             refuse([*unreadable, *problems(arrays)], about=str(path))
             return _data(path.name, arrays, seed)
         except MemoryError as error:
-            raise BadInput(f"{path}: it does not fit into memory; save fewer records") from error
+            raise _too_much(path) from error
 
 
 def layout(path: str | os.PathLike[str]) -> tuple[tuple[int, ...], np.dtype[Any], bool]:
@@ -79,7 +79,7 @@ def few(path: str | os.PathLike[str], follow: bool = True) -> Records:
         refuse(problems_of_few(arrays["x"], arrays["y"]), about=str(file))
         return as_records(arrays["x"], arrays["y"])
     except MemoryError as error:
-        raise BadInput(f"{file}: it does not fit into memory; save fewer records") from error
+        raise _too_much(file) from error
 
 
 def named(
@@ -93,7 +93,7 @@ def named(
             refuse_too_large(archive.blank(name) for name in present)
             return {name: archive.read(name) for name in present}, archive.names
     except Unusable as error:
-        raise BadInput(f"{path}: {error}") from error
+        raise in_file(path, error) from error
 
 
 def _data(name: str, arrays: Mapping[str, Array], seed: int) -> Data:
@@ -105,9 +105,14 @@ def _data(name: str, arrays: Mapping[str, Array], seed: int) -> Data:
     return split(name, records, classes=int(records.y.max()) + 1, seed=seed, test=test)
 
 
+def _too_much(path: Path) -> BadInput:
+    said = "it does not fit into memory; save fewer records"
+    return BadInput(f"{path}: {said}", "out-of-memory", value=str(path))
+
+
 def _read(
     path: Path, wanted: Sequence[str] | None = None, follow: bool = True
-) -> tuple[dict[str, Array], list[str]]:
+) -> tuple[dict[str, Array], list[BadInput]]:
     """The arrays that can be read, and why the others cannot.
 
     An array whose shape or type is of no use is not unpacked: zeros take its place.
@@ -124,18 +129,21 @@ def _read(
                     arrays[name] = archive.read(name) if name in sound else blank
             return arrays, unreadable
     except Unusable as error:
-        raise BadInput(f"{path}: {error}") from error
+        raise in_file(path, error) from error
 
 
-def _blanks(archive: Archive, wanted: Sequence[str] | None) -> tuple[dict[str, Array], list[str]]:
+def _blanks(
+    archive: Archive, wanted: Sequence[str] | None
+) -> tuple[dict[str, Array], list[BadInput]]:
     """What the wanted arrays declare to be, and why others are not there."""
     names = archive.names
     wanted = wanted or (TRAIN_TEST if set(TRAIN_TEST) & set(names) else WHOLE)
     blanks: dict[str, Array] = {}
-    unreadable: list[str] = []
+    unreadable: list[BadInput] = []
     if missing := [name for name in wanted if name not in names]:
         there = listed([repr(name) for name in names], most=10) or "nothing"
-        unreadable.append(f"it has no {', no '.join(missing)} (it has {there}); {WAY_OUT}")
+        said = f"it has no {', no '.join(missing)} (it has {there}); {WAY_OUT}"
+        unreadable.append(BadInput(said, "missing-arrays", value=missing))
     for name in wanted:
         if name in names:
             with _told(unreadable):
@@ -144,9 +152,9 @@ def _blanks(archive: Archive, wanted: Sequence[str] | None) -> tuple[dict[str, A
 
 
 @contextmanager
-def _told(problems: list[str]) -> Iterator[None]:
+def _told(problems: list[BadInput]) -> Iterator[None]:
     """Add the reason to a list where an array cannot be used."""
     try:
         yield
     except Unusable as error:
-        problems.append(str(error))
+        problems.append(error)

@@ -36,7 +36,8 @@ def pixels(path: Path) -> Array:
     except Exception as error:
         # A damaged image makes Pillow raise nearly anything, SyntaxError among it.
         reason = " ".join(str(error).replace(f"{str(path)!r}", "it").split())[:120]
-        raise BadInput(f"damaged or no image: {reason or type(error).__name__}") from error
+        said = f"damaged or no image: {reason or type(error).__name__}"
+        raise BadInput(said, "image-damaged") from error
 
 
 def _pixels(path: Path) -> Array:
@@ -46,15 +47,17 @@ def _pixels(path: Path) -> Array:
     with Image.open(path, formats=FORMATS) as image:
         width, height = image.size
         if width * height > MOST_PIXELS:
-            raise BadInput(f"{width}x{height} pixels are too many")
+            raise BadInput(
+                f"{width}x{height} pixels are too many", "too-many-pixels", value=(width, height)
+            )
         if getattr(image, "n_frames", 1) > 1:
-            raise BadInput("more than one frame")
+            raise BadInput("more than one frame", "several-frames")
         image.load()
         if "A" in image.getbands() or "transparency" in image.info:
             if image.convert("RGBA").getchannel("A").getextrema() != (255, 255):
-                raise BadInput("transparent in places")
+                raise BadInput("transparent in places", "not-opaque")
         elif image.mode not in ("1", "L", "P", "RGB"):
-            raise BadInput(f"colour mode {image.mode}")
+            raise BadInput(f"colour mode {image.mode}", "colour-mode", value=image.mode)
         grey = image.mode in ("1", "L", "LA")
         array = np.array(image.convert("L" if grey else "RGB"), dtype=np.uint8)
         # A palette of greys is grey: it is how a GIF says it.

@@ -40,7 +40,7 @@ BARE = {
 def loader(source: str, options: Mapping[str, Any]) -> Loader:
     """What reads the source, given the options that it asks for; an option unasked is refused."""
     if source in BARE:
-        raise BadInput(BARE[source])
+        raise BadInput(BARE[source], "needs-path", option="data", value=source)
     by_path = _by_path(source)
     asked = inspect.signature(by_path or _plugin(source)).parameters
     # Not `if value`: an empty text was said, and must not be passed over.
@@ -76,7 +76,7 @@ def _by_path(source: str) -> Callable[..., Loader] | None:
 def _plugin(source: str) -> Callable[..., Any]:
     if source not in registry.names("data"):
         known = registry.unknown("data", source, registry.names("data"))
-        raise BadInput(f"{known} ({HOW})")
+        raise BadInput(f"{known} ({HOW})", "unknown-name", option="data", value=source)
     return registry.load("data", source)
 
 
@@ -84,8 +84,9 @@ def _required(parameter: inspect.Parameter | None) -> bool:
     return parameter is not None and parameter.default is parameter.empty
 
 
-def _unasked(source: str, names: Sequence[str]) -> str | None:
+def _unasked(source: str, names: Sequence[str]) -> BadInput | None:
     if not names:
         return None
     flags = " and no ".join(FLAGS[name] for name in names)
-    return f"{source} takes no {flags}; leave {'it' if len(names) == 1 else 'them'} out"
+    said = f"{source} takes no {flags}; leave {'it' if len(names) == 1 else 'them'} out"
+    return BadInput(said, "no-effect", option=names[0], value=list(names))

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from dpaudit.checks import at_least, listed, refuse
+from dpaudit.errors import BadInput
 from dpaudit.seeds import derive
 from dpaudit.types import Array, Data, Records
 
@@ -51,7 +52,7 @@ def portions(y: Array, sizes: Sequence[int], bits: Array) -> Iterator[Array]:
 
 def too_few(
     name: str, y: Array, classes: int, names: Sequence[object] | None = None
-) -> Iterator[str]:
+) -> Iterator[BadInput]:
     """The problem of classes that are too small for all sets to get some of them.
 
     `names` are what the user calls the classes, where they are not called 0, 1, 2.
@@ -59,10 +60,13 @@ def too_few(
     counts = np.bincount(y, minlength=classes)
     small = np.flatnonzero(counts < FEWEST)
     if small.size:
-        counted = listed([f"class {names[int(c)] if names else c}: {counts[c]}" for c in small])
-        yield (
+        found = [(str(names[int(c)] if names else c), int(counts[c])) for c in small]
+        counted = listed([f"class {called}: {count}" for called, count in found])
+        yield BadInput(
             f"{name} has too few records of some classes ({counted}); "
-            f"add records until each class has {FEWEST}, or leave those classes out"
+            f"add records until each class has {FEWEST}, or leave those classes out",
+            "too-few-records",
+            value=found[:5],
         )
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from dpaudit.checks import listed, refuse
 from dpaudit.data.split import SHARES, deal, portions
+from dpaudit.errors import BadInput
 from dpaudit.seeds import derive
 from dpaudit.types import Data, Records
 
@@ -47,14 +48,15 @@ def _some(part: Records, size: int, seed: int) -> Records:
 # ---------------------------------------------------------------- what cannot be
 
 
-def _too_large(data: Data, size: int) -> str | None:
+def _too_large(data: Data, size: int) -> BadInput | None:
     most = len(data.pool)
     if size <= most:
         return None
-    return f"size must be at most {most}, the records that {data.name} has for D, not {size}"
+    said = f"size must be at most {most}, the records that {data.name} has for D, not {size}"
+    return BadInput(said, "too-large", option="size", value=size)
 
 
-def _vanished(data: Data, size: int) -> Iterator[str]:
+def _vanished(data: Data, size: int) -> Iterator[BadInput]:
     lost = _lost(data, size)
     if not lost:
         return
@@ -63,9 +65,12 @@ def _vanished(data: Data, size: int) -> Iterator[str]:
     while larger < len(data.pool) and _lost(data, larger):
         larger = min(larger + larger // 10 + 1, len(data.pool))
     way_out = "leave size out" if _lost(data, larger) else f"{larger} is enough"
-    yield (
+    yield BadInput(
         f"with a size of {size}, the pool or the shadow set of {data.name} has no record of some "
-        f"classes ({listed([f'class {c}' for c in lost])}); {way_out}"
+        f"classes ({listed([f'class {c}' for c in lost])}); {way_out}",
+        "classes-lost",
+        option="size",
+        value=size,
     )
 
 

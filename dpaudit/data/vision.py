@@ -17,7 +17,7 @@ import numpy as np
 from dpaudit.checks import refuse
 from dpaudit.data.arrays import as_records, problems
 from dpaudit.data.split import split
-from dpaudit.errors import BadInput, kind_of
+from dpaudit.errors import BadInput, is_full, kind_of
 from dpaudit.types import Array, Data, Records
 
 PATIENCE = 60.0
@@ -102,7 +102,10 @@ def _load(
     if not download and not os.path.exists(place):
         raise BadInput(
             f"{name} is not in {place}; give --download to fetch it there, "
-            "or --data-root FOLDER where it lies elsewhere"
+            "or --data-root FOLDER where it lies elsewhere",
+            "needs-download",
+            option="download",
+            value=str(place),
         )
     dataset = _dataset(name, kind)
     try:
@@ -116,7 +119,8 @@ def _load(
         pool, shadow = (as_records(part.x, part.y) for part in (data.pool, data.shadow))
         return replace(data, pool=pool, shadow=shadow)
     except MemoryError as error:
-        raise BadInput(f"{name} does not fit into memory; {NPZ} of fewer records") from error
+        said = f"{name} does not fit into memory; {NPZ} of fewer records"
+        raise BadInput(said, "out-of-memory", value=name) from error
 
 
 def _fetched(name: str, dataset: Any, place: Path, download: bool) -> dict[str, Array]:
@@ -133,11 +137,16 @@ def _fetched(name: str, dataset: Any, place: Path, download: bool) -> dict[str, 
         if download and not _complete(dataset, place):
             raise kind_of(error, BadInput)(
                 f"{name} could not be downloaded to {place} ({_reason(error)}); check the "
-                f"connection and the disk and try again, or {NPZ}"
+                f"connection and the disk and try again, or {NPZ}",
+                "" if is_full(error) else "download-failed",
+                option="download",
+                value=str(place),
             ) from error
         raise BadInput(
             f"{place} does not hold all of {name}, or holds it damaged ({_reason(error)}); "
-            "delete it and give --download"
+            "delete it and give --download",
+            "file-damaged",
+            value=str(place),
         ) from error
 
 
@@ -169,12 +178,16 @@ def _dataset(name: str, kind: str) -> Any:
     except ModuleNotFoundError as error:
         raise BadInput(
             f"{name} is read through torchvision, and there is no module {error.name}; "
-            f"pip install torchvision, or {NPZ}"
+            f"pip install torchvision, or {NPZ}",
+            "module-missing",
+            value=error.name,
         ) from error
     except Exception as error:
         raise BadInput(
             f"{name} is read through torchvision, which does not import ({_reason(error)}); "
-            f"install the torchvision that belongs to this torch, or {NPZ}"
+            f"install the torchvision that belongs to this torch, or {NPZ}",
+            "module-broken",
+            value="torchvision",
         ) from error
 
 

@@ -96,7 +96,8 @@ def blank(source: Source, count: int, seed: int) -> Made:
     marks = next((k for k in range(1, room + 1) if comb(room, k) >= count), None)
     if marks is None:
         most = comb(room, room // 2)
-        raise BadInput(f"records of {room} values have room for {most:,} blank canaries at most")
+        said = f"records of {room} values have room for {most:,} blank canaries at most"
+        raise BadInput(said, "too-large", option="count", value=count)
     draw = generator(seed, "kit", "blank")
     places: dict[frozenset[int], None] = {}
     while len(places) < count:
@@ -151,7 +152,10 @@ def _random_rows(source: Source, y: Array, seed: int) -> Made:
     else:
         raise BadInput(
             f"rows of {source.data.name} differ in too few ways for {count:,} canaries of which "
-            f"each is another one ({len(drawn):,} were found); take fewer (--count)"
+            f"each is another one ({len(drawn):,} were found); take fewer (--count)",
+            "too-large",
+            option="count",
+            value=count,
         )
     kept = list(drawn.values())[:count]
     rows = []
@@ -165,7 +169,10 @@ def _random_rows(source: Source, y: Array, seed: int) -> Made:
 def _refuse_table(source: Source, kind: str) -> None:
     if source.table is not None:
         raise BadInput(
-            f"{kind} canaries of a table would be no rows of it; take --kind mislabelled or random"
+            f"{kind} canaries of a table would be no rows of it; take --kind mislabelled or random",
+            "not-for-tables",
+            option="kind",
+            value=kind,
         )
 
 
@@ -179,7 +186,10 @@ def _chosen(source: Source, records: Records, count: int, seed: int) -> Array:
     if count > len(different):
         raise BadInput(
             f"{source.data.name} has {len(different):,} different records to make such canaries "
-            f"of, not {count:,}; take fewer (--count), or --kind random"
+            f"of, not {count:,}; take fewer (--count), or --kind random",
+            "too-large",
+            option="count",
+            value=count,
         )
     return np.array(different[:count])
 

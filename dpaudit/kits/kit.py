@@ -71,18 +71,25 @@ class Kit:
         if commitment is not None and commitment.lower() != wanted.lower():
             raise BadInput(
                 f"{self.path / PUBLIC}: its commitment is {wanted}, and the one that was kept is "
-                f"{commitment}; this is not the kit that was made then"
+                f"{commitment}; this is not the kit that was made then",
+                "other-commitment",
+                option="commitment",
+                value=commitment,
             )
         if found != wanted:
             raise BadInput(
                 f"{file}: it was altered after the kit was made (its SHA-256 is {found}, the "
-                f"kit's commitment {wanted}); its coins prove nothing"
+                f"kit's commitment {wanted}); its coins prove nothing",
+                "kit-altered",
+                value=str(file),
             )
         coins = sealed.unsealed(content, str(file))
         if coins.public != self.about.hash or len(coins.coins) != self.about.count:
             raise BadInput(
                 f"{self.path / PUBLIC}: it was altered after the kit was made; {SEALED} is about "
-                "another"
+                "another",
+                "kit-altered",
+                value=str(self.path / PUBLIC),
             )
         return coins.put_in
 
@@ -96,12 +103,14 @@ def read(path: str | os.PathLike[str]) -> Kit:
     """The kit in a folder, its coins still sealed."""
     folder = Path(os.path.expanduser(path))
     if not folder.is_dir():
-        raise BadInput(f"{folder}: there is no such folder; make a kit with dpaudit canaries make")
+        said = "there is no such folder; make a kit with dpaudit canaries make"
+        raise BadInput(f"{folder}: {said}", "folder-missing", value=str(folder))
     about = _about(folder / PUBLIC)
     file = folder / CANARIES
     canaries = npz.few(file, follow=False)
     if marked(canaries) != about.canaries:
-        raise BadInput(f"{file}: its canaries are not those that the kit was made with")
+        said = "its canaries are not those that the kit was made with"
+        raise BadInput(f"{file}: {said}", "kit-altered", value=str(file))
     return Kit(folder, about, canaries)
 
 
@@ -132,7 +141,8 @@ def _about(file: Path) -> About:
     except (ValueError, TypeError, RecursionError):
         good = False
     if not good:
-        raise BadInput(f"{file}: it does not describe a kit that this dpaudit can read")
+        said = "it does not describe a kit that this dpaudit can read"
+        raise BadInput(f"{file}: {said}", "wrong-format", value=str(file))
     return found
 
 
@@ -140,5 +150,6 @@ def _bytes(file: Path) -> bytes:
     with opened(file, "a file of the kit", follow=False) as content:
         read = content.read(LARGEST + 1)
     if len(read) > LARGEST:
-        raise BadInput(f"{file}: it is too large for a file of a kit")
+        said = "it is too large for a file of a kit"
+        raise BadInput(f"{file}: {said}", "file-too-large", value=str(file))
     return read

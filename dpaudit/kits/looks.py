@@ -52,7 +52,8 @@ class Looks:
         with opened(self.file, WANTED, follow=False) as file:
             content = file.read(LARGEST + 1)
         if len(content) > LARGEST:
-            raise BadInput(f"{self.file}: it is too large for a list of looks")
+            said = "it is too large for a list of looks"
+            raise BadInput(f"{self.file}: {said}", "file-too-large", value=str(self.file))
         lines = content.decode(errors="replace").split("\n")
         return list(dict.fromkeys(line.split(" ")[0] for line in lines if line.strip()))
 
@@ -64,7 +65,9 @@ class Looks:
                 if found.st_nlink > 1:
                     raise BadInput(
                         f"{self.file}: it is a hard link, and the same file has another name; "
-                        "use a copy of the kit"
+                        "use a copy of the kit",
+                        "hard-link",
+                        value=str(self.file),
                     )
                 # A line of its own, even after one that was cut short.
                 cut = after and os.pread(file.fileno(), 1, found.st_size - 1) != b"\n"

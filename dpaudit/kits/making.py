@@ -47,7 +47,8 @@ def make(
         ]
     )
     if out.exists() or out.is_symlink():
-        raise BadInput(f"{out}: it is there already; a kit is made once, so choose another --out")
+        said = "it is there already; a kit is made once, so choose another --out"
+        raise BadInput(f"{out}: {said}", "file-exists", option="out", value=str(out))
     probe_folder(out)
     root = secrets.randbits(63) if seed is None else seed
     given = source.opened(data, root, options or {})
@@ -80,7 +81,10 @@ def _refuse_alike(canaries: Records) -> None:
     if same:
         raise BadInput(
             f"{same:,} of {len(canaries):,} canaries are the same as another one, as the data "
-            "keeps them; take fewer (--count), or another --kind"
+            "keeps them; take fewer (--count), or another --kind",
+            "canaries-alike",
+            option="count",
+            value=same,
         )
 
 

@@ -66,5 +66,6 @@ def unsealed(content: bytes, where: str) -> Sealed:
     except (ValueError, TypeError, RecursionError):
         good = False
     if not good:
-        raise BadInput(f"{where}: it holds no coins that this dpaudit can read")
+        said = "it holds no coins that this dpaudit can read"
+        raise BadInput(f"{where}: {said}", "wrong-format", value=where)
     return found

@@ -1,14 +1,17 @@
 """Judging what a model said: which bound decides, what a score needs, when nothing is decided."""
 
+import re
+
 import numpy as np
 import pytest
 from chance import A
+from refusals import refuses
 from scipy.stats import binom
 
 from dpaudit.checkpoint.audit import audit
 from dpaudit.checkpoint.audited import Question
 from dpaudit.checkpoint.outputs import of_logits, of_losses, with_passes
-from dpaudit.checkpoint.scoring import REFERRING
+from dpaudit.checkpoint.scoring import IN_PASSES, REFERRING
 from dpaudit.checkpoint.subject import Subject
 from dpaudit.errors import BadInput
 from dpaudit.estimators import OneRun
@@ -72,9 +75,11 @@ def test_a_ceiling_below_the_claim_decides_nothing():
 
 def test_what_could_decide_is_told_where_these_could_not():
     more, _ = judged(6, claimed=(6.0, 1e-5)).next_steps
-    assert "train with a kit of 2,000 at least" in more
+    assert "2,000" in more
+    assert "--count" in more
     none, _ = judged(6, claimed=(8.0, 1e-5)).next_steps
-    assert "no kit is large enough for that without a curve" in none
+    assert "--curve" in none
+    assert "--count" not in none
 
 
 def test_without_a_claim_there_is_no_verdict():
@@ -85,7 +90,7 @@ def test_a_number_of_guesses_that_is_fixed_is_judged_as_it_is():
     found = judged(2, guesses=100)
     assert found.guesses[0].guesses == 100
     assert found.bounds[0].epsilon == OneRun(0.95).bound(found.guesses[0], 1e-5).epsilon
-    with pytest.raises(BadInput, match="there are 400 canaries to guess, not 401"):
+    with refuses("too-large", option="guesses", value=401):
         judged(2, guesses=401)
 
 
@@ -116,11 +121,12 @@ def test_a_split_that_fair_coins_hardly_give_has_no_bound(inn, fair):
 def test_a_split_into_two_halves_is_doubted():
     halves = subject("stated", put_in=np.arange(N) % 2 == 0)
     (said,) = audit(Question(), halves, "m", leaking(halves, 1)).warnings
-    assert "exactly half of the 400 records are members, which fair coins give in 4 % of" in said
+    assert re.findall(r"[\d.]+", said) == ["400", "4"]
+    assert "4 %" in said
 
 
 def test_records_of_one_side_are_refused():
-    with pytest.raises(BadInput, match="all records are of one side"):
+    with refuses("one-side"):
         subject(put_in=np.ones(5, bool))
 
 
@@ -169,11 +175,11 @@ def test_a_reference_that_says_the_same_of_all_changes_nothing():
 def test_a_score_says_what_it_lacks():
     whole = subject()
     target = leaking(whole, 1)
-    with pytest.raises(BadInput, match="the score lira needs reference models"):
+    with refuses("needs-references", option="score", value="lira"):
         audit(Question(score="lira"), whole, "m", target)
-    with pytest.raises(BadInput, match="the score inv_std needs passes with dropout"):
+    with refuses("needs-passes", option="score", value="inv_std"):
         audit(Question(score="inv_std"), whole, "m", target)
-    with pytest.raises(BadInput, match="the score loss does not use reference models"):
+    with refuses("no-effect", option="reference", value="loss"):
         audit(Question(score="loss"), whole, "m", target, [("r", target)])
 
 
@@ -196,8 +202,8 @@ def test_passes_with_dropout_are_compared_with_those_of_the_references(name):
     reference = with_passes(quiet[1], hard + passes[1])
     found = audit(Question(score=name), whole, "m", target, [("r", reference)])
     assert found.risk.auc > 0.8
-    assert found.score.words.endswith("in the mean of its passes with dropout")
-    with pytest.raises(BadInput, match="some reference models have no passes with dropout"):
+    assert found.score.words.endswith(IN_PASSES)
+    with refuses("needs-passes", option="reference"):
         audit(Question(score=name), whole, "m", target, [("r", reference), ("s", quiet[1])])
 
 
@@ -208,13 +214,14 @@ def test_a_reference_that_was_trained_with_the_kit_is_refused():
     whole = subject()
     target, honest, knows = (leaking(whole, mu, seed) for mu, seed in ((1, 1), (0, 2), (1, 3)))
     audit(Question(), whole, "m", target, [("honest", honest)])
-    with pytest.raises(BadInput, match="r knows which records were in"):
+    with refuses("reference-knows", option="reference", value="r"):
         audit(Question(), whole, "m", target, [("honest", honest), ("r", knows)])
-    with pytest.raises(BadInput, match="a reference is another model"):
+    with refuses("same-model", option="reference", value="m"):
         audit(Question(), whole, "m", target, [("m", target)])
     supposed = subject("supposed")
     (said,) = audit(Question(), supposed, "m", target, [("r", knows)]).warnings
-    assert "r tells members from others by itself" in said
+    assert said.startswith("r ")
+    assert "AUC 0." in said
 
 
 # ---------------------------------------------------------------- looks
@@ -262,7 +269,7 @@ def test_looks_end_where_no_confidence_is_left(tmp_path):
     for i in range(60):
         looks.take(str(i), "")
     whole = subject(looks=looks)
-    with pytest.raises(BadInput, match="look 61 at one kit cannot decide any more"):
+    with refuses("no-looks-left", value=61):
         audit(Question(), whole, "m", leaking(whole, 3))
     assert looks.upcoming("another") == 61
 
@@ -283,7 +290,7 @@ def test_all_looks_of_no_leak_together_show_one_no_more_often_than_they_state(tm
 def test_many_equal_scores_are_told():
     whole = subject()
     found = audit(Question(), whole, "m", of_losses(np.ones(N), ""))
-    assert "have the score of another one" in found.warnings[0]
+    assert f"{N - 1} of {N}" in found.warnings[0]
 
 
 def test_the_audit_of_no_leak_shows_one_no_more_often_than_it_states():
@@ -298,18 +305,22 @@ def test_the_audit_of_no_leak_shows_one_no_more_often_than_it_states():
 
 
 @pytest.mark.parametrize(
-    ("asked", "said"),
+    ("asked", "code", "option", "value"),
     [
-        ({"claimed": (-1.0, 1e-5)}, "the claimed epsilon must be a number above 0"),
-        ({"claimed": (1.0, 1.0)}, "delta must be at least 0 and below 1"),
-        ({"confidence": 95}, "confidence must be above 0.5 and below 1"),
-        ({"curve": "bell"}, "the curve must be gaussian, none or dpsgd"),
-        ({"guesses": 0}, "guesses must be a whole number of at least 1"),
+        ({"claimed": (-1.0, 1e-5)}, "not-positive", None, -1.0),
+        ({"claimed": (1.0, 1.0)}, "out-of-range", "delta", 1.0),
+        ({"confidence": 95}, "out-of-range", "confidence", 95),
+        ({"guesses": 0}, "too-small", "guesses", 0),
     ],
 )
-def test_a_question_that_makes_no_sense_is_refused(asked, said):
-    with pytest.raises(BadInput, match=said):
+def test_a_question_that_makes_no_sense_is_refused(asked, code, option, value):
+    with refuses(code, option=option, value=value):
         Question(**asked)
+
+
+def test_a_curve_that_nobody_knows_is_refused():
+    with pytest.raises(BadInput, match="'bell'"):
+        Question(curve="bell")
 
 
 def test_all_canaries_count_whether_guessed_or_not():

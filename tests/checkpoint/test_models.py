@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from refusals import refuses
 from scipy.special import log_softmax
 from torch import nn
 
@@ -134,22 +135,23 @@ def test_passes_with_dropout_follow_the_seed(tmp_path):
 def test_a_network_without_dropout_is_said_to_have_none(tmp_path, own):
     saved(nn.Sequential(nn.Flatten(), nn.Linear(64, 3)), tmp_path / "a.pt")
     found = ask(tmp_path / "a.pt", subject(), Asking(own("plain"), samples=10))
-    assert (
-        "has no dropout layer (nn.Dropout), so that --samples changes nothing" in found.warnings[0]
-    )
+    assert "nn.Dropout" in found.warnings[0]
+    assert "--samples" in found.warnings[0]
     assert found.outputs.statistics == {}
 
 
 def test_a_dropout_of_nothing_is_told(tmp_path, own):
     saved(nn.Sequential(nn.Flatten(), nn.Dropout(0.0), nn.Linear(64, 3)), tmp_path / "a.pt")
     found = ask(tmp_path / "a.pt", subject(), Asking(own("never"), samples=10))
-    assert "has a dropout of 0, so that --samples changes nothing" in found.warnings[0]
+    assert "dropout of 0" in found.warnings[0]
+    assert "nn.Dropout" not in found.warnings[0]
+    assert "--samples" in found.warnings[0]
     assert found.outputs.passes is None
 
 
 def test_an_answer_that_is_no_tensor_is_told(tmp_path, own):
     saved(nn.Linear(64, 3), tmp_path / "a.pt")
-    with pytest.raises(BadInput, match="gave back a dict, not one tensor with a number for each"):
+    with pytest.raises(BadInput, match=r"\bdict\b"):
         ask(tmp_path / "a.pt", subject(), Asking(own("wrapped")))
 
 
@@ -157,36 +159,40 @@ def test_batch_normalisation_is_warned_of(tmp_path, own):
     network = nn.Sequential(nn.Flatten(), nn.Linear(64, 3), nn.BatchNorm1d(3))
     saved(network, tmp_path / "a.pt")
     (said,) = ask(tmp_path / "a.pt", subject(), Asking(own("normed"))).warnings
-    assert "no accountant's epsilon holds" in said
+    assert "GroupNorm" in said
 
 
 @pytest.mark.parametrize(
     ("network", "more", "said"),
     [
-        (None, {}, "name the network of"),
-        ("cnn", {}, "no 'cnn' among the networks"),
-        ("broken", {}, "failed: ValueError: no GPU"),
-        ("wants", {}, r"cannot be called with \(\)"),
-        ("nobody", {}, "no 'nobody' among the functions"),
-        ("normed", {}, "it has no 2.weight 3"),
-        ("plain", {"preprocess": "dropped"}, "failed on a batch of"),
-        ("plain", {"preprocess": "nobody"}, "no 'nobody' among the functions"),
-        ("plain", {"outputs": "probabilities"}, "are no probabilities"),
+        ("cnn", {}, "'cnn'.*networks"),
+        ("broken", {}, ":broken .*ValueError: no GPU"),
+        ("wants", {}, r":wants .*\(\)"),
+        ("nobody", {}, "'nobody'.*functions"),
+        ("normed", {}, r"\b2\.weight 3\b"),
+        ("plain", {"preprocess": "dropped"}, r"\(20, 1, 4, 8\)"),
+        ("plain", {"preprocess": "nobody"}, "'nobody'.*functions"),
+        ("plain", {"outputs": "probabilities"}, "--outputs probabilities"),
     ],
 )
 def test_what_cannot_be_asked_is_one_sentence(tmp_path, own, network, more, said):
     saved(nn.Sequential(nn.Flatten(), nn.Linear(64, 3)), tmp_path / "a.pt")
-    name = network if network in (None, "cnn") else own(network)
+    name = network if network == "cnn" else own(network)
     given = {k: own(v) if k == "preprocess" else v for k, v in more.items()}
     with pytest.raises(BadInput, match=said) as error:
         ask(tmp_path / "a.pt", subject(), Asking(name, **given))
     assert "\n" not in str(error.value)
 
 
+def test_a_checkpoint_needs_a_network(tmp_path):
+    with refuses("needs-network", option="network", value=str(tmp_path / "a.pt")):
+        ask(tmp_path / "a.pt", subject(), Asking(None))
+
+
 def test_a_wrong_number_of_classes_is_told(tmp_path, own):
     saved(nn.Sequential(nn.Flatten(), nn.Linear(64, 3)), tmp_path / "a.pt")
     four = Subject(subject().records, subject().put_in, 4, "kit", "")
-    with pytest.raises(BadInput, match=r"gave back the shape \(20, 3\) .* it should be \(20, 4\)"):
+    with pytest.raises(BadInput, match=r"\(20, 3\).*\(20, 4\)"):
         ask(tmp_path / "a.pt", four, Asking(own("plain")))
 
 
@@ -243,13 +249,14 @@ def test_an_onnx_model_that_cannot_be_asked_is_one_sentence(tmp_path):
     whole = (tmp_path / "two.onnx").read_bytes()
     (tmp_path / "cut.onnx").write_bytes(whole[: len(whole) // 2])
     (tmp_path / "empty.onnx").touch()
-    for name, said in (
-        ("two", "says something of 2 classes, not 3"),
-        ("cut", "or it is damaged"),
-        ("empty", "it is empty"),
-        ("none", "there is no such file"),
+    for name, code in (
+        ("two", "class-mismatch"),
+        ("cut", "file-damaged"),
+        ("empty", "file-empty"),
+        ("none", "file-missing"),
     ):
-        with pytest.raises(BadInput, match=said):
-            ask(tmp_path / f"{name}.onnx", subject(), Asking())
-    with pytest.raises(BadInput, match="leave --network and --preprocess out"):
+        file = tmp_path / f"{name}.onnx"
+        with refuses(code, value=[2, 3] if name == "two" else str(file)):
+            ask(file, subject(), Asking())
+    with refuses("no-effect", option="network", value="mlp"):
         ask(tmp_path / "two.onnx", subject(), Asking("mlp"))

@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
+from refusals import ANY, refuses
 from scipy.special import softmax
 
 from dpaudit.checkpoint.outputs import of_logits
 from dpaudit.checkpoint.predictions import read
 from dpaudit.checkpoint.subject import Subject
-from dpaudit.errors import BadInput
 from dpaudit.types import Records
 
 DRAW = np.random.default_rng(0)
@@ -43,7 +43,7 @@ def test_without_numbers_rows_are_in_the_order_of_canaries(tmp_path):
     (tmp_path / "a.csv").write_text("\n".join(["loss", *rows]))
     assert read(tmp_path / "a.csv", SUBJECT).log_p == pytest.approx(-LOSS)
     (tmp_path / "a.csv").write_text("\n".join(["loss", *rows[1:]]))
-    with pytest.raises(BadInput, match="it has 11 rows, and there are 12 canaries"):
+    with refuses("length-mismatch", value=[11, 12]):
         read(tmp_path / "a.csv", SUBJECT)
 
 
@@ -58,52 +58,58 @@ def test_arrays_are_read_in_any_form_and_order(tmp_path, form):
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "code", "value"),
     [
-        (text("canary,loss", LOSS[:, None], range(10)), "2 of 12 canaries are missing .10, 11."),
-        (text("canary,loss", LOSS[:, None], [*range(12), 3]), "several rows for canary 3"),
-        (text("canary,loss", LOSS[:, None]) + "12,0.5\n", "there is no canary 12"),
-        (text("canary,loss", LOSS[:, None]) + "-1,0.5\n", "there is no canary -1"),
-        (text("canary,loss", LOSS[:, None]) + "1.5,0.5\n", "by whole numbers"),
-        (text("canary,loss", LOSS[:, None]).replace("\n3,", "\n3,nan "), "no finite number"),
-        (text("canary,loss", LOSS[:, None]).replace("\n3,", "\n3,1,"), "a line needs 2 cells"),
-        (text("canary,score", LOSS[:, None]), "name the columns canary and loss"),
-        (text("canary,p0,p2", P[:, :2]), "name the columns canary and loss"),
-        (text("canary,p0,p1", P[:, :2]), "probabilities of 2 classes, and the canaries are of 3"),
-        (text("canary,p0,p1,p2", Z), "its probabilities are none"),
-        ("canary,loss\n", "and no rows"),
-        ("", "it is empty"),
+        (text("canary,loss", LOSS[:, None], range(10)), "missing-canaries", [10, 11]),
+        (text("canary,loss", LOSS[:, None], [*range(12), 3]), "stated-twice", [3]),
+        (text("canary,loss", LOSS[:, None]) + "12,0.5\n", "unknown-canary", [12]),
+        (text("canary,loss", LOSS[:, None]) + "-1,0.5\n", "unknown-canary", [-1]),
+        (text("canary,loss", LOSS[:, None]) + "1.5,0.5\n", "not-whole", None),
+        (text("canary,loss", LOSS[:, None]).replace("\n3,", "\n3,nan "), "not-a-number", ANY),
+        (text("canary,loss", LOSS[:, None]).replace("\n3,", "\n3,1,"), "ragged-rows", [(5, 3)]),
+        (text("canary,score", LOSS[:, None]), "wrong-columns", ["canary", "score"]),
+        (text("canary,p0,p2", P[:, :2]), "wrong-columns", ["canary", "p0", "p2"]),
+        (text("canary,p0,p1", P[:, :2]), "class-mismatch", [2, 3]),
+        (text("canary,p0,p1,p2", Z), "not-probabilities", ANY),
+        ("canary,loss\n", "no-records", ["canary", "loss"]),
+        ("", "file-empty", None),
     ],
 )
-def test_a_table_with_a_fault_is_one_sentence(tmp_path, content, said):
+def test_a_table_with_a_fault_is_one_sentence(tmp_path, content, code, value):
     (tmp_path / "a.csv").write_text(content)
-    with pytest.raises(BadInput, match=said) as error:
+    with refuses(code, value=value) as error:
         read(tmp_path / "a.csv", SUBJECT)
+    assert str(error.value).startswith(f"{tmp_path / 'a.csv'}: ")
     assert "\n" not in str(error.value)
+    for fact in value if isinstance(value, list) and isinstance(value[0], int) else []:
+        assert str(fact) in str(error.value)
 
 
 @pytest.mark.parametrize(
-    ("arrays", "said"),
+    ("arrays", "code", "option", "value"),
     [
-        ({"losses": LOSS[:5]}, "it has 5 rows"),
-        ({"losses": np.where(np.arange(12) == 4, np.nan, LOSS)}, "says of canary 4 is NaN"),
-        ({"losses": LOSS, "logits": Z}, "save it with np.savez"),
-        ({"scores": LOSS}, "it has 'scores'"),
-        ({"losses": Z}, "losses must have 1 axis"),
-        ({"logits": Z[:, :2]}, "logits of 2 classes"),
-        ({"losses": LOSS.astype(object)}, "losses holds Python objects"),
-        ({"losses": LOSS, "canary": np.zeros(3, int)}, "a number for each of the 12 rows"),
-        ({"losses": LOSS, "canary": np.zeros(12, int)}, "11 of 12 canaries are missing"),
+        ({"losses": LOSS[:5]}, "length-mismatch", "", [5, 12]),
+        ({"losses": np.where(np.arange(12) == 4, np.nan, LOSS)}, "not-finite", "losses", [4]),
+        ({"losses": LOSS, "logits": Z}, "excluded-arrays", "", ["losses", "logits"]),
+        ({"scores": LOSS}, "missing-arrays", "", ["scores"]),
+        ({"losses": Z}, "wrong-shape", "losses", (12, 3)),
+        ({"logits": Z[:, :2]}, "class-mismatch", "logits", [2, 3]),
+        ({"losses": LOSS.astype(object)}, "holds-objects", "losses", None),
+        ({"losses": LOSS, "canary": np.zeros(3, int)}, "length-mismatch", "canary", (3,)),
+        ({"losses": LOSS, "canary": np.zeros(12, int)}, "missing-canaries", "", [1, 2, 3, 4, 5]),
     ],
 )
-def test_arrays_with_a_fault_are_one_sentence(tmp_path, arrays, said):
+def test_arrays_with_a_fault_are_one_sentence(tmp_path, arrays, code, option, value):
     np.savez(tmp_path / "a.npz", **arrays)
-    with pytest.raises(BadInput, match=said):
+    with refuses(code, option=option, value=value):
         read(tmp_path / "a.npz", SUBJECT)
 
 
-@pytest.mark.parametrize("content", [b"", b"PK\x03\x04", b"\x80\x04N."])
-def test_a_damaged_archive_is_one_sentence(tmp_path, content):
+@pytest.mark.parametrize(
+    ("content", "code"),
+    [(b"", "wrong-format"), (b"PK\x03\x04", "file-damaged"), (b"\x80\x04N.", "wrong-format")],
+)
+def test_a_damaged_archive_is_one_sentence(tmp_path, content, code):
     (tmp_path / "a.npz").write_bytes(content)
-    with pytest.raises(BadInput, match=r"cut short or damaged|is not a \.npz file"):
+    with refuses(code):
         read(tmp_path / "a.npz", SUBJECT)

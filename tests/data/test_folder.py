@@ -6,7 +6,9 @@ import zlib
 import numpy as np
 import pytest
 from PIL import Image
+from refusals import refuses, told
 
+from dpaudit.data import picture
 from dpaudit.data.folder import ImageFolder
 from dpaudit.errors import BadInput
 
@@ -47,17 +49,16 @@ def load(tmp_path):
 
 @pytest.fixture
 def refusal(load, tmp_path):
-    """What a user reads, without the path in front."""
+    """The error for the folder: one line that begins with its path."""
 
-    def message():
+    def error():
         with pytest.raises(BadInput) as caught:
             load()
-        said = str(caught.value)
-        assert said.startswith(f"{tmp_path}: ")
-        assert said.isprintable()
-        return said.removeprefix(f"{tmp_path}: ")
+        assert str(caught.value).startswith(f"{tmp_path}: ")
+        assert str(caught.value).isprintable()
+        return caught.value
 
-    return message
+    return error
 
 
 # ---------------------------------------------------------------- what is accepted
@@ -158,7 +159,7 @@ def test_an_opaque_alpha_channel_is_dropped_and_another_refused(load, refusal, t
     assert everything(load()) == before
     solid.putalpha(254)
     solid.save(tmp_path / "cat" / "0.png")
-    assert "1 images cannot be used ('cat/0.png': transparent in places)" in refusal()
+    assert told(refusal()) == [("unusable-images", "", [("'cat/0.png'", "not-opaque")])]
 
 
 def test_grey_with_opaque_alpha_stays_grey(load, tmp_path):
@@ -195,38 +196,41 @@ def test_everything_wrong_is_told_at_once(refusal, tmp_path):
     (tmp_path / "dog" / "bad.png").write_bytes(b"not an image")
     save(tmp_path / "dog" / "wide.png", pixels(0, SIDE, 2 * SIDE))
     save(tmp_path / "few" / "0.png", pixels(1))
-    said = refusal()
-    assert said.startswith("6 problems: (1) 1 files lie outside a class's folder ('loose.png'); ")
-    assert (
-        "(2) 3 entries of class folders are no image files ('cat/kittens', 'cat/gone.png'" in said
-    )
-    assert "'cat/notes\\n.txt'" in said
-    assert "(3) 1 images cannot be used ('dog/bad.png': damaged or no image: cannot iden" in said
-    assert "(4) 1 class folders have no image ('empty'); fill or delete them" in said
-    assert "(5) images have different sizes (8x8: 28, 16x8: 1); scale them all to one" in said
-    assert "(6) it has too few records of some classes (class 'few': 1)" in said
+    error = refusal()
+    strange = ["'cat/kittens'", "'cat/gone.png'", "'cat/notes\\n.txt'"]
+    assert told(error) == [
+        ("files-outside", "", ["'loose.png'"]),
+        ("not-images", "", strange),
+        ("unusable-images", "", [("'dog/bad.png'", "image-damaged")]),
+        ("empty-classes", "", ["'empty'"]),
+        ("size-mismatch", "", {"8x8": 28, "16x8": 1}),
+        ("too-few-records", "", [("'few'", 1)]),
+    ]
+    names = ("'loose.png'", *strange, "'dog/bad.png'", "'empty'", "16x8: 1", "'few': 1")
+    assert all(name in str(error) for name in names)
 
 
 def test_a_single_class_and_no_class_are_told(refusal, tmp_path):
-    assert refusal().startswith("it has no class; an audit needs at least 2: put the images")
+    assert told(refusal()) == [("no-classes", "", [])]
     fill(tmp_path, ("cat",))
-    assert refusal().startswith("it has a single class, 'cat'; an audit needs at least 2")
+    assert told(refusal()) == [("single-class", "", ["cat"])]
 
 
 def test_classes_of_train_and_test_must_match(refusal, tmp_path):
     fill(tmp_path / "train", ("cat", "dog"))
     fill(tmp_path / "test", ("dog", "eel"), each=1)
     fill(tmp_path / "val", each=1)
-    said = refusal()
-    assert "(1) it has more than train and test ('val'); move that elsewhere" in said
-    assert "(2) test has no folder for the classes 'cat'; they must match" in said
-    assert "(3) train has no folder for the classes 'eel'; they must match" in said
+    assert told(refusal()) == [
+        ("files-beside", "", ["'val'"]),
+        ("class-mismatch", "test", ["'cat'"]),
+        ("class-mismatch", "train", ["'eel'"]),
+    ]
 
 
 def test_sizes_must_match_between_train_and_test_too(refusal, tmp_path):
     fill(tmp_path / "train")
     fill(tmp_path / "test", each=1, shape=(SIDE, 9))
-    assert refusal() == "images have different sizes (8x8: 18, 9x8: 2); scale them all to one"
+    assert told(refusal()) == [("size-mismatch", "", {"8x8": 18, "9x8": 2})]
 
 
 def declared(width, height):
@@ -242,13 +246,19 @@ def declared(width, height):
 
 
 @pytest.mark.parametrize(
-    ("side", "said"),
-    [(5000, "5000x5000 pixels are too many"), (60_000, "decompression bomb"), (8, "damaged")],
+    ("side", "code", "said"),
+    [
+        (5000, "too-many-pixels", "5000x5000"),
+        (60_000, "image-damaged", "decompression bomb"),
+        (8, "image-damaged", "bomb.png"),
+    ],
 )
-def test_an_image_that_declares_too_much_is_refused(refusal, tmp_path, side, said):
+def test_an_image_that_declares_too_much_is_refused(refusal, tmp_path, side, code, said):
     fill(tmp_path)
     (tmp_path / "cat" / "bomb.png").write_bytes(declared(side, side))
-    assert said in refusal()
+    error = refusal()
+    assert told(error) == [("unusable-images", "", [("'cat/bomb.png'", code)])]
+    assert said in str(error)
 
 
 def test_several_frames_are_not_taken_for_one(refusal, tmp_path):
@@ -256,23 +266,28 @@ def test_several_frames_are_not_taken_for_one(refusal, tmp_path):
     frames = [Image.fromarray(pixels(i)) for i in range(3)]
     for suffix in ("gif", "png", "tif", "webp"):
         frames[0].save(tmp_path / "cat" / f"a.{suffix}", save_all=True, append_images=frames[1:])
-    said = refusal()
-    assert "4 images cannot be used" in said
-    assert said.count("more than one frame") == 4
+    names = ("'cat/a.gif'", "'cat/a.png'", "'cat/a.tif'", "'cat/a.webp'")
+    frames = [(name, "several-frames") for name in names]
+    assert told(refusal()) == [("unusable-images", "", frames)]
 
 
 @pytest.mark.parametrize(("mode", "suffix"), [("CMYK", "jpg"), ("I;16", "png"), ("F", "tif")])
 def test_other_colour_modes_are_refused(refusal, tmp_path, mode, suffix):
     fill(tmp_path)
     Image.new(mode, (SIDE, SIDE)).save(tmp_path / "cat" / f"a.{suffix}")
-    assert f"colour mode {mode[0]}" in refusal()  # older Pillows read I;16 as I
+    assert told(refusal()) == [("unusable-images", "", [(f"'cat/a.{suffix}'", "colour-mode")])]
+    with refuses("colour-mode") as caught:
+        picture.pixels(tmp_path / "cat" / f"a.{suffix}")
+    assert caught.value.value[0] == mode[0]  # older Pillows read I;16 as I
 
 
 def test_formats_that_are_not_images_of_pixels_are_never_opened(refusal, tmp_path):
     fill(tmp_path)
     Image.fromarray(pixels(0)).save(tmp_path / "cat" / "a.eps")
     (tmp_path / "cat" / "a.eps").rename(tmp_path / "cat" / "a.png")
-    assert "'cat/a.png': damaged or no image: cannot identify" in refusal()
+    error = refusal()
+    assert told(error) == [("unusable-images", "", [("'cat/a.png'", "image-damaged")])]
+    assert "cannot identify" in str(error)
 
 
 @pytest.mark.parametrize("suffix", ["png", "jpg", "bmp", "gif", "webp", "tif"])
@@ -298,7 +313,7 @@ def test_an_image_cut_short_anywhere_is_refused_or_whole(load, tmp_path, suffix)
 def test_a_loop_of_links_is_told_as_such(refusal, tmp_path, link):
     fill(tmp_path)
     (tmp_path / link).symlink_to(tmp_path / link)
-    assert refusal() == f"'{link}' is in a loop of symbolic links; delete it"
+    assert told(refusal()) == [("link-loop", "", link)]
 
 
 def test_a_file_without_permission_is_told(refusal, tmp_path, monkeypatch):
@@ -308,7 +323,11 @@ def test_a_file_without_permission_is_told(refusal, tmp_path, monkeypatch):
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr(Image, "open", denied)
-    assert "18 images cannot be used ('cat/0.png': damaged or no image: [Errno 13]" in refusal()
+    error = refusal()
+    assert error.code == "unusable-images"
+    assert error.value[0] == ("'cat/0.png'", "image-damaged")
+    assert f"{tmp_path}: 18 " in str(error)
+    assert "[Errno 13]" in str(error)
 
 
 def test_a_folder_without_permission_is_told(refusal, tmp_path, monkeypatch):
@@ -316,33 +335,37 @@ def test_a_folder_without_permission_is_told(refusal, tmp_path, monkeypatch):
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr(os, "scandir", denied)
-    assert refusal() == "it cannot be read (Permission denied); check its permissions"
+    error = refusal()
+    assert told(error) == [("file-unreadable", "", str(tmp_path))]
+    assert "Permission denied" in str(error)
 
 
 def test_what_is_no_folder_is_told(tmp_path):
     (tmp_path / "file").write_text("x")
-    with pytest.raises(BadInput, match="file: it is not a folder; check the path"):
+    with refuses("not-a-folder", value=str(tmp_path / "file")):
         ImageFolder(tmp_path / "file").load(0)
-    with pytest.raises(BadInput, match="none: there is no such folder; check the path"):
+    with refuses("folder-missing", value=str(tmp_path / "none")):
         ImageFolder(tmp_path / "none").load(0)
 
 
 def test_a_pipe_is_not_waited_for(refusal, tmp_path):
     fill(tmp_path)
     os.mkfifo(tmp_path / "cat" / "pipe.png")
-    assert "1 entries of class folders are no image files ('cat/pipe.png')" in refusal()
+    assert told(refusal()) == [("not-images", "", ["'cat/pipe.png'"])]
 
 
 def test_a_name_that_is_no_text_is_told(refusal, tmp_path):
     fill(tmp_path)
     (tmp_path / "cat" / os.fsdecode(b"\xff.png")).write_bytes(b"x")
-    assert "'cat/\\udcff.png'" in refusal()
+    assert "'cat/\\udcff.png'" in str(refusal())
 
 
 def test_without_pillow_the_way_out_is_told(refusal, tmp_path, monkeypatch):
     fill(tmp_path)
     monkeypatch.setitem(sys.modules, "PIL.Image", None)
-    assert refusal() == "images are read with Pillow, which does not import; pip install pillow"
+    error = refusal()
+    assert told(error) == [("module-missing", "", "PIL")]
+    assert "install pillow" in str(error)
 
 
 def test_what_does_not_fit_into_memory_is_told(refusal, tmp_path, monkeypatch):
@@ -352,7 +375,7 @@ def test_what_does_not_fit_into_memory_is_told(refusal, tmp_path, monkeypatch):
         raise MemoryError
 
     monkeypatch.setattr("dpaudit.data.folder.pixels", full)
-    assert refusal() == "it does not fit into memory; use fewer images"
+    assert refusal().code == "out-of-memory"
 
 
 def test_real_images_come_back_as_they_were(real, load, tmp_path):

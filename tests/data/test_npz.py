@@ -7,6 +7,7 @@ import zipfile
 
 import numpy as np
 import pytest
+from refusals import told
 
 from dpaudit.data import memory
 from dpaudit.data.npz import Npz, few
@@ -42,17 +43,16 @@ def load(tmp_path):
 
 @pytest.fixture
 def refusal(load, tmp_path):
-    """What a user reads who gives a file of these arrays, without the path in front."""
+    """The error for a file of these arrays: one line that begins with the path."""
 
-    def message(**arrays):
+    def error(**arrays):
         with pytest.raises(BadInput) as caught:
             load(**arrays)
-        path, said = str(caught.value).split(": ", 1)
-        assert path == str(tmp_path / "own.npz")
-        assert "\n" not in said
-        return said
+        assert str(caught.value).startswith(f"{tmp_path / 'own.npz'}: ")
+        assert "\n" not in str(caught.value)
+        return caught.value
 
-    return message
+    return error
 
 
 def refusal_of(path):
@@ -63,7 +63,7 @@ def refusal_by(read, path):
     with pytest.raises(BadInput) as caught:
         read(path)
     assert str(caught.value).startswith(f"{path}: ")
-    return str(caught.value).removeprefix(f"{path}: ")
+    return caught.value
 
 
 # ---------------------------------------------------------------- what is accepted
@@ -157,104 +157,112 @@ def test_labels_may_be_any_whole_numbers_in_a_row_or_a_column(load, labels):
 # ---------------------------------------------------------------- what is wrong with arrays
 
 NOT_WHOLE = Y + 0.5 * (Y == 1)
-SHAPES = "records are (n, features), (n, height, width) or images with 1, 3 or 4 channels"
+NOTHING = {"x_test": pixels(0, 8, 8), "y_test": Y[:0]}
 
 
 @pytest.mark.parametrize(
-    ("changes", "said"),
+    ("changes", "problem"),
     [
-        ({"x_train": pixels(59, 8, 8)}, "x_train has 59 records but y_train has 60 labels"),
-        ({"x_test": pixels(5, 8, 8)}, "x_test has 5 records but y_test has 6 labels"),
-        (
-            {"x_test": pixels(6, 9, 9)},
-            "records of x_train have the shape (8, 8) and those of x_test (9, 9)",
-        ),
-        ({"x_test": pixels(0, 8, 8), "y_test": Y[:0]}, "x_test is empty (its shape is (0, 8, 8))"),
-        ({"x_test": pixels(0, 8, 8), "y_test": Y[:0]}, "y_test is empty (its shape is (0,))"),
-        ({"x_train": pixels(60, 0)}, "x_train is empty (its shape is (60, 0))"),
-        ({"x_train": pixels(60)}, f"x_train has the shape (60,); {SHAPES}"),
-        ({"x_train": np.float32(1)}, f"x_train has the shape (); {SHAPES}"),
-        ({"x_train": pixels(60, 8, 8, 2)}, f"x_train has the shape (60, 8, 8, 2); {SHAPES}"),
-        ({"x_train": pixels(60, 2, 8, 8, 3)}, f"x_train has the shape (60, 2, 8, 8, 3); {SHAPES}"),
-        ({"x_train": pixels(60, 8, 8, dtype=np.int64)}, "x_train has the type int64; save images"),
-        ({"x_train": pixels(60, 8, 8, dtype=np.int8)}, "x_train has the type int8; save images"),
-        ({"x_train": pixels(60, 8, 8, dtype=complex)}, "x_train has the type complex128; save"),
-        ({"x_train": pixels(60, 8, 8).astype(str)}, "x_train has the type <U3; save images"),
-        ({"y_train": Y.astype(str)}, "y_train has the type <U21; labels are whole numbers"),
-        ({"y_train": np.eye(3)[Y]}, "y_train has the shape (60, 3); labels are (n,) or (n, 1); of"),
-        ({"y_train": np.int64(1)}, "y_train has the shape (); labels are (n,) or (n, 1)"),
-        ({"y_train": NOT_WHOLE}, "y_train has 20 labels that are not whole numbers"),
-        ({"y_train": np.full(60, np.nan)}, "y_train has 60 labels that are not whole numbers"),
-        ({"y_train": Y - 1}, "y_train has the label -1; number the classes 0, 1, 2 and so on"),
-        ({"y_train": Y + 1}, "y_train has labels up to 3 but no record of class 0; number the"),
-        ({"y_train": Y * 2}, "y_train has labels up to 4 but no record of class 1; number the"),
-        ({"y_train": Y * 1e300}, "but no record of class 1; number the"),
-        ({"y_train": Y.astype(np.uint64) << 63}, "but no record of class 1; number the"),
-        ({"y_train": Y * 0, "y_test": Y[:6] * 0}, "y_train has a single class; an audit needs"),
-        ({"y_train": np.minimum(np.arange(60), 1)}, "y_train has too few records of some classes"),
-        ({"y_test": Y[:6] + 1}, "y_test has labels that y_train has not (3); leave those records"),
-        ({"y_test": Y[:6] - 1}, "y_test has labels that y_train has not (-1); leave those records"),
-        ({"y_test": np.arange(6) + 3}, "y_train has not (3, 4, 5, 6, 7 and 1 more); leave"),
+        ({"x_train": pixels(59, 8, 8)}, ("length-mismatch", "x_train", [59, 60])),
+        ({"x_test": pixels(5, 8, 8)}, ("length-mismatch", "x_test", [5, 6])),
+        ({"x_test": pixels(6, 9, 9)}, ("shape-mismatch", "x_test", [(8, 8), (9, 9)])),
+        (NOTHING, ("array-empty", "x_test", (0, 8, 8))),
+        (NOTHING, ("array-empty", "y_test", (0,))),
+        ({"x_train": pixels(60, 0)}, ("array-empty", "x_train", (60, 0))),
+        ({"x_train": pixels(60)}, ("wrong-shape", "x_train", (60,))),
+        ({"x_train": np.float32(1)}, ("wrong-shape", "x_train", ())),
+        ({"x_train": pixels(60, 8, 8, 2)}, ("wrong-shape", "x_train", (60, 8, 8, 2))),
+        ({"x_train": pixels(60, 2, 8, 8, 3)}, ("wrong-shape", "x_train", (60, 2, 8, 8, 3))),
+        ({"x_train": pixels(60, 8, 8, dtype=np.int64)}, ("wrong-type", "x_train", "int64")),
+        ({"x_train": pixels(60, 8, 8, dtype=np.int8)}, ("wrong-type", "x_train", "int8")),
+        ({"x_train": pixels(60, 8, 8, dtype=complex)}, ("wrong-type", "x_train", "complex128")),
+        ({"x_train": pixels(60, 8, 8).astype(str)}, ("wrong-type", "x_train", "<U3")),
+        ({"y_train": Y.astype(str)}, ("wrong-type", "y_train", "<U21")),
+        ({"y_train": np.eye(3)[Y]}, ("wrong-shape", "y_train", (60, 3))),
+        ({"y_train": np.int64(1)}, ("wrong-shape", "y_train", ())),
+        ({"y_train": NOT_WHOLE}, ("not-whole", "y_train", 20)),
+        ({"y_train": np.full(60, np.nan)}, ("not-whole", "y_train", 60)),
+        ({"y_train": Y - 1}, ("negative-label", "y_train", -1)),
+        ({"y_train": Y + 1}, ("class-gap", "y_train", 0)),
+        ({"y_train": Y * 2}, ("class-gap", "y_train", 1)),
+        ({"y_train": Y * 1e300}, ("class-gap", "y_train", 1)),
+        ({"y_train": Y.astype(np.uint64) << 63}, ("class-gap", "y_train", 1)),
+        ({"y_train": Y * 0, "y_test": Y[:6] * 0}, ("single-class", "y_train", None)),
+        ({"y_train": np.minimum(np.arange(60), 1)}, ("too-few-records", "", [("0", 1)])),
+        ({"y_test": Y[:6] + 1}, ("unknown-labels", "y_test", [3])),
+        ({"y_test": Y[:6] - 1}, ("unknown-labels", "y_test", [-1])),
+        ({"y_test": np.arange(6) + 3}, ("unknown-labels", "y_test", [3, 4, 5, 6, 7])),
     ],
 )
-def test_arrays_that_cannot_be_used_are_refused(refusal, changes, said):
-    assert said in refusal(**usable(**changes))
+def test_arrays_that_cannot_be_used_are_refused(refusal, changes, problem):
+    error = refusal(**usable(**changes))
+    assert problem in told(error)
+    assert problem[1] in str(error)
+
+
+def test_numbers_of_a_refusal_are_told(refusal):
+    assert "59 " in str(refusal(**usable(x_train=pixels(59, 8, 8))))
+    assert "(60, 8, 8, 2)" in str(refusal(**usable(x_train=pixels(60, 8, 8, 2))))
+    assert "7 and 1 more" in str(refusal(**usable(y_test=np.arange(6) + 3)))
+    assert "argmax" in str(refusal(**usable(y_train=np.eye(3)[Y])))
+    assert "argmax" not in str(refusal(**usable(y_train=np.int64(1))))
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, 1e300])
 def test_values_that_are_no_float32_are_counted(refusal, value):
     x = pixels(60, 4, dtype=float)
     x[3, 2] = x[7, 1] = value
-    assert refusal(x=x, y=Y) == (
-        "x has 2 of 240 values that are NaN, infinite or beyond float32; "
-        "mend them or leave those records out"
-    )
+    error = refusal(x=x, y=Y)
+    assert told(error) == [("not-finite", "x", 2)]
+    assert "2 of 240" in str(error)
 
 
 def test_all_problems_come_in_one_message(refusal):
     x = pixels(60, 8, 8, dtype=float)
     x[0] = np.nan
-    said = refusal(
+    error = refusal(
         **usable(x_train=x, y_train=Y + 1, x_test=pixels(5, 7, 7, dtype=np.int32), y_test=Y[:6])
     )
-    assert said == (
-        "6 problems: "
-        "(1) x_train has 64 of 3840 values that are NaN, infinite or beyond float32; "
-        "mend them or leave those records out; "
-        "(2) x_test has the type int32; save images as uint8 (0 to 255, read as 0 to 1) "
-        "and all else as float32, scaled as the network should see it; "
-        "(3) x_test has 5 records but y_test has 6 labels; they must match; "
-        "(4) records of x_train have the shape (8, 8) and those of x_test (7, 7); "
-        "they must be alike; "
-        "(5) y_train has labels up to 3 but no record of class 0; "
-        "number the classes 0, 1, 2 and so on without a gap; "
-        "(6) y_test has labels that y_train has not (0); leave those records out"
-    )
+    assert told(error) == [
+        ("not-finite", "x_train", 64),
+        ("wrong-type", "x_test", "int32"),
+        ("length-mismatch", "x_test", [5, 6]),
+        ("shape-mismatch", "x_test", [(8, 8), (7, 7)]),
+        ("class-gap", "y_train", 0),
+        ("unknown-labels", "y_test", [0]),
+    ]
+    assert all(str(problem) in str(error) for problem in error.problems)
 
 
 # ---------------------------------------------------------------- what is wrong with files
 
-SAVE = "save it with np.savez(path, x=x, y=y) or np.savez(path, x_train="
+SAVE = "np.savez(path, x="
 
 
 def test_missing_names_are_told_beside_those_that_are_there(refusal):
-    assert refusal(images=Y, y=Y).startswith(f"it has no x (it has 'images', 'y'); {SAVE}")
-    assert refusal().startswith(f"it has no x, no y (it has nothing); {SAVE}")
+    error = refusal(images=Y, y=Y)
+    assert told(error) == [("missing-arrays", "", ["x"])]
+    assert "'images', 'y'" in str(error)
+    assert SAVE in str(error)
+    assert told(refusal()) == [("missing-arrays", "", ["x", "y"])]
 
 
 def test_one_of_the_four_names_asks_for_all_four(refusal):
-    said = refusal(x=pixels(60, 4), y=Y, x_test=pixels(6, 4), y_test=Y[:6])
-    assert said.startswith("it has no x_train, no y_train (it has 'x', 'y', 'x_test', 'y_test');")
+    error = refusal(x=pixels(60, 4), y=Y, x_test=pixels(6, 4), y_test=Y[:6])
+    assert told(error) == [("missing-arrays", "", ["x_train", "y_train"])]
+    assert "'x', 'y', 'x_test', 'y_test'" in str(error)
 
 
 def test_a_missing_name_does_not_hide_the_other_problems(refusal):
-    said = refusal(**usable(x_test=None, y_train=Y - 1))
-    assert "(1) it has no x_test (it has" in said
-    assert "(2) y_train has the label -1" in said
+    error = refusal(**usable(x_test=None, y_train=Y - 1))
+    assert told(error)[:2] == [
+        ("missing-arrays", "", ["x_test"]),
+        ("negative-label", "y_train", -1),
+    ]
 
 
 def test_a_name_cannot_write_on_the_terminal(refusal):
-    assert "\x1b" not in refusal(**{"\x1b[2J": Y, "y": Y})
+    assert "\x1b" not in str(refusal(**{"\x1b[2J": Y, "y": Y}))
 
 
 class Hostile:
@@ -267,32 +275,35 @@ class Hostile:
 
 def test_a_pickle_in_an_array_is_named_and_never_run(refusal, tmp_path):
     trap = tmp_path / "trap"
-    said = refusal(**usable(x_train=np.array([Hostile(trap)] * 60, dtype=object), y_test=Y[:5]))
+    error = refusal(**usable(x_train=np.array([Hostile(trap)] * 60, dtype=object), y_test=Y[:5]))
     assert not trap.exists()
-    assert "(1) x_train holds Python objects, which may run code and are not opened; save" in said
-    assert "(2) x_test has 6 records but y_test has 5 labels" in said
+    assert told(error) == [
+        ("holds-objects", "x_train", None),
+        ("length-mismatch", "x_test", [6, 5]),
+    ]
 
 
 def test_a_pickle_that_is_called_npz_is_never_run(tmp_path):
     trap = tmp_path / "trap"
     path = tmp_path / "own.npz"
     path.write_bytes(pickle.dumps(Hostile(trap)))
-    assert refusal_of(path).startswith(f"it is not a .npz file; {SAVE}")
+    assert told(refusal_of(path)) == [("wrong-format", "", None)]
     assert not trap.exists()
 
 
 def test_a_missing_file_is_told(tmp_path):
-    assert refusal_of(tmp_path / "own.npz") == "there is no such file; check the path"
+    path = tmp_path / "own.npz"
+    assert told(refusal_of(path)) == [("file-missing", "", str(path))]
 
 
 def test_a_folder_is_told(tmp_path):
-    assert refusal_of(tmp_path) == "it is a folder; give the path of a .npz file"
+    assert told(refusal_of(tmp_path)) == [("is-folder", "", str(tmp_path))]
 
 
 def test_a_loop_of_links_is_told(tmp_path):
-    (tmp_path / "own.npz").symlink_to(tmp_path / "own.npz")
-    said = "it is a loop of symbolic links; make it lead to a .npz file"
-    assert refusal_of(tmp_path / "own.npz") == said
+    path = tmp_path / "own.npz"
+    path.symlink_to(path)
+    assert told(refusal_of(path)) == [("link-loop", "", str(path))]
 
 
 def test_a_file_without_permission_is_told(tmp_path, monkeypatch):
@@ -300,26 +311,31 @@ def test_a_file_without_permission_is_told(tmp_path, monkeypatch):
         raise PermissionError(errno.EACCES, "Permission denied")
 
     monkeypatch.setattr("dpaudit.opened.os.open", denied)
-    said = "it cannot be read (Permission denied); check the path and its permissions"
-    assert refusal_of(tmp_path / "own.npz") == said
+    error = refusal_of(tmp_path / "own.npz")
+    assert told(error) == [("file-unreadable", "", str(tmp_path / "own.npz"))]
+    assert "Permission denied" in str(error)
 
 
 @pytest.mark.parametrize("content", [b"", b"PK", b"x,y\n1,2\n", b"\x89PNG\r\n\x1a\n", b"\0" * 999])
 def test_a_file_of_another_kind_is_told(tmp_path, content):
     path = tmp_path / "own.npz"
     path.write_bytes(content)
-    assert refusal_of(path).startswith(f"it is not a .npz file; {SAVE}")
+    error = refusal_of(path)
+    assert told(error) == [("wrong-format", "", None)]
+    assert SAVE in str(error)
 
 
 def test_a_path_that_no_file_can_have_is_refused():
-    assert refusal_of("own\0.npz")
+    assert refusal_of("own\0.npz").code == "file-missing"
 
 
 def test_a_single_array_is_told(tmp_path):
     path = tmp_path / "own.npz"
     with path.open("wb") as file:
         np.save(file, Y)
-    assert refusal_of(path).startswith(f"it is a single array without a name; {SAVE}")
+    error = refusal_of(path)
+    assert told(error) == [("single-array", "", None)]
+    assert SAVE in str(error)
 
 
 def write(path, **members):
@@ -338,17 +354,15 @@ def declared(shape, dtype="|u1"):
 
 def test_a_member_that_is_no_array_is_told(tmp_path):
     write(tmp_path / "own.npz", x=b"hello", y=b"")
-    said = refusal_of(tmp_path / "own.npz")
-    assert "(1) x is not an array; save it with" in said
-    assert "(2) y is not an array; save it with" in said
+    error = refusal_of(tmp_path / "own.npz")
+    assert told(error) == [("not-an-array", "x", None), ("not-an-array", "y", None)]
 
 
 @pytest.mark.parametrize("shape", [(60, 8, 8), (2**40, 2**40), (-1, 8), ("a",)])
 def test_an_array_that_is_not_what_it_declares_is_damaged(tmp_path, shape):
     write(tmp_path / "own.npz", x=declared(shape), y=declared((60,)))
-    said = refusal_of(tmp_path / "own.npz")
-    assert "(1) x is damaged (" in said
-    assert "(2) y is damaged (" in said
+    problems = told(refusal_of(tmp_path / "own.npz"))
+    assert [problem[:2] for problem in problems] == [("array-damaged", "x"), ("array-damaged", "y")]
 
 
 def zeros(path, **shapes):
@@ -373,29 +387,31 @@ def test_arrays_beyond_memory_are_refused_before_they_are_unpacked(tmp_path, mon
     path = tmp_path / "own.npz"
     zeros(path, x=(5000, 4000), y=(5000,))
     monkeypatch.setattr("dpaudit.data.memory.most", lambda: 8 << 20)
-    said = []
-    assert peak(lambda: said.append(read(path))) < 2 << 20
-    assert said == [
-        "its arrays take 76.3 MiB of memory, and a quarter of what there is here, 8.0 MiB, may be "
-        "data; save fewer records"
-    ]
+    errors = []
+    assert peak(lambda: errors.append(read(path))) < 2 << 20
+    assert told(errors[0]) == [("file-too-large", "", 4 * 5000 * 4001)]
+    assert "76.3 MiB" in str(errors[0])
+    assert "8.0 MiB" in str(errors[0])
 
 
 def test_an_array_of_a_form_that_is_of_no_use_is_never_unpacked(tmp_path):
     path = tmp_path / "own.npz"
     zeros(path, x=(20_000_000,), y=(2, 10_000_000))
-    said = []
-    assert peak(lambda: said.append(refusal_of(path))) < 2 << 20
-    assert "(1) x has the shape (20000000,); records are" in said[0]
-    assert "(2) y has the shape (2, 10000000); labels are" in said[0]
+    errors = []
+    assert peak(lambda: errors.append(refusal_of(path))) < 2 << 20
+    assert told(errors[0])[:2] == [
+        ("wrong-shape", "x", (20_000_000,)),
+        ("wrong-shape", "y", (2, 10_000_000)),
+    ]
 
 
 @pytest.mark.parametrize("more", [-1, 1])
 def test_an_array_that_holds_another_number_of_bytes_than_it_declares_is_refused(tmp_path, more):
     good = declared((60, 8)) + bytes(480 + more)
     write(tmp_path / "own.npz", x=good, y=declared((60,)) + bytes(60))
-    said = f"x is damaged (it declares 480 bytes and holds {480 + more}); save it again"
-    assert said in refusal_of(tmp_path / "own.npz")
+    error = refusal_of(tmp_path / "own.npz")
+    assert told(error)[0] == ("array-damaged", "x", [480, 480 + more])
+    assert str(480 + more) in str(error)
 
 
 def test_a_quarter_of_the_memory_may_be_data(monkeypatch, tmp_path):
@@ -415,8 +431,7 @@ def test_what_does_not_fit_into_memory_is_told(load, tmp_path, monkeypatch, step
 
     load(**usable())
     monkeypatch.setattr(f"dpaudit.data.npz.{step}", full)
-    said = "it does not fit into memory; save fewer records"
-    assert refusal_of(tmp_path / "own.npz") == said
+    assert refusal_of(tmp_path / "own.npz").code == "out-of-memory"
 
 
 @pytest.mark.parametrize("save", [np.savez, np.savez_compressed])
@@ -426,7 +441,7 @@ def test_a_file_cut_short_anywhere_is_told(tmp_path, save):
     whole = path.read_bytes()
     for size in range(4, len(whole), 97):
         path.write_bytes(whole[:size])
-        assert refusal_of(path) == "it is cut short or damaged; save it again"
+        assert told(refusal_of(path)) == [("file-damaged", "", None)]
 
 
 @pytest.mark.parametrize("save", [np.savez, np.savez_compressed])
@@ -455,5 +470,5 @@ def test_a_header_that_declares_gigabytes_is_not_read(tmp_path):
     with zipfile.ZipFile(tmp_path / "long.npz", "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("x.npy", header)
         archive.writestr("y.npy", header)
-    with pytest.raises(BadInput, match="header of 2,147,483,648 bytes"):
+    with pytest.raises(BadInput, match=r"2,147,483,648"):
         Npz(tmp_path / "long.npz").load(0)

@@ -1,7 +1,10 @@
+import re
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from refusals import refuses
 
 from dpaudit import data
 from dpaudit.data.split import split
@@ -70,16 +73,14 @@ def test_all_of_the_pool_is_the_pool():
 
 
 def test_more_than_the_pool_is_refused_with_the_largest_that_works():
-    with pytest.raises(BadInput) as caught:
+    with refuses("too-large", option="size", value=1001) as caught:
         data.load("digits", size=1001)
-    assert str(caught.value) == (
-        "size must be at most 1000, the records that digits has for D, not 1001"
-    )
+    assert re.findall(r"\d+", str(caught.value)) == ["1000", "1001"]
 
 
 @pytest.mark.parametrize("size", [0, -1, 2.5, True, "10"])
 def test_a_size_is_a_whole_number(size):
-    with pytest.raises(BadInput, match="size must be a whole number of at least 1, not"):
+    with refuses("too-small", option="size", value=size):
         data.load("digits", size=size)
 
 
@@ -96,11 +97,9 @@ def test_a_small_subset_still_has_something_to_test_on():
 @pytest.mark.parametrize("size", [1, 5, 10, 23])
 def test_a_class_that_would_vanish_is_refused_with_a_size_that_is_enough(size):
     digits = data.load("digits")
-    with pytest.raises(BadInput) as caught:
+    with refuses("classes-lost", option="size", value=size) as caught:
         subset(digits, size, seed=0)
-    said = str(caught.value)
-    assert f"with a size of {size}, the pool or the shadow set of digits has no record of" in said
-    enough = int(said.rsplit("; ", 1)[1].removesuffix(" is enough"))
+    enough = int(re.findall(r"\d+", str(caught.value))[-1])
     some = subset(digits, enough, seed=0)
     assert set(some.pool.y) == set(some.shadow.y) == set(range(10))
 

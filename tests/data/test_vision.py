@@ -11,6 +11,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import numpy as np
 import pytest
+from refusals import told
 
 from dpaudit import data
 from dpaudit.data import vision
@@ -103,10 +104,19 @@ def write_cifar(root, files):
 
 
 def refusal(loader):
+    """The error of a loader, which is one line."""
     with pytest.raises(BadInput) as caught:
         loader.load(0)
     assert "\n" not in str(caught.value)
-    return str(caught.value)
+    return caught.value
+
+
+def not_downloaded(root, folder="MNIST"):
+    return [("download-failed", "download", str(root / folder))]
+
+
+def damaged(root, folder="MNIST"):
+    return [("file-damaged", "", str(root / folder))]
 
 
 def as_expected(loaded, arrays):
@@ -199,8 +209,10 @@ def test_the_split_follows_the_seed(tmp_path):
     [(Mnist, "MNIST"), (FashionMnist, "FashionMNIST"), (Cifar10, "cifar-10-batches-py")],
 )
 def test_absent_files_are_told_with_the_folder_and_download(tmp_path, loader, folder):
-    said = refusal(loader(tmp_path))
-    assert f"is not in {tmp_path / folder}; give --download to fetch it there, or --data" in said
+    error = refusal(loader(tmp_path))
+    assert told(error) == [("needs-download", "download", str(tmp_path / folder))]
+    for said in (str(tmp_path / folder), "--download", "--data-root"):
+        assert said in str(error)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -211,24 +223,26 @@ def test_a_file_of_mnist_that_is_missing_or_cut_short_is_told(tmp_path, name):
     whole = file.read_bytes()
     for size in (0, 3, 7, len(whole) // 2, len(whole) - 1):
         file.write_bytes(whole[:size])
-        said = refusal(Mnist(tmp_path))
-        assert said.startswith(f"{tmp_path / 'MNIST'} does not hold all of mnist, or holds it dam")
-        assert said.endswith("; delete it and give --download")
+        error = refusal(Mnist(tmp_path))
+        assert told(error) == damaged(tmp_path)
+        assert "--download" in str(error)
     file.unlink()
-    assert "does not hold all of mnist" in refusal(Mnist(tmp_path))
+    assert told(refusal(Mnist(tmp_path))) == damaged(tmp_path)
 
 
 def test_damaged_files_are_not_said_to_be_a_failed_download(tmp_path):
     raw = write_mnist(tmp_path, drawn(28, 28))
     (raw / RAW["x_test"]).write_bytes(b"damaged")
-    assert "does not hold all of mnist, or holds it dam" in refusal(Mnist(tmp_path, download=True))
+    assert told(refusal(Mnist(tmp_path, download=True))) == damaged(tmp_path)
 
 
 def test_labels_that_do_not_match_their_images_are_told(tmp_path):
     arrays = drawn(28, 28)
     raw = write_mnist(tmp_path, arrays)
     (raw / RAW["y_train"]).write_bytes(idx(arrays["y_train"][:-1]))
-    assert "x_train has 200 records but y_train has 199 labels" in refusal(Mnist(tmp_path))
+    error = refusal(Mnist(tmp_path))
+    assert told(error) == [("length-mismatch", "x_train", [200, 199])]
+    assert str(error).startswith(str(tmp_path / "MNIST"))
 
 
 class Hostile:
@@ -244,8 +258,7 @@ def test_a_pickle_that_is_not_the_original_is_never_opened(tmp_path, cifar, name
     folder = write_cifar(tmp_path, cifar(drawn(32, 32, 3)))
     trap = tmp_path / "trap"
     (folder / name).write_bytes(pickle.dumps(Hostile(trap)))
-    said = refusal(Cifar10(tmp_path))
-    assert said.startswith(f"{folder} does not hold all of cifar10, or holds it damaged")
+    assert told(refusal(Cifar10(tmp_path))) == damaged(tmp_path, folder.name)
     assert not trap.exists()
 
 
@@ -340,34 +353,36 @@ def test_cifar_is_downloaded(tmp_path, server, cifar, monkeypatch):
     monkeypatch.delenv("http_proxy", raising=False)
     assert as_expected(Cifar10(tmp_path, download=True).load(0), arrays)
     server.cut = 1000
-    assert "cifar10 could not be downloaded to" in refusal(Cifar10(tmp_path / "b", download=True))
+    error = refusal(Cifar10(tmp_path / "b", download=True))
+    assert told(error) == not_downloaded(tmp_path / "b", "cifar-10-batches-py")
 
 
 def test_a_server_without_the_files_is_told(tmp_path, mirror):
     mirror.files = {}
-    said = refusal(Mnist(tmp_path, download=True))
-    assert said.startswith(f"mnist could not be downloaded to {tmp_path / 'MNIST'} (Error down")
-    assert "save the data as a .npz file and give its path" in said
+    error = refusal(Mnist(tmp_path, download=True))
+    assert told(error) == not_downloaded(tmp_path)
+    assert "(Error down" in str(error)  # torchvision's words
+    assert ".npz" in str(error)
 
 
 @pytest.mark.parametrize("cut", [0, 10, 1000])
 def test_a_cut_connection_is_told_and_the_next_download_mends_it(tmp_path, mirror, cut):
     mirror.cut = cut
-    assert "mnist could not be downloaded to" in refusal(Mnist(tmp_path, download=True))
-    assert "does not hold all of mnist" in refusal(Mnist(tmp_path))
+    assert told(refusal(Mnist(tmp_path, download=True))) == not_downloaded(tmp_path)
+    assert told(refusal(Mnist(tmp_path))) == damaged(tmp_path)
     mirror.cut = None
     assert as_expected(Mnist(tmp_path, download=True).load(0), mirror.arrays)
 
 
 def test_content_that_is_not_the_original_is_told(tmp_path, mirror):
     mirror.files = {name: gzip.compress(b"other") for name in mirror.files}
-    assert "mnist could not be downloaded to" in refusal(Mnist(tmp_path, download=True))
+    assert told(refusal(Mnist(tmp_path, download=True))) == not_downloaded(tmp_path)
 
 
 def test_a_silent_server_is_not_waited_for_for_ever(tmp_path, mirror, monkeypatch):
     monkeypatch.setattr(vision, "PATIENCE", 0.2)
     mirror.cut, mirror.stall = 10, True
-    assert "could not be downloaded to" in refusal(Mnist(tmp_path, download=True))
+    assert told(refusal(Mnist(tmp_path, download=True))) == not_downloaded(tmp_path)
 
 
 def test_no_network_is_told(tmp_path, mirror, monkeypatch):
@@ -376,15 +391,15 @@ def test_no_network_is_told(tmp_path, mirror, monkeypatch):
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
         monkeypatch.setattr(MNIST, "mirrors", [f"http://127.0.0.1:{unused.getsockname()[1]}/"])
-        said = refusal(Mnist(tmp_path / "root", download=True))
-    assert "mnist could not be downloaded to" in said
+        error = refusal(Mnist(tmp_path / "root", download=True))
+    assert told(error) == not_downloaded(tmp_path / "root")
     assert not (tmp_path / "root").exists()
 
 
 def test_a_root_that_is_a_file_is_told(tmp_path, mirror):
     (tmp_path / "file").write_text("x")
-    said = refusal(Mnist(tmp_path / "file", download=True))
-    assert "mnist could not be downloaded to" in said
+    error = refusal(Mnist(tmp_path / "file", download=True))
+    assert told(error) == not_downloaded(tmp_path / "file")
 
 
 # ---------------------------------------------------------------- torchvision itself
@@ -393,11 +408,10 @@ def test_a_root_that_is_a_file_is_told(tmp_path, mirror):
 def test_without_torchvision_the_way_out_is_told(tmp_path, monkeypatch):
     write_mnist(tmp_path, drawn(28, 28))
     monkeypatch.setitem(sys.modules, "torchvision.datasets", None)
-    assert refusal(Mnist(tmp_path)) == (
-        "mnist is read through torchvision, and there is no module torchvision.datasets; pip "
-        "install torchvision, or save the data as a .npz file and give its path (dpaudit explain "
-        "npz)"
-    )
+    error = refusal(Mnist(tmp_path))
+    assert told(error) == [("module-missing", "", "torchvision.datasets")]
+    for said in ("mnist", "install torchvision", ".npz"):
+        assert said in str(error)
 
 
 def test_a_torchvision_that_does_not_import_is_told(tmp_path, monkeypatch):
@@ -408,9 +422,10 @@ def test_a_torchvision_that_does_not_import_is_told(tmp_path, monkeypatch):
     for name in [name for name in sys.modules if name.split(".")[0] == "torchvision"]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.syspath_prepend(broken.parent)
-    said = refusal(Mnist(tmp_path))
-    assert "torchvision, which does not import (operator nms does not exist); install" in said
-    assert "save the data as a .npz file" in said
+    error = refusal(Mnist(tmp_path))
+    assert told(error) == [("module-broken", "", "torchvision")]
+    for said in ("(operator nms does not exist)", ".npz"):
+        assert said in str(error)
 
 
 def test_what_does_not_fit_into_memory_is_told(tmp_path, monkeypatch):
@@ -420,4 +435,6 @@ def test_what_does_not_fit_into_memory_is_told(tmp_path, monkeypatch):
         raise MemoryError
 
     monkeypatch.setattr(vision, "split", full)
-    assert refusal(Mnist(tmp_path)).startswith("mnist does not fit into memory; save the data")
+    error = refusal(Mnist(tmp_path))
+    assert told(error) == [("out-of-memory", "", "mnist")]
+    assert ".npz" in str(error)

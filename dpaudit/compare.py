@@ -102,7 +102,10 @@ def _refuse_insider(played: Played, released: Sequence[Collection[str]]) -> None
     asking = " or ".join(a.name for a in ADVERSARIES.values() if a.asks)
     raise BadInput(
         f"a defence changes what a trained model answers, and {adversary.name} guesses from "
-        f"{adversary.guesses_from} instead; compare defences on a run with --adversary {asking}"
+        f"{adversary.guesses_from} instead; compare defences on a run with --adversary {asking}",
+        "nothing-released",
+        option="adversary",
+        value=adversary.name,
     )
 
 
@@ -112,13 +115,16 @@ def _distinct(defences: Sequence[str | Defence]) -> list[Named]:
     found: list[Named] = []
     for defence in map(named, given):
         if isinstance(defence.defence, Nothing):
-            raise BadInput("'none' is compared with anyway; name a defence, such as quantize:0.01")
+            said = "'none' is compared with anyway; name a defence, such as quantize:0.01"
+            raise BadInput(said, "no-effect", option="defence", value=defence.name)
         for other in found:
             if other.name == defence.name or other.defence == defence.defence:
-                raise BadInput(f"the defence {defence.name} is named twice; name it once")
+                said = f"the defence {defence.name} is named twice; name it once"
+                raise BadInput(said, "named-twice", option="defence", value=defence.name)
         found.append(defence)
     if not found:
-        raise BadInput("name at least one defence, such as quantize:0.01")
+        said = "name at least one defence, such as quantize:0.01"
+        raise BadInput(said, "none-named", option="defence")
     return found
 
 
@@ -130,7 +136,7 @@ def _fitting_somewhere(
 ) -> dict[str, Attack]:
     """The attacks that see enough behind one defence at least; a named one must."""
     if not attacks:
-        raise BadInput("name at least one attack")
+        raise BadInput("name at least one attack", "none-named", option="attacks")
     fitting = {n: a for n, a in attacks.items() if not all(lacking(a, names) for names in released)}
     if tuple(choice.attacks) != Config.attacks:
         for name in (name for name in attacks if name not in fitting):

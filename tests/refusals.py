@@ -1,5 +1,6 @@
 """Checks of refusals by code, option and value: the sentences are free to change."""
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -13,6 +14,24 @@ ANY = object()
 def told(error: DpauditError) -> list[tuple[str, str, object]]:
     """The code, option and value of every problem that an error tells of."""
     return [(found.code, found.option, found.value) for found in error.problems or [error]]
+
+
+class Line(str):
+    """The line that a refused command prints: a sentence, and a code at its end."""
+
+    __slots__ = ()
+
+    @property
+    def code(self) -> str:
+        found = re.search(r" \[([a-z0-9-]+)\]$", self)
+        assert found, self
+        return found[1]
+
+    def tells(self, code: str | None, facts: str = "") -> None:
+        """Check its code, and that it has these names and numbers; None is any code."""
+        assert code in (None, self.code), self
+        for fact in facts.split():
+            assert re.search(rf"(?<!\w){re.escape(fact)}(?!\w)", self), (fact, self)
 
 
 @contextmanager

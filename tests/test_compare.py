@@ -5,6 +5,7 @@ from unittest.mock import patch
 import numpy as np
 import pytest
 from playground import KNOWN, LABEL, facts, finished, observe, worlds_and_indices
+from refusals import refuses
 
 from dpaudit.choice import Choice
 from dpaudit.compare import compare
@@ -19,6 +20,7 @@ from dpaudit.summaries import NO_LABEL, labels_of
 from dpaudit.types import Claim, StepsCurve
 
 FAST = ("loss", "mean", "mean+std")
+CHAIN = "mean-std + quantize:0.1"
 DELTA = 1e-5
 
 
@@ -64,24 +66,22 @@ def test_single_steps_have_no_defence_to_compare(path):
     told = {**facts(), "claim": claim.to_dict()}
     with patch("playground.facts", return_value=told):
         finished(path, released(8), attacks=FAST)
-    with pytest.raises(BadInput, match="per-step guesses from a step instead; compare defences on"):
+    with refuses("nothing-released", option="adversary", value="per-step"):
         compared(path)
 
 
 @pytest.mark.parametrize(
-    ("attacker", "attack", "shown", "said"),
-    [
-        ("white-box", "updates", (5,), "white-box guesses from the noisy updates of a training"),
-        ("final-weights", "weights", (), "final-weights guesses from a model's parameters inst"),
-    ],
+    ("attacker", "attack", "shown"),
+    [("white-box", "updates", (5,)), ("final-weights", "weights", ())],
 )
-def test_no_defence_stands_before_what_insiders_see(path, attacker, attack, shown, said):
+def test_no_defence_stands_before_what_insiders_see(path, attacker, attack, shown):
     name = {"updates": "updates", "weights": "moved"}[attack]
     seen = {name: np.random.default_rng(0).normal(size=(8, *shown))}
     with patch("playground.facts", return_value={**facts(), "attacker": attacker}):
         finished(path, seen, attacks=[attack])
-    with pytest.raises(BadInput, match=f"{said}.* on a run with --adversary observer or worst-"):
+    with refuses("nothing-released", option="adversary", value=attacker) as caught:
         compared(path, attacks=[attack])
+    assert "--adversary observer or worst-case" in str(caught.value)
 
 
 def test_without_a_defence_the_numbers_are_those_of_the_report(path):
@@ -231,7 +231,7 @@ EVERY = (
     "noise:0.05",
     "clip-confidence:0.6",
     "fewer-samples:1",
-    "mean-std + quantize:0.01",
+    "mean-std + quantize:0.02",
 )
 
 
@@ -306,7 +306,7 @@ def test_all_trials_are_defended_once(path):
 
 def test_a_defence_that_has_nothing_to_defend_is_refused(path):
     finished(path, {"logits": released(8)["logits"]})
-    with pytest.raises(BadInput, match="the defence mean-std needs mean and std, and what there"):
+    with pytest.raises(BadInput, match="mean-std needs"):
         compared(path, "mean-std", attacks=("loss",))
 
 
@@ -335,19 +335,24 @@ def test_of_the_default_attacks_those_take_part_that_fit(path):
 
 
 @pytest.mark.parametrize(
-    ("seen", "attacks", "said"),
+    ("seen", "attacks", "told"),
     [
-        ("logits", ("loss", "mean"), "attack mean needs mean, which is not released here"),
-        ("accuracy", Config.attacks, "no attack fits what is released"),
-        ("logits", ("losss",), "did you mean 'loss'?"),
-        ("logits", (), "name at least one attack"),
+        ("logits", ("loss", "mean"), "attack mean"),
+        ("accuracy", Config.attacks, "no attack"),
+        ("logits", ("losss",), "'loss'?"),
     ],
 )
-def test_an_attack_that_fits_nowhere_is_refused(path, seen, attacks, said):
+def test_an_attack_that_fits_nowhere_is_refused(path, seen, attacks, told):
     finished(path, {seen: released(8)[seen]})
     with pytest.raises(BadInput) as caught:
         compared(path, attacks=attacks)
-    assert said in str(caught.value)
+    assert told in str(caught.value)
+
+
+def test_at_least_one_attack_is_compared(path):
+    finished(path, {"logits": released(8)["logits"]})
+    with refuses("none-named", option="attacks"):
+        compared(path, attacks=())
 
 
 # ---------------------------------------------------------------- which defences
@@ -366,26 +371,37 @@ def test_a_defence_made_already_is_the_same_as_its_text(path):
 
 
 @pytest.mark.parametrize(
-    ("defences", "said"),
+    ("defences", "code", "value"),
     [
-        ([], "name at least one defence, such as quantize:0.01"),
-        (["none"], "'none' is compared with anyway"),
-        ([Nothing()], "'none' is compared with anyway"),
-        (["quantize:0.1", "quantize:0.1"], "the defence quantize:0.1 is named twice"),
-        (["quantize:0.1", "quantize:1e-1"], "the defence quantize:1e-1 is named twice"),
-        (["quantize:0.1", Quantize(0.1)], "the defence quantize:0.1 is named twice"),
-        (["quantize"], "needs its unit"),
-        ([None], "None is no defence"),
-        ("quantise:0.1", "did you mean 'quantize'?"),
-        (["mean-std + quantize:0.1", MeanStd() + Quantize(0.1)], "is named twice"),
-        (["mean-std + none"], "adds nothing; leave it out"),
+        ([], "none-named", None),
+        (["none"], "no-effect", "none"),
+        ([Nothing()], "no-effect", "none"),
+        (["quantize:0.1", "quantize:0.1"], "named-twice", "quantize:0.1"),
+        (["quantize:0.1", "quantize:1e-1"], "named-twice", "quantize:1e-1"),
+        (["quantize:0.1", Quantize(0.1)], "named-twice", "quantize:0.1"),
+        ([CHAIN, MeanStd() + Quantize(0.1)], "named-twice", CHAIN),
     ],
 )
-def test_defences_that_cannot_be_compared_are_refused(path, defences, said):
+def test_defences_that_cannot_be_compared_are_refused(path, defences, code, value):
+    finished(path, released(8))
+    with refuses(code, option="defence", value=value), Journal.read(path) as journal:
+        compare(journal, defences, Choice(FAST))
+
+
+@pytest.mark.parametrize(
+    ("defences", "told"),
+    [
+        (["quantize"], "quantize:UNIT"),
+        ([None], "None"),
+        ("quantise:0.1", "'quantize'?"),
+        (["mean-std + none"], "'none'"),
+    ],
+)
+def test_what_is_no_defence_is_refused(path, defences, told):
     finished(path, released(8))
     with pytest.raises(BadInput) as caught, Journal.read(path) as journal:
         compare(journal, defences, Choice(FAST))
-    assert said in str(caught.value)
+    assert told in str(caught.value)
 
 
 def test_one_text_is_one_defence(path):
@@ -414,7 +430,7 @@ def fails(seen):
 )
 def test_a_defence_that_does_wrong_is_told_in_one_sentence(path, protect):
     finished(path, released(8))
-    with pytest.raises(BadInput, match="the defence theirs failed: ") as caught:
+    with pytest.raises(BadInput, match="theirs failed: ") as caught:
         compared(path, Theirs(protect))
     assert "\n" not in str(caught.value)
 
@@ -547,7 +563,7 @@ def test_a_defence_that_lets_no_prediction_out_has_no_utility(path):
 @pytest.mark.parametrize("shape", [(6, 40), (6, 41, 3), (2, 6, 40, 3), (6, 0, 3)])
 def test_test_outputs_of_a_strange_shape_are_refused(path, shape):
     with_tests(path, [np.zeros(shape)], np.zeros(40, int))
-    with pytest.raises(BadInput, match="test_mc must be about at most 40 test records on 3 axes"):
+    with pytest.raises(BadInput, match=r"test_mc .* 40 .* 3 axes"):
         compared(path, attacks=("loss",))
 
 
@@ -562,12 +578,12 @@ def test_no_label_where_no_single_class_is_largest():
 def test_a_run_that_is_not_complete_is_refused(path):
     with Journal.play(path, {"seed": 0, "models": 8}) as journal:
         journal.settle(facts(), KNOWN)
-    with pytest.raises(BadInput, match=r"not complete \(0 of 8 models\)"):
+    with pytest.raises(BadInput, match=r"\(0 of 8 models\)"):
         compared(path)
 
 
 def test_a_damaged_run_is_refused(path):
     finished(path, released(8))
     path.write_bytes(path.read_bytes()[:-700])
-    with pytest.raises(JournalError, match="damaged or cut short"):
+    with pytest.raises(JournalError, match="damaged"):
         compared(path)

@@ -13,6 +13,7 @@ from typing import Any
 import click
 
 from dpaudit.checks import printable
+from dpaudit.cli.misuse import code_of
 from dpaudit.errors import DiskFull, DpauditError, WorkersLost, is_full
 
 COMMANDS = (
@@ -52,7 +53,8 @@ def _in_one_line() -> Iterator[None]:
         raise _refusal(error, f"{printable(str(error))} [{error.code}]") from error
     except click.UsageError as error:
         about = error.ctx.command_path if error.ctx else "dpaudit"
-        raise Refused(f"{error.format_message()} (see {about} --help)") from error
+        said = f"{error.format_message()} (see {about} --help) [{code_of(error)}]"
+        raise Refused(said) from error
     except KeyboardInterrupt:
         click.echo("Stopped.", err=True)
         raise click.exceptions.Exit(130) from None
@@ -63,7 +65,8 @@ def _in_one_line() -> Iterator[None]:
     except (click.ClickException, click.exceptions.Exit, click.Abort):
         raise
     except OSError as error:
-        said = f"the output cannot be written: {error.strerror or error}"
+        code = "disk-full" if is_full(error) else "unwritable"
+        said = f"the output cannot be written: {error.strerror or error} [{code}]"
         raise _refusal(error, said) from error
     except Exception:
         traceback.print_exc()

@@ -11,6 +11,7 @@ import click
 
 from dpaudit.cli import names
 from dpaudit.cli.destination import Destination
+from dpaudit.cli.misuse import Misuse
 from dpaudit.cli.progress import Progress
 from dpaudit.cli.settings import pair
 
@@ -151,24 +152,33 @@ def _refuse(given: dict[str, Any]) -> None:
     """Refuse what does not belong together, before anything is read."""
     sides = [given["members"] is not None, given["nonmembers"] is not None]
     if (given["kit"] is not None) == any(sides) or (any(sides) and not all(sides)):
-        raise click.UsageError("give either --kit FOLDER, or --members FILE and --nonmembers FILE")
+        raise Misuse(
+            "give either --kit FOLDER, or --members FILE and --nonmembers FILE",
+            "excluded-options" if given["kit"] is not None else "missing-options",
+        )
     if (given["model"] is None) == (given["predictions"] is None):
-        raise click.UsageError("give either a checkpoint (MODEL) or --predictions FILE")
+        raise Misuse(
+            "give either a checkpoint (MODEL) or --predictions FILE",
+            "missing-options" if given["model"] is None else "excluded-options",
+        )
     if given["predictions"] is not None:
         if given["kit"] is None:
-            raise click.UsageError(
+            raise Misuse(
                 "--predictions are on the canaries of a kit (--kit); scores of members and others "
-                "are for dpaudit estimate --scores"
+                "are for dpaudit estimate --scores",
+                "needs-kit",
             )
         _refuse_idle(("network", "samples", "preprocess", "outputs", "dropout"), "--predictions")
     if ":" in (given["network"] or ""):
         _refuse_idle(("dropout",), "a network of your own, which has its own rate")
     if given["kit"] is not None and (given["fair_coins"] or given["classes"] is not None):
-        raise click.UsageError("--fair-coins and --classes are for --members; a kit knows both")
+        raise Misuse(
+            "--fair-coins and --classes are for --members; a kit knows both", "excluded-options"
+        )
     if given["kit"] is None and given["commitment"] is not None:
-        raise click.UsageError("--commitment is that of a kit (--kit)")
+        raise Misuse("--commitment is that of a kit (--kit)", "needs-kit")
     if given["claim"] is not None and given["delta"] is not None:
-        raise click.UsageError("--claim has a delta already; leave --delta out")
+        raise Misuse("--claim has a delta already; leave --delta out", "excluded-options")
 
 
 def _refuse_idle(names: Sequence[str], on: str) -> None:
@@ -177,7 +187,7 @@ def _refuse_idle(names: Sequence[str], on: str) -> None:
     idle = [f"--{name}" for name in names if source(name) == click.core.ParameterSource.COMMANDLINE]
     if idle:
         verb = "has" if len(idle) == 1 else "have"
-        raise click.UsageError(f"{', '.join(idle)} {verb} no effect on {on}")
+        raise Misuse(f"{', '.join(idle)} {verb} no effect on {on}", "no-effect")
 
 
 def _audited(given: dict[str, Any], progress: Progress) -> Audited:

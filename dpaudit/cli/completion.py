@@ -41,7 +41,8 @@ def command(shell: str | None) -> None:
     completer = get_completion_class(wanted) if wanted in SHELLS else None
     if completer is None:
         asked = f"there is no completion for '{wanted}'" if wanted else "$SHELL names no shell"
-        raise BadInput(f"{asked}; say dpaudit completion bash, zsh or fish")
+        said = f"{asked}; say dpaudit completion bash, zsh or fish"
+        raise BadInput(said, "unknown-shell", option="shell", value=wanted)
     file, line = SHELLS[wanted]
     script = completer(main, {}, "dpaudit", "_DPAUDIT_COMPLETE").source()
     # At the end: zsh wants its own first line to be the first.

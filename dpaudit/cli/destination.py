@@ -11,6 +11,8 @@ from typing import Any
 import click
 
 from dpaudit import journal_file
+from dpaudit.cli.misuse import BadValue, Misuse
+from dpaudit.errors import BadInput
 
 FIGURES = (".png", ".svg")
 """What a figure can be drawn as."""
@@ -28,23 +30,31 @@ class Destination(click.Path):
 
     def convert(self, value: Any, param: Any, ctx: Any) -> Any:
         if problem := self.problem(os.fspath(value)):
-            self.fail(f"cannot write {value}: {problem}", param, ctx)
+            raise BadValue(str(problem), problem.code, param, ctx)
         return super().convert(value, param, ctx)
 
-    def problem(self, given: str) -> str | None:
-        """Why a file cannot be written, or None."""
+    def problem(self, given: str) -> BadInput | None:
+        """The error for a file that cannot be written, or None."""
+        found = self._found(given)
+        if found is None:
+            return None
+        code, said = found
+        return BadInput(f"cannot write {given}: {said}", code, value=given)
+
+    def _found(self, given: str) -> tuple[str, str] | None:
         path = Path(os.path.realpath(given))
         if path.is_dir() or given.endswith(("/", os.sep)):
-            return "it is a folder"
+            return "is-folder", "it is a folder"
         if self.endings and path.suffix not in self.endings:
-            return f"it must end in {' or '.join(self.endings)}"
+            return "wrong-ending", f"it must end in {' or '.join(self.endings)}"
         if not path.parent.is_dir():
-            return f"there is no folder {Path(given).parent}"
+            return "folder-missing", f"there is no folder {Path(given).parent}"
         if path.name == journal_file.NAME or _is_journal(path):
-            return "it is a journal, and the models of its run would be lost"
+            return "is-journal", "it is a journal, and the models of its run would be lost"
         # What exists and is no file, such as a pipe, is written to where it is.
         touched = path if path.exists() and not path.is_file() else path.parent
-        return None if os.access(touched, os.W_OK) else f"{touched} is not writable"
+        writable = os.access(touched, os.W_OK)
+        return None if writable else ("unwritable", f"{touched} is not writable")
 
 
 def _is_journal(path: Path) -> bool:
@@ -63,4 +73,4 @@ def refuse_same(named: Mapping[str, Path | None]) -> None:
             continue
         first = seen.setdefault(os.path.realpath(path), option)
         if first != option:
-            raise click.UsageError(f"{first} and {option} name the same file: {path}")
+            raise Misuse(f"{first} and {option} name the same file: {path}", "same-file")

@@ -9,7 +9,9 @@ import click
 
 from dpaudit import checks
 from dpaudit.cli import names
+from dpaudit.cli.misuse import Misuse
 from dpaudit.cli.progress import Progress
+from dpaudit.errors import BadInput
 
 if TYPE_CHECKING:
     from dpaudit.estimates import Given
@@ -114,15 +116,16 @@ def _outcome(options: dict[str, int | None], scores: Path | None) -> Given:
     kinds = [set(COUNTS) & set(given), {"--scores"} if scores else set(), set(GUESSES) & set(given)]
     found = [sorted(kind, key=[*options, "--scores"].index) for kind in kinds if kind]
     if not found:
-        raise click.UsageError(f"there is nothing to estimate from; give {FORMS}")
+        raise Misuse(f"there is nothing to estimate from; give {FORMS}", "missing-options")
     if len(found) > 1:
         both = " and ".join(kind[0] for kind in found)
-        raise click.UsageError(f"{both} are of different kinds; give either {FORMS}")
+        raise Misuse(f"{both} are of different kinds; give either {FORMS}", "excluded-options")
     if scores:
         return files.read(scores)
     wanted = COUNTS if kinds[0] else GUESSES
     if missing := [name for name in wanted if name not in given]:
-        raise click.UsageError(f"{', '.join(missing)} must be given beside {', '.join(found[0])}")
+        beside = ", ".join(found[0])
+        raise Misuse(f"{', '.join(missing)} must be given beside {beside}", "missing-options")
     values = [given[name] for name in wanted]
     if wanted is COUNTS:
         _refuse(given, [("--fp", "--out"), ("--fn", "--in")], least=("--out", "--in"))
@@ -137,7 +140,12 @@ def _refuse(given: dict[str, int], parts: list[tuple[str, str]], least: tuple[st
     """Refuse numbers that no trials give."""
     problems = [checks.at_least(name, n, 1 if name in least else 0) for name, n in given.items()]
     problems += [
-        f"{part} must be at most {whole}, not {given[part]:,} of {given[whole]:,}"
+        BadInput(
+            f"{part} must be at most {whole}, not {given[part]:,} of {given[whole]:,}",
+            "too-large",
+            option=part,
+            value=given[part],
+        )
         for part, whole in parts
         if checks.MANY >= given[part] > given[whole] >= 0
     ]

@@ -38,7 +38,7 @@ def command(name: str) -> None:
     if not kinds:
         known = [known for kind in registry.KINDS for known in registry.names(kind)]
         known += [*ADVERSARIES, *NETWORKS]
-        raise BadInput(registry.unknown("plug-ins", name, known))
+        raise BadInput(registry.unknown("plug-ins", name, known), "unknown-name", value=name)
     for kind in kinds:
         click.secho(f"{name} ({kind})", bold=True)
         click.echo(registry.description(kind, name) + "\n")

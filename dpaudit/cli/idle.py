@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
-import click
-
 from dpaudit import own_settings, registry
 from dpaudit.adversaries import ADVERSARIES, PER_STEP, Adversary
+from dpaudit.cli.misuse import Misuse
 from dpaudit.config import Config, unasked
 
 OWN_TRAINING = "dpsgd"
@@ -20,15 +19,16 @@ def refuse(config: Config, said: Mapping[str, Any]) -> None:
     _refuse_unknown(config.mechanism, said)
     for name, why in _without_effect(config, said):
         if name in said:
-            raise click.UsageError(f"{_flags([name])} has no effect {why}")
+            raise Misuse(f"{_flags([name])} has no effect {why}", "no-effect")
     own = [text.partition("=")[0] for text in said.get("set", ())]
     for name, why in _by_own_settings(config):
         if name in own or name in said:
             flag = f"--set {name}" if name in own else _flags([name])
-            raise click.UsageError(f"{flag} has no effect {why}; leave it out")
+            raise Misuse(f"{flag} has no effect {why}; leave it out", "no-effect")
     if said.get("canaries") == 1:
-        raise click.UsageError(
-            "--canaries 1 is one canary, which every run has; give at least 2, or leave it out"
+        raise Misuse(
+            "--canaries 1 is one canary, which every run has; give at least 2, or leave it out",
+            "too-small",
         )
 
 
@@ -37,7 +37,7 @@ def _refuse_unknown(mechanism: str, said: Mapping[str, Any]) -> None:
     unused = [name for name in said if name in _unknown(mechanism)]
     if unused:
         verb = "has" if len(unused) == 1 else "have"
-        raise click.UsageError(f"{_flags(unused)} {verb} no effect on {mechanism}")
+        raise Misuse(f"{_flags(unused)} {verb} no effect on {mechanism}", "no-effect")
 
 
 def _unknown(mechanism: str) -> Collection[str]:

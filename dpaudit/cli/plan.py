@@ -11,6 +11,7 @@ import click
 from dpaudit.adversaries import PER_STEP
 from dpaudit.cli import names
 from dpaudit.cli.destination import FIGURES, Destination, refuse_same
+from dpaudit.cli.misuse import Misuse
 from dpaudit.cli.progress import Progress
 from dpaudit.cli.settings import CLAIMED, TRAINED, configured, options
 from dpaudit.config import Config
@@ -91,15 +92,18 @@ def command(
 
     if canaries is not None and (given["models"] is not None or fixed_score):
         other = "--fixed-score" if given["models"] is None else "--models"
-        raise click.UsageError(f"--canaries is of one training, and {other} of many; give either")
+        raise Misuse(
+            f"--canaries is of one training, and {other} of many; give either", "excluded-options"
+        )
     if given["claim"] is not None and given["epsilon"] is not None:
-        raise click.UsageError("--epsilon and --claim are two claims; give either")
+        raise Misuse("--epsilon and --claim are two claims; give either", "excluded-options")
     refuse_same({"--json": json, "--figure": figure})
     config = configured(file, given)
     if config.adversary == PER_STEP.name:
-        raise click.UsageError(
+        raise Misuse(
             "per-step scores every step of two trainings, which leaves no number of models to "
-            "plan; more steps show more (dpaudit run --adversary per-step --steps N)"
+            "plan; more steps show more (dpaudit run --adversary per-step --steps N)",
+            "not-plannable",
         )
     if canaries is None and config.one_run:
         canaries, guesses = config.canaries, guesses or config.guesses

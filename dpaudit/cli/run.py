@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 
+from dpaudit.cli.misuse import BadValue, Misuse
 from dpaudit.cli.progress import Progress
 from dpaudit.cli.settings import CLAIMED, TRAINED, configured, options
 from dpaudit.cli.verdict import (
@@ -30,7 +31,8 @@ def _seconds(ctx: click.Context, param: click.Parameter, text: str | None) -> fl
     found = re.fullmatch(rf"(?:{number}h)?(?:{number}m)?(?:{number}s)?", text)
     hours, minutes, seconds = (float(part or 0) for part in found.groups()) if found else (0, 0, 0)
     if not (total := 3600 * hours + 60 * minutes + seconds):
-        raise click.BadParameter(f"'{text}' is not a time, such as 90s, 10m or 1h30m")
+        said = f"'{text}' is not a time, such as 90s, 10m or 1h30m"
+        raise BadValue(said, "no-time", param, ctx)
     return total
 
 
@@ -97,12 +99,14 @@ def command(
     from dpaudit import audit
 
     if workers and cluster:
-        raise click.UsageError("--workers are processes here; with --cluster start workers there")
+        raise Misuse(
+            "--workers are processes here; with --cluster start workers there", "excluded-options"
+        )
     shown = {name: given.pop(name) for name in SHOWN}
     refuse_unwritable(shown, out)
     config = configured(file, given)
     if budget and not config.until_decided:
-        raise click.UsageError("--budget has no effect without --until-decided")
+        raise Misuse("--budget has no effect without --until-decided", "no-effect")
     progress = Progress()
     # Whoever ends the run politely, by hand or by a scheduler, finds everything kept.
     signal.signal(signal.SIGTERM, signal.default_int_handler)

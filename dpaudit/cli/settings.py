@@ -13,6 +13,7 @@ from dpaudit.accounting import NUMERICAL
 from dpaudit.adversaries import ADVERSARIES
 from dpaudit.checks import MOST
 from dpaudit.cli import idle, names
+from dpaudit.cli.misuse import BadValue, Misuse
 from dpaudit.config import BACKENDS, Config, brought
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -35,7 +36,9 @@ def pair(ctx: click.Context, param: click.Parameter, text: str | None) -> Any:
     try:
         epsilon, delta = map(float, text.split(","))
     except ValueError:
-        raise click.BadParameter(f"'{text}' is not EPS,DELTA, such as 8,1e-5") from None
+        raise BadValue(
+            f"'{text}' is not EPS,DELTA, such as 8,1e-5", "no-pair", param, ctx
+        ) from None
     return epsilon, delta
 
 
@@ -46,7 +49,8 @@ def _batch(ctx: click.Context, param: click.Parameter, text: str | None) -> Any:
     try:
         return int(text)
     except ValueError:
-        raise click.BadParameter(f"'{text}' is neither a number of records nor full") from None
+        said = f"'{text}' is neither a number of records nor full"
+        raise BadValue(said, "no-number", param, ctx) from None
 
 
 DATA: Sequence[Callable[[Any], Any]] = (
@@ -191,7 +195,9 @@ def configured(file: Path | None, given: dict[str, Any]) -> Config:
         if where.endswith(".py"):
             said["mechanism"] = f"{Path(where).expanduser().resolve()}:{function}"
     if "epochs" in said and "steps" in said:
-        raise click.UsageError("--epochs and --steps both say how long to train; give either")
+        raise Misuse(
+            "--epochs and --steps both say how long to train; give either", "excluded-options"
+        )
     if "epochs" in said:
         said["steps"] = None
     if "noise_multiplier" in said:
@@ -201,5 +207,7 @@ def configured(file: Path | None, given: dict[str, Any]) -> Config:
     made = replace(config, **{**brought(said), **said})
     idle.refuse(made, named)
     if "models" in said and made.one_run:
-        raise click.UsageError("--canaries are of one training, and --models of many; give either")
+        raise Misuse(
+            "--canaries are of one training, and --models of many; give either", "excluded-options"
+        )
     return made

@@ -14,6 +14,7 @@ import click
 from dpaudit import journal_file, report
 from dpaudit.cli import names
 from dpaudit.cli.destination import Destination, refuse_same
+from dpaudit.cli.misuse import Misuse
 from dpaudit.config import Config
 from dpaudit.types import Report
 
@@ -94,7 +95,7 @@ def refuse_unwritable(shown: Mapping[str, Any], folder: Path | None = None) -> N
         problem = Destination().problem(os.fspath(path))
         own = path.parent == folder and path.name != journal_file.NAME
         if problem and not own:
-            raise click.UsageError(f"cannot write {path}: {problem}")
+            raise Misuse(str(problem), problem.code)
 
 
 def show(

@@ -12,14 +12,20 @@ def check(report: Report) -> None:
     """Raise BadInput unless every number is one that may be printed and the verdict fits them."""
     if not 0 <= report.primary < len(report.bounds):
         raise BadInput(
-            f"primary is {report.primary}, but the report has {len(report.bounds)} bounds"
+            f"primary is {report.primary}, but the report has {len(report.bounds)} bounds",
+            "out-of-range",
+            option="primary",
+            value=report.primary,
         )
     if not report.claim.epsilon >= 0:
-        raise BadInput(f"the claim's epsilon is {report.claim.epsilon}, not a number >= 0")
+        said = f"the claim's epsilon is {report.claim.epsilon}, not a number >= 0"
+        raise BadInput(said, "out-of-range", option="claim.epsilon", value=report.claim.epsilon)
     if not 0 <= report.claim.delta < 1:
-        raise BadInput(f"the claim's delta is {report.claim.delta}, not in [0, 1)")
+        said = f"the claim's delta is {report.claim.delta}, not in [0, 1)"
+        raise BadInput(said, "out-of-range", option="claim.delta", value=report.claim.delta)
     if not all(0 <= i < len(report.bounds) for i in report.deciders):
-        raise BadInput(f"{report.deciders} are to decide of {len(report.bounds)} bounds")
+        said = f"{report.deciders} are to decide of {len(report.bounds)} bounds"
+        raise BadInput(said, "out-of-range", option="deciders", value=report.deciders)
     for bound in report.bounds:
         check_bound(bound)
     for published in report.published:
@@ -32,14 +38,18 @@ def check_bound(bound: Bound) -> None:
     """Raise BadInput unless it is a bound, and one that so many trials can give."""
     of = f"the bound of attack {bound.attack!r} by {bound.estimator}"
     if not (bound.epsilon >= 0 and math.isfinite(bound.epsilon)):
-        raise BadInput(f"{of} is {bound.epsilon}, not a finite number >= 0")
+        said = f"{of} is {bound.epsilon}, not a finite number >= 0"
+        raise BadInput(said, "not-finite", option="bound.epsilon", value=bound.epsilon)
     if not bound.ceiling >= bound.epsilon * (1 - 1e-6):  # two ways to compute one number
-        raise BadInput(f"{of} is {bound.epsilon}, above its ceiling {bound.ceiling}")
+        said = f"{of} is {bound.epsilon}, above its ceiling {bound.ceiling}"
+        raise BadInput(said, "above-ceiling", option="bound.epsilon", value=bound.epsilon)
     if not 0 <= bound.delta < 1:
-        raise BadInput(f"{of} has delta {bound.delta}, not in [0, 1)")
+        said = f"{of} has delta {bound.delta}, not in [0, 1)"
+        raise BadInput(said, "out-of-range", option="bound.delta", value=bound.delta)
     # A point estimate has no confidence, and is no bound (STATISTICS.md, law 1).
     if not 0 < bound.confidence < 1:
-        raise BadInput(f"{of} has confidence {bound.confidence}, not in (0, 1): it is no bound")
+        said = f"{of} has confidence {bound.confidence}, not in (0, 1): it is no bound"
+        raise BadInput(said, "out-of-range", option="bound.confidence", value=bound.confidence)
 
 
 def check_published(published: Published) -> None:
@@ -47,7 +57,10 @@ def check_published(published: Published) -> None:
     if not published.epsilon_in_sample >= 0:
         raise BadInput(
             f"the published estimate of attack {published.attack!r} is "
-            f"{published.epsilon_in_sample}, not a number >= 0"
+            f"{published.epsilon_in_sample}, not a number >= 0",
+            "out-of-range",
+            option="published.epsilon_in_sample",
+            value=published.epsilon_in_sample,
         )
 
 
@@ -59,10 +72,16 @@ def _check_steps(report: Report) -> None:
         if bound.assumption != "accountant":
             raise BadInput(
                 f"the bound of attack {bound.attack!r} by {bound.estimator} is on the leak of a "
-                "single step, and the claim is about the training that they make up"
+                "single step, and the claim is about the training that they make up",
+                "single-steps",
+                option="bounds",
             )
     if report.published:
-        raise BadInput("published estimates are of single steps, and the claim is about all")
+        raise BadInput(
+            "published estimates are of single steps, and the claim is about all",
+            "single-steps",
+            option="published",
+        )
 
 
 def _check_verdict(report: Report) -> None:
@@ -82,5 +101,8 @@ def _check_verdict(report: Report) -> None:
     if not fits:
         raise BadInput(
             f"the verdict {report.verdict} contradicts its numbers: claim {claimed}, "
-            f"bound {bound.epsilon}, ceiling {report.reach}"
+            f"bound {bound.epsilon}, ceiling {report.reach}",
+            "contradiction",
+            option="verdict",
+            value=report.verdict,
         )

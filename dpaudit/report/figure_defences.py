@@ -43,7 +43,8 @@ def draw(comparison: Comparison) -> Figure:
     if not useful:
         raise BadInput(
             "there is no accuracy to draw the leak against: the run kept no outputs on test "
-            "records, or no defence lets a label out"
+            "records, or no defence lets a label out",
+            "no-accuracy",
         )
     with style():
         figure = blank(1.3 + ROW * len(useful))

@@ -131,4 +131,5 @@ def plain(value: Any) -> Any:
         return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
         return [plain(item) for item in value]
-    raise BadInput(f"a report cannot hold {value!r}: {type(value).__name__} has no form in JSON")
+    said = f"a report cannot hold {value!r}: {type(value).__name__} has no form in JSON"
+    raise BadInput(said, "not-json", value=type(value).__name__)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from refusals import Line
 
 from dpaudit.cli import main
 
@@ -101,8 +102,9 @@ def refused(cli, tmp_path):
         assert result.stdout == ""
         assert contents(tmp_path) == before
         *before, said = result.stderr.splitlines()
-        assert all(line.startswith(("preparing ", "asking the model")) for line in before)
+        assert all(line.startswith(("preparing ", "asking ")) for line in before)
         assert said.startswith("Error: ")
-        return said
+        assert Line(said).code
+        return Line(said)
 
     return check

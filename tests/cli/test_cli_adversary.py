@@ -67,73 +67,79 @@ def test_a_configuration_that_was_saved_plays_the_same_run(cli, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "code", "facts"),
     [
-        (["--canary", "dirac"], "dirac is a gradient, not a record; it takes --adversary "),
-        (["--adversary", "worst-case", "--canary", "random-direction"], "is a gradient, not a"),
-        (["--adversary", "nobody"], "'nobody' is not one of 'observer', 'worst-case'"),
-        (["--epochs", "3", "--steps", "3"], "--epochs and --steps both say how long to train"),
-        (["--steps", "0"], "steps must be a whole number of at least 1"),
-        (["--adversary", "per-step", "--models", "40"], "--models has no effect"),
-        (["--adversary", "per-step", "--canary", "blank"], "per-step puts a gradient into every"),
-        (["--adversary", "per-step", "--canary", "none"], "per-step puts a gradient into every"),
-        (["--adversary", "per-step", "--steps", "3"], "fewer than 4"),
-        (["--adversary", "per-step", "--until-decided"], "and cannot stop early"),
-        (["--adversary", "per-step", "--claim", "1,1e-5"], "leave --claim out"),
+        (["--canary", "dirac"], None, "dirac gradient --adversary"),
+        (
+            ["--adversary", "worst-case", "--canary", "random-direction"],
+            None,
+            "random-direction gradient",
+        ),
+        (["--adversary", "nobody"], "usage", "--adversary 'nobody' 'observer', 'worst-case'"),
+        (["--epochs", "3", "--steps", "3"], "excluded-options", "--epochs --steps"),
+        (["--steps", "0"], "too-small", "steps 1"),
+        (["--adversary", "per-step", "--models", "40"], "no-effect", "--models"),
+        (["--adversary", "per-step", "--canary", "blank"], None, "per-step gradient every"),
+        (["--adversary", "per-step", "--canary", "none"], None, "per-step gradient every"),
+        (["--adversary", "per-step", "--steps", "3"], None, "fewer 4"),
+        (["--adversary", "per-step", "--until-decided"], None, "stop until-decided"),
+        (["--adversary", "per-step", "--claim", "1,1e-5"], None, "single --claim"),
     ],
 )
-def test_what_cannot_be_is_refused_in_one_sentence(refused, words, said):
-    assert said in refused("run", *words)
+def test_what_cannot_be_is_refused_in_one_sentence(refused, words, code, facts):
+    refused("run", *words).tells(code, facts)
 
 
 @pytest.mark.parametrize(
-    ("adversary", "more", "said"),
+    ("adversary", "more", "code", "facts"),
     [
-        ("observer", "--attack updates", "attack updates needs updates, which is not released"),
-        ("observer", "--attack updates", "fit what is: all-four, inv_std, learned, loss, max, "),
-        ("worst-case", "--attack updates", "those that fit what is: learned, loss"),
-        ("worst-case", "--attack mean", "those that fit what is: learned, loss"),
-        ("final-weights", "--attack loss", "loss needs logits, which is not released here; those"),
-        ("final-weights", "--attack loss", "those that fit what is: weights"),
-        ("white-box", "--attack loss", "those that fit what is: updates"),
-        ("white-box", "--canaries 20 --attack loss", "those that fit what is: updates"),
-        ("per-step", "--attack updates", "those that fit what is: steps"),
-        ("observer", "--attack min --defence quantize:0.1", "behind the defence quantize:0.1, at"),
-        ("white-box", "--defence quantize:0.1", "behind the defence quantize:0.1, attack updates "),
-        ("white-box", "--defence quantize:0.1", "not released here, and none fits what is"),
-        ("final-weights", "--defence quantize:0.1", "behind the defence quantize:0.1, attack wei"),
-        ("per-step", "--defence quantize:0.1", "behind the defence quantize:0.1, attack steps ne"),
+        ("observer", "--attack updates", None, "updates released"),
+        ("observer", "--attack updates", None, "all-four, inv_std, learned, loss, max,"),
+        ("worst-case", "--attack updates", None, "learned, loss"),
+        ("worst-case", "--attack mean", None, "learned, loss"),
+        ("final-weights", "--attack loss", None, "loss logits"),
+        ("final-weights", "--attack loss", None, "weights"),
+        ("white-box", "--attack loss", None, "updates"),
+        ("white-box", "--canaries 20 --attack loss", None, "updates"),
+        ("per-step", "--attack updates", None, "steps"),
+        ("observer", "--attack min --defence quantize:0.1", None, "quantize:0.1, min"),
+        ("white-box", "--defence quantize:0.1", None, "quantize:0.1, updates"),
+        ("white-box", "--defence quantize:0.1", None, "none fits"),
+        ("final-weights", "--defence quantize:0.1", None, "quantize:0.1, weights"),
+        ("per-step", "--defence quantize:0.1", None, "quantize:0.1, steps"),
     ],
 )
 def test_what_does_not_fit_the_adversary_is_refused_before_anything_is_written(
-    refused, adversary, more, said
+    refused, adversary, more, code, facts
 ):
     words = ["run", "--network", "logreg", "--adversary", adversary, *more.split()]
-    assert said in refused(*words)
+    refused(*words).tells(code, facts)
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "code", "facts"),
     [
-        ("--adversary worst-case --init fixed", "--init has no effect where the adversary chooses"),
-        ("--adversary per-step --init random", "chooses the initial parameters, as per-step does"),
-        ("--adversary worst-case --samples 9", "--samples has no effect without dropout"),
-        ("--adversary white-box --dropout .5 --samples 9", "is asked nothing, as by white-box"),
-        ("--adversary final-weights --samples 9", "--samples has no effect where the trained mod"),
-        ("--adversary white-box --canaries 1", "--canaries 1 is one canary, which every run has"),
-        ("--canaries 1", "give at least 2, or leave it out"),
-        ("--canary blank --clip-canary", "--clip-canary has no effect on blank, to which no"),
-        ("--adversary white-box --clip-canary", "--clip-canary has no effect on dirac"),
-        ("--batch full --accountant rdp", "--accountant has no effect on full batches, whose"),
-        ("--guesses 3", "guesses are of one training with many canaries"),
-        ("--mechanism my:f --clip-canary --claim 1,1e-5", "--clip-canary has no effect on my:f"),
-        ("--mechanism leaky --adversary white-box", "--adversary has no effect on leaky"),
-        ("--mechanism leaky --epochs 3 --lr 2", "--epochs, --lr have no effect on leaky"),
+        ("--adversary worst-case --init fixed", "no-effect", "--init worst-case"),
+        ("--adversary per-step --init random", "no-effect", "--init per-step"),
+        ("--adversary worst-case --samples 9", "no-effect", "--samples --dropout"),
+        ("--adversary white-box --dropout .5 --samples 9", "no-effect", "--samples white-box"),
+        ("--adversary final-weights --samples 9", "no-effect", "--samples final-weights"),
+        ("--adversary white-box --canaries 1", "too-small", "canaries 1"),
+        ("--canaries 1", "too-small", "canaries 1 2"),
+        ("--canary blank --clip-canary", "no-effect", "--clip-canary blank"),
+        ("--adversary white-box --clip-canary", "no-effect", "--clip-canary dirac"),
+        ("--batch full --accountant rdp", "no-effect", "--accountant full"),
+        ("--guesses 3", None, "guesses training canaries"),
+        ("--mechanism my:f --clip-canary --claim 1,1e-5", "no-effect", "--clip-canary my:f"),
+        ("--mechanism leaky --adversary white-box", "no-effect", "--adversary leaky"),
+        ("--mechanism leaky --epochs 3 --lr 2", "no-effect", "--epochs --lr leaky"),
     ],
 )
-def test_what_would_change_nothing_is_refused(refused, words, said):
-    assert said in refused("run", *words.split())
-    assert said in refused("plan", *words.split()) or "canaries" in words or "guesses" in words
+def test_what_would_change_nothing_is_refused(refused, words, code, facts):
+    refused("run", *words.split()).tells(code, facts)
+    planned = refused("plan", *words.split())
+    if "guesses" not in words:
+        planned.tells(code, facts)
 
 
 def test_what_has_an_effect_beside_a_strong_adversary_is_taken():

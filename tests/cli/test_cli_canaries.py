@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from refusals import Line
 
 
 @pytest.fixture
@@ -19,13 +20,13 @@ def test_make_writes_a_kit_and_says_what_to_do(made):
     public = json.loads((kit / "kit.json").read_text())
     assert said.rstrip().endswith(public["commitment"])
     assert "12 canaries for own.npz" in said
-    assert "They can show an epsilon of at most" in said
+    assert "at most" in said
 
 
 def test_show_draws_them_and_tells_that_the_seal_is_whole(made, cli, tmp_path):
     kit, _ = made
     result = cli("canaries", "show", kit)
-    assert "The sealed coins are intact" in result.stdout
+    assert "intact" in result.stdout
     assert (kit / "canaries.png").read_bytes().startswith(b"\x89PNG")
     cli("canaries", "show", kit, "--figure", tmp_path / "them.svg")
     assert b"<svg" in (tmp_path / "them.svg").read_bytes()
@@ -34,32 +35,32 @@ def test_show_draws_them_and_tells_that_the_seal_is_whole(made, cli, tmp_path):
 def test_show_refuses_a_broken_seal(made, refused):
     kit, _ = made
     (kit / "sealed.json").write_text("{}")
-    assert "it was altered after the kit was made" in refused("canaries", "show", kit)
+    refused("canaries", "show", kit).tells(None, "altered")
 
 
 def test_show_writes_through_no_link(made, refused, tmp_path):
     kit, _ = made
     (tmp_path / "mine").write_text("my own")
     (kit / "canaries.png").symlink_to(tmp_path / "mine")
-    assert "canaries.png: it is a symbolic link" in refused("canaries", "show", kit)
+    assert "canaries.png: " in refused("canaries", "show", kit)
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "code", "facts"),
     [
-        ("--count 3", "count must be a whole number of at least 10, not 3"),
-        ("--count 1000000", "count must be at most 100,000, not 1,000,000"),
-        ("--count 91", "has 90 different records to make such canaries of, not 91; take fewer"),
-        ("--seed -1", "seed must be a whole number of at least 0, not -1"),
-        ("--kind noisy", "'noisy' is not one of"),
-        ("--data nowhere.npz", "nowhere.npz: there is no such file"),
-        ("--label age", "takes no --label; leave it out"),
+        ("--count 3", "too-small", "count 10 3"),
+        ("--count 1000000", "too-large", "count 100,000 1,000,000"),
+        ("--count 91", None, "90 91"),
+        ("--seed -1", "too-small", "seed 0 -1"),
+        ("--kind noisy", "usage", "'noisy'"),
+        ("--data nowhere.npz", None, "nowhere.npz"),
+        ("--label age", None, "no --label"),
     ],
 )
-def test_make_refuses_and_leaves_nothing(cli, npz, tmp_path, words, said):
+def test_make_refuses_and_leaves_nothing(cli, npz, tmp_path, words, code, facts):
     result = cli("canaries", "make", "--data", npz, "--out", "kit", *words.split())
     assert result.exit_code == 2, result.output
-    assert said in result.stderr.splitlines()[-1]
+    Line(result.stderr.splitlines()[-1]).tells(code, facts)
     assert not (tmp_path / "empty" / "kit").exists()
 
 
@@ -68,5 +69,5 @@ def test_make_refuses_a_folder_that_is_there(made, cli, npz):
     before = {file: file.read_bytes() for file in kit.iterdir()}
     result = cli("canaries", "make", "--data", npz, "--count", 40, "--out", kit)
     assert result.exit_code == 2
-    assert "it is there already; a kit is made once" in result.stderr
+    Line(result.stderr.splitlines()[-1]).tells(None, "already once")
     assert {file: file.read_bytes() for file in kit.iterdir()} == before

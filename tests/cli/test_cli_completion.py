@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from click.shell_completion import BashComplete
+from refusals import Line
 
 from dpaudit import registry
 from dpaudit.cli import COMMANDS, main, names
@@ -34,7 +35,8 @@ def test_the_script_is_for_the_shell_and_says_how_it_is_switched_on(cli, name):
     assert f"_DPAUDIT_COMPLETE={name}_complete" in done.stdout
     *_, where, line = done.stdout.splitlines()
     file, command = SHELLS[name]
-    assert where == f"# To switch this on, put the next line into {file}:"
+    assert where.startswith("# ")
+    assert where.endswith(f" {file}:")
     assert line == f"#   {command}"
     told = " ".join(cli("completion", "--help").stdout.split())
     assert f"{command} into {file}" in told
@@ -49,31 +51,33 @@ def test_the_shell_is_the_users_own_unless_it_is_named(cli, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("words", "environment", "said"),
+    ("words", "environment", "fact"),
     [
-        (["tcsh"], "/bin/bash", "there is no completion for 'tcsh'"),
-        (["powershell"], "/bin/bash", "there is no completion for 'powershell'"),
-        ([], "/bin/tcsh", "there is no completion for 'tcsh'"),
-        ([], "", "$SHELL names no shell"),
+        (["tcsh"], "/bin/bash", "'tcsh'"),
+        (["powershell"], "/bin/bash", "'powershell'"),
+        ([], "/bin/tcsh", "'tcsh'"),
+        ([], "", "$SHELL"),
     ],
 )
 def test_another_shell_is_refused_with_those_that_there_are(
-    cli, monkeypatch, words, environment, said
+    cli, monkeypatch, words, environment, fact
 ):
     monkeypatch.setenv("SHELL", environment)
     done = cli("completion", *words)
     assert done.exit_code == 2
     assert done.stdout == ""
-    assert done.stderr == f"Error: {said}; say dpaudit completion bash, zsh or fish\n"
+    assert done.stderr.count("\n") == 1
+    Line(done.stderr.strip()).tells("unknown-shell", f"{fact} bash zsh fish")
 
 
 # ---------------------------------------------------------------- in a real shell
 
 
-DRIVE = """
-eval "$(dpaudit completion bash)"
+DRIVE = (
+    f"{SHELLS['bash'][1]}\n"
+    + """\
 complete -p dpaudit
-compopt() { printf '%s ' compopt "$@"; }  # there is no line that is being edited
+compopt() { printf '%s ' compopt "$@"; }  # no line is being edited here
 press_tab() {
     COMP_WORDS=("$@") COMP_CWORD=$(($# - 1)) COMPREPLY=()
     _dpaudit_completion dpaudit "${@: -1}" "${@: -2:1}"
@@ -86,6 +90,7 @@ press_tab dpaudit run --data own.n
 press_tab dpaudit run --defence quantize : 0.01 --estimator clop
 press_tab dpaudit run --bogus --network log
 """
+)
 
 
 def test_bash_completes_commands_names_and_files(shell):

@@ -3,10 +3,10 @@
 import os
 from pathlib import Path
 
-import click
 import pytest
 
 from dpaudit.cli.destination import FIGURES, Destination
+from dpaudit.cli.misuse import BadValue
 from dpaudit.journal import Journal
 
 COMMANDS = [
@@ -30,25 +30,28 @@ def never(request, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "code", "facts"),
     [
-        ("--json .", "cannot write .: it is a folder"),
-        ("--json new/", "cannot write new/: it is a folder"),
-        ("--json nowhere/c.json", "cannot write nowhere/c.json: there is no folder nowhere"),
-        ("--figure nowhere/c.png", "cannot write nowhere/c.png: there is no folder nowhere"),
-        ("--figure c.bmp", "cannot write c.bmp: it must end in .png or .svg"),
-        ("--figure c", "cannot write c: it must end in .png or .svg"),
-        ("--figure c.svg/", "cannot write c.svg/: it is a folder"),
+        ("--json .", "is-folder", "--json"),
+        ("--json new/", "is-folder", "new/"),
+        ("--json nowhere/c.json", "folder-missing", "nowhere/c.json"),
+        ("--figure nowhere/c.png", "folder-missing", "nowhere/c.png"),
+        ("--figure c.bmp", "wrong-ending", "c.bmp"),
+        ("--figure c", "wrong-ending", "c"),
+        ("--figure c.svg/", "is-folder", "c.svg/"),
     ],
 )
-def test_what_cannot_be_written_is_refused_before_the_work(refused, never, words, said):
-    assert f"{said} (see " in refused(*never, *words.split())
+def test_what_cannot_be_written_is_refused_before_the_work(refused, never, words, code, facts):
+    said = refused(*never, *words.split())
+    said.tells(code, facts)
+    assert f"(see main {never[0]} --help) [" in said
 
 
 def test_a_folder_that_may_not_be_written_to_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(os, "access", lambda path, mode: path != tmp_path)
-    with pytest.raises(click.BadParameter, match=f"{tmp_path} is not writable"):
+    with pytest.raises(BadValue, match=str(tmp_path)) as caught:
         Destination()(str(tmp_path / "c.json"))
+    assert caught.value.code == "unwritable"
 
 
 @pytest.mark.parametrize("option", ["--json", "--figure"])
@@ -56,16 +59,14 @@ def test_a_journal_is_never_overwritten(refused, never, option):
     journal = Path("trials.png")
     with Journal.play(journal, {"seed": 0}):
         pass
-    said = refused(*never, option, str(journal))
-    assert "it is a journal, and the models of its run would be lost" in said
+    refused(*never, option, str(journal)).tells("is-journal", "trials.png")
 
 
 @pytest.mark.parametrize("command", ["run", "report"])
 def test_no_report_takes_the_journals_place(refused, command):
     words = {"run": ("run", "--out", "new"), "report": ("report", "new")}[command]
     Path("new").mkdir()
-    said = refused(*words, "--json", "new/journal.sqlite")
-    assert "cannot write new/journal.sqlite: it is a journal" in said
+    refused(*words, "--json", "new/journal.sqlite").tells("is-journal", "new/journal.sqlite")
 
 
 def test_what_can_be_written_is_a_path(tmp_path):

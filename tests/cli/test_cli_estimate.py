@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 from jsonschema import Draft202012Validator
+from refusals import Line
 
 from dpaudit import registry
 from dpaudit.cli import estimate as module
@@ -43,6 +44,11 @@ def rows(printed) -> list[list[str]]:
     return [re.split(r"\s{2,}", line.strip()) for line in lines if line[2:3].strip()]
 
 
+def assumed(told: str) -> str:
+    """What the last column says, without its small words."""
+    return told.removeprefix("a ").split()[0].strip(":")
+
+
 def epsilons(written) -> dict[str, float]:
     return {b["estimator"]: b["epsilon"] for b in written["bounds"]}
 
@@ -65,11 +71,11 @@ def test_counts_give_the_known_answers(estimate):
     assert found["joint-beta"] == pytest.approx(3.804297, abs=1e-4)
     assert written["point"] == pytest.approx(4.477325, abs=1e-6)
     assert written["bounds"][0]["interval"] == pytest.approx([3.505522, 5.815558], abs=1e-6)
-    assert rows(printed) == [
+    assert [[*row, assumed(told)] for *row, told in rows(printed)] == [
         ["clopper-pearson", "3.599", "3.505 … 5.816", "4.906", "nothing"],
-        ["gdp", "16.826", "16.413 … 25.418", "31.997", "a Gaussian trade-off"],
-        ["jeffreys", "3.663", "3.566 … 5.642", "5.292", "a prior: credible, not"],
-        ["joint-beta", "3.804", "3.697 … 5.438", "6.514", "a prior: credible, not"],
+        ["gdp", "16.826", "16.413 … 25.418", "31.997", "Gaussian"],
+        ["jeffreys", "3.663", "3.566 … 5.642", "5.292", "prior"],
+        ["joint-beta", "3.804", "3.697 … 5.438", "6.514", "prior"],
     ]
     assert "Point estimate 4.477" in printed
     assert "Left out: pld needs DP-SGD's sample rate and steps" in printed
@@ -85,7 +91,7 @@ def test_one_run_gives_the_known_answers(estimate, guesses, correct, steinke, ga
     assert epsilons(written) == pytest.approx(
         {"one-run": steinke, "one-run-fdp": gaussian}, abs=1e-5
     )
-    assert [row[-1] for row in rows(printed)] == ["nothing", "a Gaussian trade-off curve"]
+    assert [assumed(row[-1]) for row in rows(printed)] == ["nothing", "Gaussian"]
     assert "two-sided" not in printed
 
 
@@ -176,7 +182,7 @@ def test_sorted_scores_are_not_paired(estimate, down):
     assert PairedAUC("pure").bound(Scores(out, inn), 1e-5).epsilon > 2.5
     printed, written = estimate("--scores", "s.npz")
     assert "paired-auc" not in epsilons(written)
-    assert "these are sorted by their score" in " ".join(printed.split())
+    assert "sorted by" in " ".join(printed.split())
 
 
 def test_infinite_scores_have_their_rank(estimate):
@@ -215,9 +221,9 @@ def test_a_bare_claim_is_refuted_only_without_assumptions(estimate):
     assert written["deciding"] == 0
     said = " ".join(printed.partition("Claim: epsilon 3 at delta 1e-5\n")[2].split())
     assert "clopper-pearson, assuming nothing: 3.599 is above 3, which refutes the claim." in said
-    assert said.count("refutes the claim.") == 1
+    assert said.count("which refutes") == 1
     assert "16.826 is above 3, but the claim states no such curve (--curve)" in said
-    assert said.count("a credible bound refutes nothing") == 2
+    assert said.count("refutes nothing") == 2
 
 
 def test_a_claim_of_a_curve_is_refuted_by_its_bounds_and_one_decides(estimate):
@@ -228,11 +234,11 @@ def test_a_claim_of_a_curve_is_refuted_by_its_bounds_and_one_decides(estimate):
     assert "16.826 is above 10, which would refute it, had it alone been named." in " ".join(
         printed.split()
     )
-    assert "Only one bound decides" in printed
+    assert "bound decides" in printed
     printed, written = estimate(*COUNTS, "--claim", 10, "--curve", "gaussian", "--estimator", "gdp")
     assert written["bounds"][written["deciding"]]["estimator"] == "gdp"
     assert "16.826 is above 10, which refutes the claim." in " ".join(printed.split())
-    assert "Only one bound decides" not in printed
+    assert "bound decides" not in printed
     assert "selection" not in printed
 
 
@@ -242,9 +248,9 @@ def test_a_claim_of_a_curve_is_refuted_by_its_bounds_and_one_decides(estimate):
 def test_a_bound_that_assumes_nothing_always_stands_beside(estimate, named, beside):
     printed, written = estimate(*COUNTS, "--estimator", named, "--claim", 1)
     assert list(epsilons(written)) == [beside, named]
-    assert f"{beside} was not asked for, and stands beside" in " ".join(printed.split())
+    assert f"{beside} was not asked" in " ".join(printed.split())
     assert written["deciding"] is None, "what was not named cannot decide"
-    assert "which refutes the claim" not in printed
+    assert "which refutes" not in " ".join(printed.split())
 
 
 def test_a_claim_between_bound_and_ceiling_is_not_refuted_and_beyond_it_undecided(estimate):
@@ -283,7 +289,7 @@ def test_the_curve_of_dpsgd_is_judged_by_its_accountant_and_no_gaussian(estimate
     assert "gdp assumes a Gaussian trade-off curve" in printed
     words = " ".join(printed.split())
     assert "samples each record at a rate of 0.1 in 100 steps, which is taken on trust" in words
-    assert "one record added or removed" in words
+    assert "record added" in words
 
 
 def test_one_run_is_judged_by_the_curve_of_dpsgd(estimate):
@@ -318,127 +324,128 @@ def test_estimators_may_be_named_and_are_asked_once(estimate):
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "code", "facts"),
     [
-        ("", "there is nothing to estimate from; give counts (--fp --out --fn --in)"),
-        ("--fp 5 --scores s.csv", "--fp and --scores are of different kinds; give either counts"),
-        ("--fp 5 --correct 3", "--fp and --correct are of different kinds"),
-        ("--scores s.csv --guesses 3", "--scores and --guesses are of different kinds"),
-        ("--fp 5 --out 500", "--fn, --in must be given beside --fp, --out"),
-        ("--canaries 5", "--guesses, --correct must be given beside --canaries"),
-        ("--fp x --out 5 --fn 1 --in 5", "'x' is not a valid integer"),
-        ("--fp 6 --out 5 --fn 1 --in 5", "--fp must be at most --out, not 6 of 5"),
-        ("--fp -1 --out 5 --fn 9 --in 5", "2 problems: (1) --fp must be a whole number of at"),
-        ("--fp 0 --out 0 --fn 1 --in 5", "--out must be a whole number of at least 1, not 0"),
-        (f"--fp 0 --out {10**30} --fn 1 --in 5", "--out must be at most 1,000,000,000, not 1,000"),
-        ("--canaries 5 --guesses 6 --correct 3", "--guesses must be at most --canaries, not 6 of"),
-        ("--canaries 5 --guesses 3 --correct 4", "--correct must be at most --guesses, not 4 of 3"),
-        ("--canaries 5 --guesses 0 --correct 0", "--guesses must be a whole number of at least 1"),
-        ("--scores nowhere.csv", "nowhere.csv: there is no such file; check the path"),
-        ("--scores nowhere.npz", "nowhere.npz: there is no such file; check the path"),
-        ("--scores .", "it is a folder; give the path of a .csv"),
+        ("", "missing-options", "--fp --out --fn --in"),
+        ("--fp 5 --scores s.csv", "excluded-options", "--fp --scores"),
+        ("--fp 5 --correct 3", "excluded-options", "--fp --correct"),
+        ("--scores s.csv --guesses 3", "excluded-options", "--scores --guesses"),
+        ("--fp 5 --out 500", "missing-options", "--fn --in --fp --out"),
+        ("--canaries 5", "missing-options", "--guesses --correct --canaries"),
+        ("--fp x --out 5 --fn 1 --in 5", "usage", "'x'"),
+        ("--fp 6 --out 5 --fn 1 --in 5", "too-large", "--fp --out 6 5"),
+        ("--fp -1 --out 5 --fn 9 --in 5", "several-problems", "--fp -1 --fn 9"),
+        ("--fp 0 --out 0 --fn 1 --in 5", "too-small", "--out 1 0"),
+        (f"--fp 0 --out {10**30} --fn 1 --in 5", "too-large", "--out 1,000,000,000 1,000"),
+        ("--canaries 5 --guesses 6 --correct 3", "too-large", "--guesses --canaries 6"),
+        ("--canaries 5 --guesses 3 --correct 4", "too-large", "--correct --guesses 4 3"),
+        ("--canaries 5 --guesses 0 --correct 0", "too-small", "--guesses 1"),
+        ("--scores nowhere.csv", None, "nowhere.csv"),
+        ("--scores nowhere.npz", None, "nowhere.npz"),
+        ("--scores .", None, "folder .csv"),
     ],
 )
-def test_what_is_no_outcome_is_refused(refused, words, said):
-    assert said in refused("estimate", *words.split())
+def test_what_is_no_outcome_is_refused(refused, words, code, facts):
+    refused("estimate", *words.split()).tells(code, facts)
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "code", "facts"),
     [
-        ("--delta 1", "delta must be at least 0 and below 1, not 1.0"),
-        ("--delta nan", "delta must be at least 0 and below 1, not nan"),
-        ("--confidence 95", "confidence must be above 0.5 and below 1, not 95.0"),
-        ("--claim -1", "the claim must be a number above 0, not -1.0"),
-        ("--claim inf", "the claim must be a number above 0, not inf"),
-        ("--seed -1", "seed must be a whole number of at least 0, not -1"),
-        ("--curve laplace", "the curve must be gaussian, none or dpsgd:Q,T, such as dpsgd:0.01,"),
-        ("--curve dpsgd:0.1", "not 'dpsgd:0.1'"),
-        ("--curve dpsgd:a,b", "not 'dpsgd:a,b'"),
-        ("--curve rdp:0.1,100", "not 'rdp:0.1,100'"),
-        ("--curve dpsgd:2,100", "sample rate must be above 0 and at most 1, not 2.0"),
-        ("--curve dpsgd:0.1,0", "steps must be a whole number of at least 1, not 0"),
-        ("--curve dpsgd:1e-9,5", "a sample rate of at least 0.0001, at most 1,000,000 steps"),
-        ("--curve dpsgd:0.1,99999999", "at most 1,000,000 steps and 100,000 expected uses"),
-        ("--estimator clopper", "no 'clopper' among the estimators; did you mean"),
-        ("--estimator rank-test", "rank-test needs scores (--scores), not counts of decisions"),
-        ("--estimator one-run", "one-run needs guesses of one run (--canaries, --guesses,"),
-        ("--estimator e-process", "e-process needs decisions, which can be given in Python only"),
-        ("--estimator pld", "pld needs DP-SGD's sample rate and steps; state --curve dpsgd:Q,T"),
-        ("--estimator gdp --delta 0", "GDP needs a delta above 0"),
-        ("--estimator gdp --curve none", "gdp assumes a Gaussian trade-off curve, and the curve"),
+        ("--delta 1", "out-of-range", "delta 0 1 1.0"),
+        ("--delta nan", "out-of-range", "delta 0 1 nan"),
+        ("--confidence 95", "out-of-range", "confidence 0.5 1 95.0"),
+        ("--claim -1", "not-positive", "claim 0 -1.0"),
+        ("--claim inf", "not-positive", "claim 0 inf"),
+        ("--seed -1", "too-small", "seed 0 -1"),
+        ("--curve laplace", None, "curve dpsgd:Q,T dpsgd:0.01"),
+        ("--curve dpsgd:0.1", None, "curve 'dpsgd:0.1'"),
+        ("--curve dpsgd:a,b", None, "curve 'dpsgd:a,b'"),
+        ("--curve rdp:0.1,100", None, "curve 'rdp:0.1,100'"),
+        ("--curve dpsgd:2,100", "out-of-range", "rate 0 1 2.0"),
+        ("--curve dpsgd:0.1,0", "too-small", "steps 1 0"),
+        ("--curve dpsgd:1e-9,5", None, "0.0001 1,000,000"),
+        ("--curve dpsgd:0.1,99999999", None, "1,000,000 100,000"),
+        ("--estimator clopper", None, "'clopper'"),
+        ("--estimator rank-test", None, "rank-test --scores"),
+        ("--estimator one-run", None, "one-run --canaries --guesses"),
+        ("--estimator e-process", None, "e-process decisions"),
+        ("--estimator pld", None, "pld --curve dpsgd:Q,T"),
+        ("--estimator gdp --delta 0", None, "delta 0"),
+        ("--estimator gdp --curve none", None, "gdp trade-off curve"),
     ],
 )
-def test_a_bad_choice_is_refused(refused, words, said):
-    assert said in refused("estimate", *COUNTS, *words.split())
+def test_a_bad_choice_is_refused(refused, words, code, facts):
+    refused("estimate", *COUNTS, *words.split()).tells(code, facts)
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "code", "facts"),
     [
-        ("", "it is empty; the first line names the columns"),
-        ("a,b\n1,2\n", "it has the columns 'a', 'b'; name the columns world,score"),
-        ("world,score,attack\n0,1,x\n", "'attack'; name the columns world,score"),
-        ("score\n1\n", "it has the columns 'score'; name the columns"),
-        ("out,out\n1,2\n", "it has the columns 'out', 'out'; name the columns"),
-        ("world,score\n", "it has no score of an out-trial; both worlds need one"),
-        ("world,score\n0,1\n0,2\n", "it has no score of an in-trial; both worlds need one"),
-        ("world,score\n0,1\n2,2\n", "line 3 has the world '2'; write 0 or 1, out or in"),
-        ("world,score\n0,1\n1,high\n", "line 3 has 'high' under score; write a number"),
-        ("world,score\n0,1\n1,\n", "line 3 has an empty cell under score"),
-        ("world,score\n0,1\n1,nan\n", "1 of 1 scores of the in-trials are NaN"),
-        ("world,score\n0,1\n1\n", "a line needs 2 cells, but line 3 has 1"),
-        ("out,in\n1,2\n,3\n4,5\n", "line 3 has an empty cell under out"),
-        ("out,in\n1,\n2,\n", "it has no score of an in-trial"),
-        ("world,score\n0,'1\n\"1,2\n", "it is not a CSV file"),
+        ("", None, "empty"),
+        ("a,b\n1,2\n", None, "'a' 'b'"),
+        ("world,score,attack\n0,1,x\n", None, "columns 'attack'; world,score"),
+        ("score\n1\n", None, "columns 'score'; world,score"),
+        ("out,out\n1,2\n", None, "columns 'out', world,score"),
+        ("world,score\n", None, "no out-trial"),
+        ("world,score\n0,1\n0,2\n", None, "no in-trial"),
+        ("world,score\n0,1\n2,2\n", None, "3 world '2'"),
+        ("world,score\n0,1\n1,high\n", None, "3 'high' score"),
+        ("world,score\n0,1\n1,\n", None, "3 empty score"),
+        ("world,score\n0,1\n1,nan\n", None, "1 in-trials NaN"),
+        ("world,score\n0,1\n1\n", None, "2 cells 3 1"),
+        ("out,in\n1,2\n,3\n4,5\n", None, "3 empty out"),
+        ("out,in\n1,\n2,\n", None, "no in-trial"),
+        ("world,score\n0,'1\n\"1,2\n", None, "not CSV"),
     ],
 )
-def test_a_table_that_holds_no_scores_is_refused(refused, text, said):
+def test_a_table_that_holds_no_scores_is_refused(refused, text, code, facts):
     Path("s.csv").write_text(text)
     line = refused("estimate", "--scores", "s.csv")
     assert line.startswith("Error: s.csv: ")
-    assert said in line
+    line.tells(code, facts)
 
 
 @pytest.mark.parametrize(
-    ("arrays", "said"),
+    ("arrays", "code", "facts"),
     [
-        ({"x": [1.0]}, "it has no out, no inn (it has 'x'); save it with np.savez(path, out="),
-        ({"out": [1.0]}, "it has no inn (it has 'out')"),
-        ({"out": [1.0, np.nan], "inn": [1.0]}, "1 of 2 scores of the out-trials are NaN"),
-        ({"out": [], "inn": [1.0]}, "it has no score of an out-trial"),
-        ({"out": [[1.0]], "inn": [1.0]}, "out must be a list of numbers, one a trial, not float64"),
-        ({"out": ["a"], "inn": [1.0]}, "out must be a list of numbers"),
-        ({"out": np.array([None]), "inn": [1.0]}, "out holds Python objects, which may run code"),
+        ({"x": [1.0]}, None, "out inn 'x' np.savez"),
+        ({"out": [1.0]}, None, "inn 'out'"),
+        ({"out": [1.0, np.nan], "inn": [1.0]}, None, "2 out-trials NaN"),
+        ({"out": [], "inn": [1.0]}, None, "no out-trial"),
+        ({"out": [[1.0]], "inn": [1.0]}, None, "out list float64"),
+        ({"out": ["a"], "inn": [1.0]}, None, "out list"),
+        ({"out": np.array([None]), "inn": [1.0]}, None, "out objects code"),
     ],
 )
-def test_arrays_that_are_no_scores_are_refused(refused, arrays, said):
+def test_arrays_that_are_no_scores_are_refused(refused, arrays, code, facts):
     np.savez("s.npz", **arrays)
-    assert said in refused("estimate", "--scores", "s.npz")
+    refused("estimate", "--scores", "s.npz").tells(code, facts)
 
 
 def test_a_damaged_file_is_refused(refused):
     Path("s.npz").write_bytes(b"PK\x03\x04 and no more")
-    assert "it is cut short or damaged" in refused("estimate", "--scores", "s.npz")
+    refused("estimate", "--scores", "s.npz").tells(None, "s.npz damaged")
     with Path("one.npz").open("wb") as file:
         np.save(file, np.zeros(3))
-    assert "it is a single array without a name" in refused("estimate", "--scores", "one.npz")
+    refused("estimate", "--scores", "one.npz").tells(None, "one.npz array")
     Path("s.csv").write_bytes(b"\0\1\2")
-    assert "it is not text" in refused("estimate", "--scores", "s.csv")
+    refused("estimate", "--scores", "s.csv").tells(None, "s.csv text")
 
 
 def test_named_pairs_that_cannot_be_are_refused(refused):
     out, inn = draw(30, n1=25)
     np.savez("s.npz", out=out, inn=inn)
     said = refused("estimate", "--scores", "s.npz", "--estimator", "paired-auc")
-    assert "needs as many of one world as of the other, not 30 out and 25 in" in said
+    said.tells(None, "paired-auc 30 out 25 in")
 
 
 def test_a_file_that_cannot_be_written_costs_only_the_file(cli):
     done = cli("estimate", *COUNTS, "--json", "nowhere/e.json")
     assert done.exit_code == 2
     assert "clopper-pearson" in done.stdout
-    assert done.stderr == "Error: cannot write nowhere/e.json: No such file or directory\n"
+    assert done.stderr.count("\n") == 1
+    Line(done.stderr.strip()).tells(None, "nowhere/e.json")
 
 
 # ---------------------------------------------------------------- somebody's estimator

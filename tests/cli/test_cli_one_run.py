@@ -43,7 +43,7 @@ def test_its_report_fulfils_the_schema_and_has_its_figures(done):
     assert report["published"] == []
     assert {p.stem for p in (folder / "figures").iterdir()} == {"bounds", "scores"}
     page = (folder / "report.html").read_text(encoding="utf-8")
-    assert "Can the attack tell the canaries apart?" in page
+    assert "canaries apart" in page
 
 
 def test_the_same_command_the_saved_file_and_report_show_the_same(done, cli):
@@ -56,44 +56,43 @@ def test_the_same_command_the_saved_file_and_report_show_the_same(done, cli):
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "code", "facts"),
     [
-        (["report", "RUN", "--confidence", 0.9], "judged only as it was configured"),
-        (["report", "RUN", "--attack", "loss"], "judged only as it was configured"),
-        (["report", "RUN", "--estimator", "one-run"], "judged only as it was configured"),
-        (["compare", "RUN", "--defence", "quantize:0.1"], "only the guesses may be judged"),
+        (["report", "RUN", "--confidence", 0.9], None, "configured"),
+        (["report", "RUN", "--attack", "loss"], None, "configured"),
+        (["report", "RUN", "--estimator", "one-run"], None, "configured"),
+        (["compare", "RUN", "--defence", "quantize:0.1"], None, "guesses"),
     ],
 )
-def test_nothing_else_may_judge_it(done, refused, words, said):
-    assert said in refused(*(done[0] if word == "RUN" else word for word in words))
+def test_nothing_else_may_judge_it(done, refused, words, code, facts):
+    refused(*(done[0] if word == "RUN" else word for word in words)).tells(code, facts)
 
 
 @pytest.mark.parametrize(
-    ("more", "said"),
+    ("more", "code", "facts"),
     [
-        (["--models", 100], "--canaries are of one training, and --models of many; give either"),
-        (["--until-decided"], "cannot stop early; leave until-decided out"),
-        (["--canaries", 700], "700 canaries are more than the 650 parameters of logreg here"),
-        (["--guesses", 101], "101 guesses are more than one for each of 100"),
-        (["--canary", "blank"], "blank is one canary; many take --canary dirac, for example"),
-        (["--adversary", "observer"], "they take --adversary white-box"),
-        (["--attack", "loss", "--attack", "updates"], "name one attack whose score is fixed"),
-        (["--estimator", "one-run"], "guesses on many canaries leave no estimator to choose"),
-        (["--defence", "quantize:0.1"], "guesses on many canaries leave no defence to choose"),
+        (["--models", 100], "excluded-options", "--canaries --models"),
+        (["--until-decided"], None, "stop until-decided"),
+        (["--canaries", 700], None, "700 canaries 650"),
+        (["--guesses", 101], None, "101 guesses 100"),
+        (["--canary", "blank"], None, "blank canary --canary"),
+        (["--adversary", "observer"], None, "--adversary white-box"),
+        (["--attack", "loss", "--attack", "updates"], None, "one attack fixed"),
+        (["--estimator", "one-run"], None, "guesses estimator"),
+        (["--defence", "quantize:0.1"], None, "guesses defence"),
     ],
 )
-def test_what_cannot_be_one_run_is_refused(refused, more, said):
-    assert said in refused(*ONE_RUN, *more)
+def test_what_cannot_be_one_run_is_refused(refused, more, code, facts):
+    refused(*ONE_RUN, *more).tells(code, facts)
 
 
 def test_your_own_function_cannot_be_given_gradients(refused):
     words = "run --mechanism my_module:train --claim 8,1e-5 --canaries 100"
-    assert "--canaries has no effect on my_module:train" in refused(*words.split())
+    refused(*words.split()).tells("no-effect", "--canaries my_module:train")
 
 
 def test_guesses_are_of_many_canaries(refused):
-    said = refused("run", "--guesses", 10)
-    assert "guesses are of one training with many canaries; say how many: --canaries" in said
+    refused("run", "--guesses", 10).tells(None, "guesses --canaries")
 
 
 def test_a_plan_of_the_saved_file_is_of_its_canaries(done, cli, tmp_path):

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+from refusals import Line
 
 OWN = """
 import numpy as np
@@ -37,13 +38,13 @@ def test_the_full_game_is_played_and_only_the_same_code_goes_on_with_it(shell, n
     report = json.loads((folder / "report.json").read_text())
     assert report["verdict"] == "VIOLATION"
     assert {bound["attack"] for bound in report["bounds"]} == {"released"}
-    assert report["claim"]["source"] == "stated by the user"
+    assert report["claim"]["source"].startswith("stated")
 
     journal = (folder / "journal.sqlite").read_bytes()
     code.write_text(f"{OWN}\nchanged = True\n")
     again = shell(*words(npz, "my_module:telling"))
     assert again.returncode == 2
-    assert "holds a run of another configuration (code: " in again.stderr
+    Line(again.stderr.splitlines()[-1]).tells("other-configuration", "code:")
     assert (folder / "journal.sqlite").read_bytes() == journal
 
 
@@ -54,28 +55,28 @@ def test_a_canary_that_changes_nothing_is_inconclusive_in_every_report(shell, np
     files = ["--sarif", "a.sarif", "--junit", "a.xml", "--models", "160", "--out", folder.name]
     done = shell(*words(npz, "idle_module:idle"), *files, *more)
     assert done.returncode == 0, done.stderr
-    said = "the canary changes nothing that is released: with and without it"
-    assert f"INCONCLUSIVE: {said}" in " ".join(done.stdout.split())
     report = json.loads((folder / "report.json").read_text())
     assert report["verdict"] == "INCONCLUSIVE"
-    assert report["untested"].startswith(said)
-    assert "Take a canary that changes what is released" in report["next_steps"][0]
+    said = report["untested"].partition(":")[0]
+    assert "changes nothing" in said
+    assert f"INCONCLUSIVE: {said}" in " ".join(done.stdout.split())
+    assert "Take a canary" in report["next_steps"][0]
     for page in (folder / "report.html", Path(shell.cwd, "a.sarif"), Path(shell.cwd, "a.xml")):
         assert said in page.read_text()
 
 
 @pytest.mark.parametrize(
-    ("name", "code", "said"),
+    ("name", "exit_code", "code", "facts"),
     [
-        ("deaf", 2, "bad_deaf.py:deaf gives the same for 50 different seeds"),
-        ("dying", 5, "worker"),
-        ("nowhere", 2, "no 'nowhere' among the functions of bad_nowhere"),
+        ("deaf", 2, None, "bad_deaf.py:deaf 50"),
+        ("dying", 5, "workers-died", "worker"),
+        ("nowhere", 2, None, "'nowhere' bad_nowhere"),
     ],
 )
-def test_a_bad_function_leaves_nothing_behind(cli, npz, tmp_path, name, code, said):
+def test_a_bad_function_leaves_nothing_behind(cli, npz, tmp_path, name, exit_code, code, facts):
     (tmp_path / f"bad_{name}.py").write_text(OWN)  # this process imports each once
     done = cli(*words(npz, f"../bad_{name}.py:{name}"))
-    assert done.exit_code == code
-    assert said in done.stderr.splitlines()[-1]
+    assert done.exit_code == exit_code
+    Line(done.stderr.splitlines()[-1]).tells(code, facts)
     assert done.stdout == ""
     assert list(Path().iterdir()) == []

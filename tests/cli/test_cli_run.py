@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from compiled import compiled
 from jsonschema import Draft202012Validator
+from refusals import Line
 
 from dpaudit.config import Config
 from dpaudit.journal import Journal
@@ -69,12 +70,11 @@ def test_a_real_run_leaves_journal_configuration_and_report(trained):
 @compiled
 def test_the_fastest_backend_is_chosen_named_and_kept(trained):
     folder, done = trained
-    assert "backend native (dpaudit's own, the fastest)" in done.stderr.splitlines()
-    assert "Backend   native (dpaudit's own, the fastest)" in done.stdout.splitlines()
-    assert report_of(folder)["backend"] == {
-        "name": "native",
-        "reason": "dpaudit's own, the fastest",
-    }
+    backend = report_of(folder)["backend"]
+    assert backend["name"] == "native"
+    assert "fastest" in backend["reason"]
+    assert f"backend native ({backend['reason']})" in done.stderr.splitlines()
+    assert f"Backend   native ({backend['reason']})" in done.stdout.splitlines()
     assert Config.from_toml(folder / "config.toml").backend == "native"
 
 
@@ -119,7 +119,7 @@ def test_same_command_again_plays_nothing_and_says_the_same(undisturbed, shell, 
     assert before["seconds"].pop("judging")
     assert after["seconds"].pop("judging")
     assert after == before, "even the training's time, for nothing was trained"
-    assert "making the canary" not in again.stderr
+    assert "making the" not in again.stderr
 
 
 def test_a_saved_configuration_plays_the_same_run_again(undisturbed, shell, tmp_path):
@@ -186,7 +186,7 @@ def test_an_interrupted_run_says_so_and_goes_on_to_the_same_report(
     assert "Traceback" not in err
     (line,) = [line for line in err.splitlines() if "models," not in line]
     kept = re.fullmatch(rf"Stopped: (\d+) of 40 models are kept in {folder}; (.*)\.", line)
-    assert kept[2] == "the same command goes on from there"
+    assert "same command" in kept[2]
     assert 4 <= int(kept[1]) < 40
     # The signal may come between a trial's being written and its being counted.
     assert len(played(folder)["logits"]) - int(kept[1]) in (0, 1)
@@ -197,7 +197,7 @@ def test_an_interrupted_run_says_so_and_goes_on_to_the_same_report(
     refused = shell("report", folder)
     assert refused.returncode == 2
     assert refused.stderr.count("\n") == 1
-    way = shlex.split(refused.stderr.partition("go on with ")[2])
+    way = shlex.split(refused.stderr.partition("go on with ")[2])[:-1]  # without the code
     assert way[:2] == ["dpaudit", "run"]
     assert shell(*way[1:]).returncode == 0
     assert report_of(folder) == report_of(undisturbed[0])
@@ -238,7 +238,7 @@ def test_changed_data_are_refused_whichever_way_they_come(undisturbed, cli, comm
     (folder / "config.toml").write_text(config)
     again = cli("run", "--config", folder / "config.toml", "--out", folder)
     assert again.exit_code == 2
-    assert "does not hold the data that this configuration was made for" in again.stderr
+    Line(again.stderr.splitlines()[-1]).tells(None, "own.npz data")
     assert (folder / "journal.sqlite").read_bytes() == before
 
 
@@ -263,8 +263,8 @@ def test_figures_are_there_and_the_canary_is_left_out_if_asked(undisturbed, cli,
     assert done.exit_code == 0, done.stderr
     assert figures(folder) == {"bounds", "scores", "roc"}
     hidden = (folder / "report.html").read_text()
-    assert "It shows the canary, which may be a training record" in shown
-    assert "It shows no training record: the image of the canary was left out" in hidden
+    assert "no training" not in shown
+    assert "no training" in hidden
 
 
 def test_a_page_can_go_anywhere(undisturbed, cli):
@@ -278,9 +278,8 @@ def test_a_page_can_go_anywhere(undisturbed, cli):
 def test_a_file_that_cannot_be_written_is_refused_before_the_work(
     undisturbed, refused, command, flag
 ):
-    said = "cannot write nowhere/file: there is no folder nowhere"
-    assert said in refused("report", undisturbed[0], flag, "nowhere/file")
-    assert said in refused(*command, "--out", "new", flag, "nowhere/file")
+    for words in (["report", undisturbed[0]], [*command, "--out", "new"]):
+        refused(*words, flag, "nowhere/file").tells("folder-missing", "nowhere/file")
 
 
 def test_files_for_other_tools_lie_where_they_were_asked_for(shell, command, tmp_path):
@@ -305,6 +304,6 @@ def test_two_reports_in_one_file_are_refused_before_anything_is_trained(cli, com
     one = tmp_path / "verdict"
     done = cli(*command, "--sarif", one, "--junit", one, "--out", tmp_path / "run")
     assert done.exit_code == 2
-    assert "--sarif and --junit name the same file" in done.stderr
+    Line(done.stderr.splitlines()[-1]).tells("same-file", "--sarif --junit")
     assert not one.exists()
     assert not (tmp_path / "run").exists()

@@ -146,4 +146,5 @@ def test_a_full_disk_is_not_bad_input_wherever_output_goes(cli, undisturbed):
     ):
         done = cli(*words)
         assert done.exit_code == 4, done.output
-        assert "Error: cannot write /dev/full: No space left on device\n" in done.stderr
+        assert "/dev/full: " in done.stderr
+        assert done.stderr.endswith(" [disk-full]\n")

@@ -50,7 +50,7 @@ def test_what_it_controlled_and_saw_and_what_follows_is_in_every_report(
     said = flat(shown(report))
     assert report.adversary in said
     assert ADVERSARIES[name].follows in said
-    assert f"This is not a proof of privacy: {ADVERSARIES[name].beyond}." in said
+    assert f"privacy: {ADVERSARIES[name].beyond}." in said
     written = to_dict(report)
     assert written["attacker"] == name
     assert written["adversary"] == report.adversary
@@ -79,7 +79,7 @@ def test_the_game_is_told_as_it_was_played(name: str, said: str) -> None:
 def test_of_an_unnamed_attacker_nothing_is_made_up() -> None:
     said = flat(render(no_violation_found()))
     assert "Attacks then guess from a model whether it had the canary" in said
-    assert "a stronger attack or another canary may find more" in said
+    assert "stronger attack" in said
     assert "Recipe" not in said
     assert "Meaning" not in said
 
@@ -91,12 +91,13 @@ def test_how_a_model_was_trained_is_told(shown: Any) -> None:
         "cnn-small, 10 steps on full batches of 200, learning rate 0.03, clip norm 1, noise "
         "multiplier 3.25, no dropout"
     ) in said
-    assert "starting from parameters that the attacker had trained beforehand" in said
+    assert "trained beforehand" in said
     poisson = {**TRAINING, "sample_rate": 0.25, "batch": 50.0, "dropout": 0.5, "start": "random"}
     said = flat(shown(facing("observer", training=poisson)))
     assert "10 steps on batches of 50 on average (sample rate 0.25), learning rate 0.03" in said
     assert "dropout 0.5" in said
-    assert "drawn anew for each model" in said
+    assert "drawn anew" in said
+    assert "trained beforehand" not in said
 
 
 def test_training_attacker_and_reason_are_part_of_the_contract_and_may_be_absent() -> None:
@@ -131,7 +132,9 @@ def test_a_page_on_a_gradient_says_that_it_shows_no_record() -> None:
     report = with_evidence(facing("white-box"))
     assert report.evidence is not None
     bare = replace(report, evidence=replace(report.evidence, canary=None, original=None))
-    assert "the image of the canary was left out" in contents(bare)[0]
+    assert "left out" in contents(bare)[0]
     shown = contents(replace(bare, canary=GRADIENT))
-    assert shown[0] == "It shows no training record: the canary is a gradient."
+    assert "no training" in shown[0]
+    assert "a gradient" in shown[0]
+    assert "left out" not in shown[0]
     assert "its label" not in shown[1]

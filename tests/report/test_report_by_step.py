@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 from jsonschema import Draft202012Validator
+from refusals import refuses
 from report_examples import bound, published, violation, with_evidence
 
 from dpaudit.curves import DPSGDSteps
-from dpaudit.errors import BadInput
 from dpaudit.estimators import PairedAUC
 from dpaudit.report import render, to_dict
 from dpaudit.report.figures import pictures
@@ -56,10 +56,9 @@ def test_what_is_taken_as_claimed_is_said_and_why_nothing_stands_beside(shown: A
         "assuming DP-SGD of which single steps were scored, with its sampling rate of 0.05, its "
         "200 steps and their composition taken as claimed"
     ) in said
-    assert "if the sampling rate, the number of steps and their composition are as claimed" in said
-    assert "such a bound would be on the leak of a single step, which says little or" in said
-    assert "assumes that steps like those scored make up a training as claimed" in said
-    assert "such a bound would be on the leak" not in flat(shown(violation()))
+    for words in ("are as claimed", "single step", "those scored"):
+        assert words in said
+        assert words not in flat(shown(violation()))
 
 
 def test_trials_are_called_steps_and_not_models() -> None:
@@ -71,7 +70,7 @@ def test_trials_are_called_steps_and_not_models() -> None:
         assert "models" not in said
     alts = " ".join(p.alt + p.caption for p in pictures(with_evidence(scored(growth=growth))))
     assert "After 4 steps" in alts
-    assert "models" not in alts.replace("as the models were trained on it", "")
+    assert alts.count("models") == alts.count("models were"), "that saw the canary"
 
 
 def test_a_report_on_steps_fulfils_the_schema_and_tells_their_curve() -> None:
@@ -88,9 +87,9 @@ def test_a_report_on_steps_fulfils_the_schema_and_tells_their_curve() -> None:
 @pytest.mark.parametrize("assumption", ["none", "gaussian", "prior"])
 def test_a_bound_on_a_single_step_is_never_written(assumption: Any) -> None:
     beside = bound("released", assumption=assumption)
-    with pytest.raises(BadInput, match="is on the leak of a single step, and the claim is about"):
+    with refuses("single-steps", option="bounds"):
         to_dict(scored(bounds=[judged(), beside]))
-    with pytest.raises(BadInput, match="published estimates are of single steps"):
+    with refuses("single-steps", option="published"):
         to_dict(scored(published=[published("released")]))
 
 
@@ -102,9 +101,9 @@ def test_steps_are_drawn_against_the_curve_of_a_step_and_no_region(adjacency: An
     np.testing.assert_array_equal(promised(fpr, claim), of_step)
     drawn = {p.name: p for p in pictures(with_evidence(scored(claim=claim)))}
     for axes in drawn["roc"].figure.axes:
-        assert "allowed by the claim" not in axes.get_legend_handles_labels()[1]
+        assert all("allowed" not in name for name in axes.get_legend_handles_labels()[1])
         assert not axes.texts
         assert axes.get_xlabel().startswith("steps without the canary, accused")
         assert axes.get_ylabel().startswith("steps with the canary, ")
         assert "the most of a step by the claim's curve" in axes.get_legend_handles_labels()[1]
-    assert "of single steps, of which epsilon and delta say nothing" in drawn["roc"].caption
+    assert "single steps" in drawn["roc"].caption

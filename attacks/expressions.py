@@ -25,12 +25,22 @@ KNOWN = {
 def parse(text: str) -> ThresholdAttack:
     """The attack that an expression describes; `&` joins by ALL, `|` by ANY, never both."""
     if "&" in text and "|" in text:
-        raise BadInput(f"{text!r} mixes & and |; join the statistics all by & or all by |")
+        raise BadInput(
+            f"{text!r} mixes & and |; join the statistics all by & or all by |",
+            "mixed-operators",
+            option="attack",
+            value=text,
+        )
     words: list[Operand] = [_named(word.strip(), text) for word in re.split("[&|]", text)]
     return ThresholdAttack(reduce(or_ if "|" in text else and_, words))
 
 
 def _named(word: str, text: str) -> Statistic:
     if word not in KNOWN:
-        raise BadInput(f"unknown statistic {word!r} in {text!r}; known are {', '.join(KNOWN)}")
+        raise BadInput(
+            f"unknown statistic {word!r} in {text!r}; known are {', '.join(KNOWN)}",
+            "unknown-name",
+            option="attack",
+            value=word,
+        )
     return KNOWN[word]

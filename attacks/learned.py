@@ -49,7 +49,11 @@ class Learned:
     def features(self, seen: Observations, known: Known) -> Array:
         """What the score is learned from, one row a trial; finite, with fixed bounds."""
         if missing := lacking(self, seen):
-            raise BadInput(f"learned needs {missing} in the observations")
+            raise BadInput(
+                f"learned needs {missing} in the observations",
+                "missing-observations",
+                value=missing,
+            )
         columns = [
             logit(np.clip(s.compute(seen, known), SMALLEST, 1 - SMALLEST))[:, None]
             for s in (mean, min_, max_)

@@ -81,7 +81,9 @@ class ThresholdAttack:
     def __init__(self, form: Form) -> None:
         self.statistics, self.kinds = _resolved(form)
         if not self.statistics:
-            raise BadInput("a threshold attack needs at least one statistic")
+            raise BadInput(
+                "a threshold attack needs at least one statistic", "none-given", option="statistics"
+            )
         self.needs: frozenset[str] = frozenset().union(*(s.needs for s in self.statistics))
         self.scoring: Scoring = "fixed" if len(self.statistics) == 1 else "margins"
 

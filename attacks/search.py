@@ -63,7 +63,7 @@ def search(values: Array, worlds: Array, kinds: Sequence[Kind], criterion: Crite
     worlds = np.asarray(worlds)
     out, inn = both_worlds(worlds)
     if np.isnan(values).any():
-        raise BadInput("thresholds cannot be chosen for scores that are NaN")
+        raise BadInput("thresholds cannot be chosen for scores that are NaN", "not-finite")
 
     columns = [_candidates(column) for column in np.asarray(values, dtype=float).T]
     worth = _worth(criterion, out, inn, len(kinds) * _lookups([len(c) for c, _ in columns]))
@@ -76,7 +76,7 @@ def search(values: Array, worlds: Array, kinds: Sequence[Kind], criterion: Crite
             thresholds = tuple(float(c[i]) for (c, _), i in zip(columns, step, strict=True))
             best = Found(kind, thresholds, value, EXACT if len(columns) <= 2 else ASCENT)
     if best is None:
-        raise BadInput("a search needs at least one kind of rule")
+        raise BadInput("a search needs at least one kind of rule", "none-given", option="kinds")
     return best
 
 
@@ -84,7 +84,11 @@ def both_worlds(worlds: Array) -> tuple[int, int]:
     """How many trials are out and in; refuses to choose anything without both."""
     out, inn = int((worlds == OUT).sum()), int((worlds == IN).sum())
     if not (out and inn):
-        raise BadInput(f"a rule is chosen on trials of both worlds; there are {out} out, {inn} in")
+        raise BadInput(
+            f"a rule is chosen on trials of both worlds; there are {out} out, {inn} in",
+            "one-world",
+            value=(out, inn),
+        )
     return out, inn
 
 

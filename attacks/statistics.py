@@ -86,7 +86,10 @@ class Expression:
         if not self.kind == other.kind == kind:
             raise BadInput(
                 f"({self}) {kind} ({other}) mixes & and |; a rule joins its statistics "
-                "either all by & or all by |"
+                "either all by & or all by |",
+                "mixed-operators",
+                option="attack",
+                value=kind,
             )
         return Expression(kind, self.statistics + other.statistics)
 
@@ -110,14 +113,27 @@ def require(needs: frozenset[str], seen: Observations, who: str) -> None:
     """Refuse observations in which something is missing."""
     if missing := sorted(needs - seen.keys()):
         there = ", ".join(sorted(seen)) or "nothing"
-        raise BadInput(f"{who} needs {', '.join(missing)} in the observations; there is {there}")
+        raise BadInput(
+            f"{who} needs {', '.join(missing)} in the observations; there is {there}",
+            "missing-observations",
+            value=tuple(missing),
+        )
 
 
 def true_class(known: Known, classes: int) -> int:
     """The canary's label, which the adversary knows."""
     if "label" not in known:
-        raise BadInput("the adversary must know the canary's label; there is no known 'label'")
+        raise BadInput(
+            "the adversary must know the canary's label; there is no known 'label'",
+            "needs-label",
+            option="label",
+        )
     label = int(np.asarray(known["label"]).item())
     if not 0 <= label < classes:
-        raise BadInput(f"the canary's label is {label}, but there are {classes} classes")
+        raise BadInput(
+            f"the canary's label is {label}, but there are {classes} classes",
+            "out-of-range",
+            option="label",
+            value=label,
+        )
     return label

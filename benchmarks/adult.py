@@ -35,7 +35,11 @@ def found(folder: str | None = None) -> Path:
     """The file, in a folder or in the one that DPAUDIT_DATA names."""
     file = Path(folder or os.environ.get("DPAUDIT_DATA", ".")) / "adult.csv.gz"
     if not file.is_file():
-        raise BadInput(f"there is no {file}; set DPAUDIT_DATA to the folder that has it")
+        raise BadInput(
+            f"there is no {file}; set DPAUDIT_DATA to the folder that has it",
+            "file-missing",
+            value=str(file),
+        )
     return file
 
 
@@ -51,7 +55,11 @@ def load(folder: str | None = None) -> tuple[Array, Array, float]:
     y = np.array([cell.startswith(">50K") for cell in columns.pop(LABEL)]).astype(np.int64)
     del columns[UNUSED]
     if (len(y), int(y.sum()), len(columns)) != (ROWS, POSITIVE, 14):
-        raise BadInput(f"{file} has {len(y)} complete rows, {int(y.sum())} above 50K; not Adult")
+        raise BadInput(
+            f"{file} has {len(y)} complete rows, {int(y.sum())} above 50K; not Adult",
+            "other-data",
+            value=(len(y), int(y.sum())),
+        )
     parts, width = [], 0.0
     for name, texts in columns.items():
         if name in NUMBERS or name in AMOUNTS:

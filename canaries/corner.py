@@ -27,7 +27,12 @@ class Corner:
 
     def build(self, data: Data, seed: int) -> Pair:
         if data.pool.x[0].size < 2:
-            raise BadInput("a corner takes at least two features; take other data")
+            raise BadInput(
+                "a corner takes at least two features; take other data",
+                "too-small",
+                option="features",
+                value=data.pool.x[0].size,
+            )
         canary = Canary(
             x=_row(data, BACK, -ASIDE),
             y=1,

@@ -26,7 +26,12 @@ class Opposites:
         i = int(generator(seed, "canary", "opposites").integers(len(data.pool)))
         out, inn = _dark_and_bright(data) if self.opposites is None else self.opposites
         if out.shape != data.shape:
-            raise BadInput(f"opposites of {out.shape} are no records of {data.shape}")
+            raise BadInput(
+                f"opposites of {out.shape} are no records of {data.shape}",
+                "shape-mismatch",
+                option="opposites",
+                value=out.shape,
+            )
         made = "one of the two records that the mechanism keeps apart worst; D has the other"
         if self.opposites is None:
             made = "a record that is bright where others are dark; D has an empty one in its place"

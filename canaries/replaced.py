@@ -26,7 +26,11 @@ class Replaced:
         label, other = self.told_apart or draw.choice(data.classes, 2, replace=False).tolist()
         having = np.flatnonzero(data.pool.y == label)
         if not len(having):
-            raise BadInput(f"no record of the pool has the label {label}; take other data")
+            raise BadInput(
+                f"no record of the pool has the label {label}; take other data",
+                "label-missing",
+                value=label,
+            )
         i = int(draw.choice(having))
         canary = Canary(
             x=data.pool.x[i],

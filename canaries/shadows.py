@@ -34,7 +34,10 @@ def train(
     if (dtype := data.shadow.x.dtype).kind != "f":
         raise BadInput(
             f"shadow models train on floats, and the records are {dtype}; take a canary that needs "
-            "none, such as static, random or mislabelled"
+            "none, such as static, random or mislabelled",
+            "wrong-type",
+            option="data",
+            value=str(dtype),
         )
     seeds = [derive(seed, "shadow", j) for j in range(SHADOWS)]
     return fit_many(recipe, data.shadow, seeds, executor)

@@ -48,18 +48,27 @@ def epsilon(curve: Curve, delta: float, accountant: str = "pld") -> float:
         raise BadInput(
             f"accounting {curve.steps:,} steps at sample rate {curve.sample_rate:g} takes minutes "
             f"and gigabytes; train for at most {MOST_STEPS:,} steps and {MOST_USES:,} expected "
-            "uses of a record"
+            "uses of a record",
+            "too-costly",
+            option="steps",
+            value=curve.steps,
         )
     try:
         value = float(_ACCOUNTANTS[accountant](curve, delta))
     except MemoryError as error:
         raise BadInput(
-            f"accounting {curve.steps:,} steps takes more memory than there is; train for fewer"
+            f"accounting {curve.steps:,} steps takes more memory than there is; train for fewer",
+            "out-of-memory",
+            option="steps",
+            value=curve.steps,
         ) from error
     if not math.isfinite(value):
         raise BadInput(
             f"the {accountant} accountant finds no finite epsilon for noise multiplier "
-            f"{curve.noise_multiplier:g} over {curve.steps} steps; raise the noise multiplier"
+            f"{curve.noise_multiplier:g} over {curve.steps} steps; raise the noise multiplier",
+            "no-finite-epsilon",
+            option="noise_multiplier",
+            value=curve.noise_multiplier,
         )
     return value
 
@@ -69,7 +78,10 @@ def refuse_silence(noise_multiplier: float) -> None:
     if noise_multiplier < LEAST_NOISE:
         raise BadInput(
             f"noise multiplier {noise_multiplier:g} is next to no noise: accountants for "
-            f"Poisson sampling start at {LEAST_NOISE}"
+            f"Poisson sampling start at {LEAST_NOISE}",
+            "too-little-noise",
+            option="noise_multiplier",
+            value=noise_multiplier,
         )
 
 
@@ -144,10 +156,20 @@ def least_noise(target: float, spent: Callable[[float], float], most: float = 1e
     while spent(high) > target:
         high *= 2
         if high > most:
-            raise BadInput(f"no noise multiplier below {most:,.0f} reaches epsilon {target:g}")
+            raise BadInput(
+                f"no noise multiplier below {most:,.0f} reaches epsilon {target:g}",
+                "unreachable-epsilon",
+                option="epsilon",
+                value=target,
+            )
     while spent(low) <= target:
         if low == LEAST_NOISE:
-            raise BadInput(f"epsilon {target:g} needs next to no noise; ask for a smaller one")
+            raise BadInput(
+                f"epsilon {target:g} needs next to no noise; ask for a smaller one",
+                "too-little-noise",
+                option="epsilon",
+                value=target,
+            )
         low = max(low / 2, LEAST_NOISE)
     while high / low > 1 + 2e-4:
         middle = math.sqrt(low * high)

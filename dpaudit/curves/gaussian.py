@@ -46,4 +46,9 @@ class Gaussian:
 def refuse_zero(delta: float) -> None:
     """Refuse what every curve with Gaussian noise lacks."""
     if delta == 0:
-        raise BadInput("a curve with Gaussian noise has no finite epsilon at delta 0; give a delta")
+        raise BadInput(
+            "a curve with Gaussian noise has no finite epsilon at delta 0; give a delta",
+            "needs-delta",
+            option="delta",
+            value=delta,
+        )

@@ -58,7 +58,12 @@ def stated(curve: str) -> Family | None:
     except ValueError:
         kind = ""
     if kind != "dpsgd":
-        raise BadInput(f"the curve must be {STATED}, not '{curve}'")
+        raise BadInput(
+            f"the curve must be {STATED}, not '{curve}'",
+            "unknown-choice",
+            option="curve",
+            value=curve,
+        )
     made = DPSGD(q, rounds)
     if q == 1:
         return Gaussian()  # steps that all see every record make one Gaussian mechanism
@@ -66,6 +71,9 @@ def stated(curve: str) -> Family | None:
         raise BadInput(
             f"the curve of DP-SGD is computed for a sample rate of at least {LEAST_RATE:g}, at "
             f"most {MOST_STEPS:,} steps and {MOST_USES:,} expected uses of a record, not "
-            f"'{curve}'; without it, --curve none"
+            f"'{curve}'; without it, --curve none",
+            "too-costly",
+            option="curve",
+            value=curve,
         )
     return made

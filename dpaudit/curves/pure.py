@@ -48,7 +48,12 @@ class Pure:
 
     def epsilon(self, parameter: float, delta: float) -> float:
         if delta < self.delta:
-            raise BadInput(f"curves for delta {self.delta:g} say nothing of delta {delta:g}")
+            raise BadInput(
+                f"curves for delta {self.delta:g} say nothing of delta {delta:g}",
+                "out-of-range",
+                option="delta",
+                value=delta,
+            )
         # d(e) = delta + (1-delta)(e^eps - e^e)/(1+e^eps), solved for e.
         spent = (delta - self.delta) / ((1 - self.delta) * expit(parameter))
         return max(0.0, parameter + math.log1p(-spent)) if spent < 1 else 0.0

@@ -36,7 +36,7 @@ class Chain(Composable):
 
     def __post_init__(self) -> None:
         if not self.parts:
-            raise BadInput("a chain of defences needs one at least")
+            raise BadInput("a chain of defences needs one at least", "none-given", option="parts")
 
     def protect(self, seen: Observations) -> Observations:
         for step, part in enumerate(self.parts):

@@ -20,7 +20,9 @@ def need(who: object, seen: Observations, *names: str) -> None:
         there = ", ".join(sorted(seen.keys() - {OWN})) or "nothing"
         raise BadInput(
             f"the defence {who} needs {' and '.join(missing)}, "
-            f"and what there is to defend is {there}"
+            f"and what there is to defend is {there}",
+            "missing-observations",
+            value=tuple(missing),
         )
 
 

@@ -24,7 +24,10 @@ def sweep(text: str) -> list[str]:
     if len(swept) != 1:
         raise BadInput(
             f"'{text}' must have several numbers in one place, as quantize:0.001..0.1 or "
-            "top-k:1,3,5 have"
+            "top-k:1,3,5 have",
+            "not-a-sweep",
+            option="defence",
+            value=text,
         )
     (at,) = swept
     name, _, given = parts[at].partition(":")
@@ -43,9 +46,19 @@ def _range(given: str, text: str, name: str) -> list[str]:
     try:
         low, high = map(float, ends)
     except ValueError as error:
-        raise BadInput(f"'{given}' in '{text}' is not LOW..HIGH, two numbers") from error
+        raise BadInput(
+            f"'{given}' in '{text}' is not LOW..HIGH, two numbers",
+            "malformed",
+            option="defence",
+            value=given,
+        ) from error
     if not 0 < low < high < math.inf:
-        raise BadInput(f"'{given}' in '{text}' must rise from a number above 0 to a larger one")
+        raise BadInput(
+            f"'{given}' in '{text}' must rise from a number above 0 to a larger one",
+            "out-of-range",
+            option="defence",
+            value=given,
+        )
     between = [low * (high / low) ** (i / (POINTS - 1)) for i in range(1, POINTS - 1)]
     taken = list(registry.asked(registry.load("defences", name)).values())
     if taken and takes_whole(taken[0]):

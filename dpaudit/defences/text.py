@@ -23,7 +23,12 @@ def named(given: str | Defence) -> Named:
     if isinstance(given, Named):
         return given
     if not callable(getattr(given, "protect", None)):
-        raise BadInput(f"{given!r} is no defence: it has no method protect")
+        raise BadInput(
+            f"{given!r} is no defence: it has no method protect",
+            "not-a-defence",
+            option="defence",
+            value=type(given).__name__,
+        )
     return Named(NONE if isinstance(given, Nothing) else str(given), given)
 
 
@@ -37,11 +42,21 @@ def make(text: str) -> Named:
         return Named(NONE, Nothing())
     parts = PLUS.split(text)
     if "+" in text and any(not part or part.endswith("+") for part in parts):
-        raise BadInput(f"a plus in '{text}' has no defence on one of its sides")
+        raise BadInput(
+            f"a plus in '{text}' has no defence on one of its sides",
+            "malformed",
+            option="defence",
+            value=text,
+        )
     if len(parts) == 1:
         return Named(text, _one(text))
     if NONE in parts:
-        raise BadInput(f"'{NONE}' in '{text}' adds nothing; leave it out")
+        raise BadInput(
+            f"'{NONE}' in '{text}' adds nothing; leave it out",
+            "no-effect",
+            option="defence",
+            value=text,
+        )
     return Named(" + ".join(parts), Chain(tuple(_one(part) for part in parts)))
 
 
@@ -53,15 +68,28 @@ def _one(text: str) -> Defence:
     if needed and not colon:
         raise BadInput(
             f"the defence '{name}' needs its {needed[0]}, as {name}:{needed[0].upper()}; "
-            f"see dpaudit explain {name}"
+            f"see dpaudit explain {name}",
+            "needs-number",
+            option="defence",
+            value=text,
         )
     if colon and not taken:
-        raise BadInput(f"the defence '{name}' takes no number; name it without ':{given}'")
+        raise BadInput(
+            f"the defence '{name}' takes no number; name it without ':{given}'",
+            "takes-no-number",
+            option="defence",
+            value=text,
+        )
     numbers = [_number(given, text, taken[0])] if colon else []
     with blamed(f"the defence '{text}'", "cannot be made"):
         made: Defence = plugin(*numbers)
     if not callable(getattr(made, "protect", None)):
-        raise BadInput(f"the plug-in '{name}' is no defence: it has no method protect")
+        raise BadInput(
+            f"the plug-in '{name}' is no defence: it has no method protect",
+            "not-a-defence",
+            option="defence",
+            value=name,
+        )
     return made
 
 
@@ -70,7 +98,12 @@ def _number(given: str, text: str, parameter: inspect.Parameter) -> float:
     try:
         number = float(given)
     except ValueError as error:
-        raise BadInput(f"'{given}' in the defence '{text}' is not a number") from error
+        raise BadInput(
+            f"'{given}' in the defence '{text}' is not a number",
+            "not-a-number",
+            option="defence",
+            value=given,
+        ) from error
     return int(number) if takes_whole(parameter) and number.is_integer() else number
 
 

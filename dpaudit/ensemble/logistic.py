@@ -28,6 +28,8 @@ HALVINGS = 60
 class NotMinimised(DpauditError):
     """No minimum was found: rounding does not let the gradient vanish."""
 
+    code = "not-minimised"
+
 
 def loss(margins: Array) -> Array:
     """ln(1 + e^-z), of a margin z = y f(x) of any size."""

@@ -37,7 +37,10 @@ class Neighbouring:
             if np.array_equal(out.x[0], inn.x[0]):
                 raise BadInput(
                     f"the canary {canary.name} is the same in D and in D' in all features that "
-                    "are learned from; set more (--set features=2)"
+                    "are learned from; set more (--set features=2)",
+                    "no-difference",
+                    option="features",
+                    value=canary.name,
                 )
             return cls(out, inn, scaling.of(rest))
         before = Records(pair.out.x[i : i + 1], pair.out.y[i : i + 1])

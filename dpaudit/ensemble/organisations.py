@@ -67,7 +67,12 @@ class Exchange:
 
     def __post_init__(self) -> None:
         if len(self.organisations) < 2:
-            raise BadInput("an exchange takes at least two organisations")
+            raise BadInput(
+                "an exchange takes at least two organisations",
+                "too-small",
+                option="organisations",
+                value=len(self.organisations),
+            )
 
     @classmethod
     def of(cls, rows: Rows, nodes: int) -> Exchange:

@@ -28,18 +28,24 @@ class Rows:
         x, y = np.asarray(self.x, np.float64), np.asarray(self.y, np.float64)
         if x.ndim != 2 or x.shape[1] < 1 or y.shape != (len(x),):
             raise BadInput(
-                f"rows are (records, features) with a label each, not {x.shape} with {y.shape}"
+                f"rows are (records, features) with a label each, not {x.shape} with {y.shape}",
+                "shape-mismatch",
+                option="rows",
+                value=(x.shape, y.shape),
             )
         if not np.isin(y, (-1, 1)).all():
-            raise BadInput("labels must be -1 or 1")
+            raise BadInput("labels must be -1 or 1", "out-of-range", option="labels")
         norms = np.linalg.norm(x, axis=1)
         if not np.isfinite(norms).all():
-            raise BadInput("rows must be finite numbers")
+            raise BadInput("rows must be finite numbers", "not-finite", option="rows")
         if (too_long := norms > 1 + SLACK).any():
             raise BadInput(
                 f"{too_long.sum()} of {len(x)} rows are longer than 1, the longest "
                 f"{norms.max():.4g}; privacy holds only for rows of a norm of at most 1: divide "
-                "all by a bound that is known without the data, or shorten those that are longer"
+                "all by a bound that is known without the data, or shorten those that are longer",
+                "too-long",
+                option="rows",
+                value=int(too_long.sum()),
             )
         object.__setattr__(self, "x", clipped(x))
         object.__setattr__(self, "y", y)
@@ -81,5 +87,10 @@ def with_intercept(x: Array) -> Array:
 
 def _starts(nodes: int, size: int) -> range:
     if nodes < 1 or size < 1:
-        raise BadInput(f"there are too few records for {nodes} organisations; give them fewer")
+        raise BadInput(
+            f"there are too few records for {nodes} organisations; give them fewer",
+            "too-few-records",
+            option="organisations",
+            value=nodes,
+        )
     return range(0, nodes * size, size)

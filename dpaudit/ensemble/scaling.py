@@ -46,7 +46,10 @@ class Scaling:
             return Rows(self._whole(x), 2 * (records.y % 2) - 1)
         except BadInput as error:
             raise BadInput(
-                f"{error} (--set bound=BOUND, --set rows=clip or --set rows=normalise)"
+                f"{error} (--set bound=BOUND, --set rows=clip or --set rows=normalise)",
+                error.code,
+                option=error.option,
+                value=error.value,
             ) from error
 
     def crafted(self, rows: Array, y: int) -> Rows:
@@ -57,7 +60,12 @@ class Scaling:
     def _first(self, x: Array) -> Array:
         wanted = x.shape[1] if self.features is None else self.features
         if wanted > x.shape[1]:
-            raise BadInput(f"records have {x.shape[1]} features, not {wanted}; set fewer")
+            raise BadInput(
+                f"records have {x.shape[1]} features, not {wanted}; set fewer",
+                "too-large",
+                option="features",
+                value=wanted,
+            )
         return x[:, :wanted]
 
     def _whole(self, x: Array) -> Array:

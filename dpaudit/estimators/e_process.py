@@ -55,7 +55,9 @@ class EProcess:
         if inn.ndim != 1 or inn.shape != out.shape or not inn.size:
             raise BadInput(
                 "e-process needs one decision of each world in every pair, not "
-                f"{inn.shape} in-decisions and {out.shape} out-decisions"
+                f"{inn.shape} in-decisions and {out.shape} out-decisions",
+                "shape-mismatch",
+                value=(inn.shape, out.shape),
             )
         game = self.start(delta)
         for x, y in zip(inn.tolist(), out.tolist(), strict=True):
@@ -150,7 +152,12 @@ class Game:
     def _bet(self, attack: int, inn: Any, out: Any, *won: float) -> None:
         for decision in (inn, out):
             if not isinstance(decision, (bool, np.bool_)):
-                raise BadInput(f"a decision must be True or False, not {decision!r}")
+                raise BadInput(
+                    f"a decision must be True or False, not {decision!r}",
+                    "wrong-type",
+                    option="decision",
+                    value=decision,
+                )
         self._bets[attack] += 1
         self.fp += int(out)
         self.fn += int(not inn)

@@ -16,6 +16,9 @@ from dpaudit.estimators.simulation import Draws, enough, last_rejected
 from dpaudit.rates import log_ratio, upper_rate
 from dpaudit.types import Array, Bound, Outcome, Scores
 
+ALL_THRESHOLDS = "all thresholds at once"
+"""The selection of its bounds."""
+
 LEVEL = 0.05
 """Of the naive bounds whose maximum is taken; the statistic is the same at any confidence."""
 
@@ -66,7 +69,7 @@ class ExactScan:
             confidence=self.confidence,
             estimator="exact-scan",
             assumption="none",
-            selection="all thresholds at once",
+            selection=ALL_THRESHOLDS,
             ceiling=ceiling,
             sentence=sentence(
                 confident(self.confidence), epsilon, delta, f"{ASSUMED['none']} {SCORE}"

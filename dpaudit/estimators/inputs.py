@@ -28,7 +28,11 @@ def given(who: str, kind: type[Kind], outcome: Outcome, delta: float) -> Kind:
     checks.refuse([checks.in_range("delta", delta, 0, 1, ends="[)")])
     if not isinstance(outcome, kind):
         others = [short for other, (_, short) in _WORDS.items() if other is not kind]
-        raise BadInput(f"{who} needs {_WORDS[kind][0]}, not {_either(others)}")
+        raise BadInput(
+            f"{who} needs {_WORDS[kind][0]}, not {_either(others)}",
+            "wrong-outcome",
+            value=(type(outcome).__name__, kind.__name__),
+        )
     return outcome
 
 
@@ -40,5 +44,8 @@ def positive_delta(who: str, delta: float) -> None:
     """Refuse delta 0 where no epsilon is finite."""
     if delta == 0:
         raise BadInput(
-            f"{who} needs a delta above 0: a Gaussian curve has no finite epsilon at delta 0"
+            f"{who} needs a delta above 0: a Gaussian curve has no finite epsilon at delta 0",
+            "needs-delta",
+            option="delta",
+            value=delta,
         )

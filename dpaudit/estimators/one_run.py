@@ -74,7 +74,10 @@ class OneRun:
             return max(0.0, pure)
         if r > MOST:
             raise BadInput(
-                f"one-run takes at most {MOST:,} guesses where delta is not 0, not {r:,}"
+                f"one-run takes at most {MOST:,} guesses where delta is not 0, not {r:,}",
+                "too-large",
+                option="guesses",
+                value=r,
             )
         p = _PValue(r, v, 2 * g.canaries * delta)
         # p grows with e wherever v lies above the mode of B, so at any confidence of use; the

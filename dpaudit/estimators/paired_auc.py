@@ -11,7 +11,7 @@ from scipy.special import bdtr, ndtri
 from dpaudit import checks
 from dpaudit.curves import Family, family, last_refuted
 from dpaudit.estimators.ranking import ranks, refuse_empty
-from dpaudit.estimators.sentences import PAIRS, confident, of_curve, sentence
+from dpaudit.estimators.sentences import NOTHING_TO_CHOOSE, PAIRS, confident, of_curve, sentence
 from dpaudit.rates import upper_rate
 from dpaudit.ties import SURE, level
 from dpaudit.types import Adjacency, Assumption, Bound, Curve, Outcome, Scores
@@ -67,7 +67,7 @@ class PairedAUC:
             confidence=self.confidence,
             estimator="paired-auc",
             assumption=self.assumption,
-            selection="nothing to choose",
+            selection=NOTHING_TO_CHOOSE,
             ceiling=ceiling,
             sentence=sentence(
                 confident(self.confidence),

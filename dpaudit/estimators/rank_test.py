@@ -11,7 +11,7 @@ import numpy as np
 from dpaudit import checks
 from dpaudit.curves import Family, family, last_refuted
 from dpaudit.estimators.ranking import own_seed, pairs_won, ranks, refuse_empty
-from dpaudit.estimators.sentences import SCORE, confident, of_curve, sentence
+from dpaudit.estimators.sentences import NOTHING_TO_CHOOSE, SCORE, confident, of_curve, sentence
 from dpaudit.estimators.simulation import Draws, enough, last_rejected
 from dpaudit.ties import level
 from dpaudit.types import Adjacency, Array, Assumption, Bound, Curve, Outcome, Scores
@@ -83,7 +83,7 @@ class RankTest:
             confidence=self.confidence,
             estimator="rank-test",
             assumption=self.assumption,
-            selection="nothing to choose",
+            selection=NOTHING_TO_CHOOSE,
             ceiling=ceiling,
             sentence=sentence(
                 confident(self.confidence), epsilon, delta, f"{of_curve(curves)} {SCORE}"

@@ -25,7 +25,11 @@ def ranks(outcome: Outcome, who: str) -> tuple[Array, Array]:
     are to be raw.
     """
     if not isinstance(outcome, Scores):
-        raise BadInput(f"{who} needs a score for each trial, not counts or guesses")
+        raise BadInput(
+            f"{who} needs a score for each trial, not counts or guesses",
+            "wrong-outcome",
+            value=(type(outcome).__name__, "Scores"),
+        )
     out, inn = _usable(outcome.out, "out"), _usable(outcome.inn, "in")
     both = np.concatenate([out, inn])
     scores = both if outcome.raw else rounded(both)
@@ -83,13 +87,25 @@ def _usable(scores: Array, world: str) -> Array:
     try:
         values = np.asarray(scores, dtype=float)
     except (TypeError, ValueError) as error:
-        raise BadInput(f"the scores of the {world}-trials are no numbers") from error
+        raise BadInput(
+            f"the scores of the {world}-trials are no numbers",
+            "not-a-number",
+            option=f"{world}-trials",
+        ) from error
     if values.ndim != 1 or not len(values):
         raise BadInput(
             f"the {world}-trials need one score each, at least one, not an array of shape "
-            f"{values.shape}"
+            f"{values.shape}",
+            "shape-mismatch",
+            option=f"{world}-trials",
+            value=values.shape,
         )
     if np.isnan(values).any():
         count = int(np.isnan(values).sum())
-        raise BadInput(f"{count} of {len(values)} scores of the {world}-trials are NaN")
+        raise BadInput(
+            f"{count} of {len(values)} scores of the {world}-trials are NaN",
+            "not-finite",
+            option=f"{world}-trials",
+            value=count,
+        )
     return values

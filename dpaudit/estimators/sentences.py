@@ -8,6 +8,9 @@ from dpaudit.curves import DPSGD, DPSGDSteps, Family
 from dpaudit.percentages import percent
 from dpaudit.types import Assumption, Bound
 
+NOTHING_TO_CHOOSE = "nothing to choose"
+"""The selection of a bound on what was fixed before the trials."""
+
 RULE = "independent trials and a decision rule that was fixed without them"
 """What every bound on counted decisions stands on."""
 

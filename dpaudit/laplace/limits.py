@@ -24,7 +24,10 @@ class Limits:
             if not (math.isfinite(low) and math.isfinite(high) and low <= 0 <= high and low < high):
                 raise BadInput(
                     f"the limits of {name} must be two numbers, the first at most 0, the second "
-                    f"at least 0, and not both 0; not {low:g} and {high:g}"
+                    f"at least 0, and not both 0; not {low:g} and {high:g}",
+                    "out-of-range",
+                    option=name,
+                    value=(low, high),
                 )
 
     @classmethod
@@ -46,5 +49,10 @@ def _two(name: str, text: str) -> tuple[float, float]:
     try:
         low, high = map(float, text.split(","))
     except ValueError:
-        raise BadInput(f"'{text}' of {name} is not LOW,HIGH, such as -1,1") from None
+        raise BadInput(
+            f"'{text}' of {name} is not LOW,HIGH, such as -1,1",
+            "malformed",
+            option=name,
+            value=text,
+        ) from None
     return low, high

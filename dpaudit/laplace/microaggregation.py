@@ -30,7 +30,12 @@ class Groups:
 
     def __post_init__(self) -> None:
         if not 1 <= self.k <= self.records:
-            raise BadInput(f"groups of {self.k} cannot be made of {self.records} records")
+            raise BadInput(
+                f"groups of {self.k} cannot be made of {self.records} records",
+                "out-of-range",
+                option="k",
+                value=self.k,
+            )
 
     @property
     def number(self) -> int:

@@ -52,7 +52,11 @@ def public_unbiased(population: Population, zeros: Array, sizes: Array) -> Array
     counted = np.concatenate([zeros, zeros.sum(axis=-1, keepdims=True)], axis=-1)
     usable = (n > 1) & (np.abs(span) > USELESS)
     if not usable.any():
-        raise BadInput("no group of users has two reports that say anything of their values")
+        raise BadInput(
+            "no group of users has two reports that say anything of their values",
+            "no-information",
+            option="groups",
+        )
     share = counted[..., usable] / n[usable]
     estimates = (share - low[usable]) / span[usable]
     variances = share * (1 - share) / ((n[usable] - 1) * span[usable] ** 2)
@@ -67,7 +71,11 @@ def public_mle(population: Population, zeros: Array, sizes: Array) -> Array:
     """
     low, span = (part[..., :-1] for part in _channels(population))
     if (np.abs(span) <= USELESS).all():
-        raise BadInput("no parameter's reports say anything of their values")
+        raise BadInput(
+            "no parameter's reports say anything of their values",
+            "no-information",
+            option="parameters",
+        )
     lower = np.zeros(zeros.shape[:-1])
     upper = np.ones_like(lower)
     for _ in range(HALVINGS):
@@ -89,12 +97,19 @@ def error(estimates: Array, truth: Array) -> Array:
 def _channels(population: Population) -> tuple[Array, Array]:
     """Pr(report d0) with value d1, and what d0 adds to it: by parameter, then blended."""
     if population.matrices.shape[1:] != (2, 2):
-        raise BadInput("shares are estimated of two values from two kinds of reports")
+        raise BadInput(
+            "shares are estimated of two values from two kinds of reports",
+            "shape-mismatch",
+            option="matrices",
+            value=population.matrices.shape[1:],
+        )
     told = np.append(population.matrices[:, 0], population.blended[None, 0], axis=0)
     return told[:, 1], told[:, 0] - told[:, 1]
 
 
 def _told(span: float) -> float:
     if abs(span) <= USELESS:
-        raise BadInput("the blended reports say nothing of the values")
+        raise BadInput(
+            "the blended reports say nothing of the values", "no-information", option="reports"
+        )
     return span

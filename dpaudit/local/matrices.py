@@ -23,14 +23,24 @@ def checked(matrix: Array) -> Array:
     if p.ndim != 2 or p.shape[0] < 1 or p.shape[1] < 2:
         raise BadInput(
             "a matrix has a row for each report and a column for each of at least two values, not "
-            f"the shape {p.shape}"
+            f"the shape {p.shape}",
+            "shape-mismatch",
+            option="matrix",
+            value=p.shape,
         )
     if not (np.isfinite(p).all() and (p >= 0).all()):
-        raise BadInput("a matrix holds probabilities, which are at least 0")
+        raise BadInput(
+            "a matrix holds probabilities, which are at least 0",
+            "not-probabilities",
+            option="matrix",
+        )
     sums = p.sum(axis=0)
     if np.abs(sums - 1).max() > 1e-9:
         raise BadInput(
-            f"each column of a matrix must add up to 1, not to {sums[np.abs(sums - 1).argmax()]:g}"
+            f"each column of a matrix must add up to 1, not to {sums[np.abs(sums - 1).argmax()]:g}",
+            "not-normalised",
+            option="matrix",
+            value=float(sums[np.abs(sums - 1).argmax()]),
         )
     return p
 
@@ -110,7 +120,10 @@ def _bits(values: int, true: float, other: float) -> Array:
     if values > WIDEST:
         raise BadInput(
             f"a bit for each of {values} values makes too many reports to enumerate; "
-            f"give at most {WIDEST} values"
+            f"give at most {WIDEST} values",
+            "too-large",
+            option="values",
+            value=values,
         )
     said = (np.arange(2**values)[:, None] >> np.arange(values)) & 1
     p = np.empty((2**values, values))

@@ -31,11 +31,19 @@ def named(text: str, shares: str | None, values: int | None, classes: int) -> Po
     """The population of such a name; equal shares, and as many values as classes, if not said."""
     matrices = _matrices(text, values, classes)
     if values not in (None, matrices[0].shape[1]):
-        raise BadInput(f"{text} has {matrices[0].shape[1]} values, not {values}; leave values out")
+        raise BadInput(
+            f"{text} has {matrices[0].shape[1]} values, not {values}; leave values out",
+            "excluded-options",
+            option="values",
+            value=values,
+        )
     if matrices[0].shape[1] > classes:
         raise BadInput(
             f"{text} has {matrices[0].shape[1]} values and the data {classes} classes; a user's "
-            "value is a record's class, so take other data or fewer values"
+            "value is a record's class, so take other data or fewer values",
+            "too-few-classes",
+            option="matrix",
+            value=text,
         )
     given = [1.0] * len(matrices) if shares is None else _numbers("shares", shares)
     return Population(matrices, given)
@@ -52,16 +60,25 @@ def _matrices(text: str, values: int | None, classes: int) -> list[Array]:
     if name in BY_EPSILON and of:
         numbers = _numbers(text, of)
         if len(numbers) > 1:
-            raise BadInput(f"{text} has more than one epsilon; write {name}:EPSILON")
+            raise BadInput(
+                f"{text} has more than one epsilon; write {name}:EPSILON",
+                "malformed",
+                option="matrix",
+                value=text,
+            )
         return [BY_EPSILON[name](values or classes, numbers[0])]
-    raise BadInput(unknown("matrices", text, list(FORMS)))
+    raise BadInput(
+        unknown("matrices", text, list(FORMS)), "unknown-name", option="matrix", value=text
+    )
 
 
 def _given(text: str, of: str) -> list[Array]:
     """`0.8,0.2/0.2,0.8;...`: numbers of a row by commas, rows by slashes, parameters by ;"""
     rows = [[_numbers(text, row) for row in matrix.split("/")] for matrix in of.split(";")]
     if len({len(row) for matrix in rows for row in matrix}) > 1:
-        raise BadInput(f"{text} has rows of different lengths")
+        raise BadInput(
+            f"{text} has rows of different lengths", "shape-mismatch", option="matrix", value=text
+        )
     return [np.array(matrix) for matrix in rows]
 
 
@@ -69,4 +86,9 @@ def _numbers(what: str, text: str) -> list[float]:
     try:
         return [float(part) for part in text.split(",")]
     except ValueError:
-        raise BadInput(f"'{text}' of {what} is no list of numbers such as 0.5,0.5") from None
+        raise BadInput(
+            f"'{text}' of {what} is no list of numbers such as 0.5,0.5",
+            "not-a-number",
+            option="shares" if what == "shares" else "matrix",
+            value=text,
+        ) from None

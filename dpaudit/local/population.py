@@ -26,13 +26,24 @@ class Population:
         made = [checked(matrix) for matrix in matrices]
         weights = np.asarray(shares, dtype=np.float64)
         if not made or len({p.shape for p in made}) != 1:
-            raise BadInput("a population needs matrices that are all of one shape")
+            raise BadInput(
+                "a population needs matrices that are all of one shape",
+                "shape-mismatch",
+                option="matrices",
+            )
         if weights.shape != (len(made),):
             raise BadInput(
-                f"there are {len(made)} parameters and {weights.size} shares; give one share each"
+                f"there are {len(made)} parameters and {weights.size} shares; give one share each",
+                "shape-mismatch",
+                option="shares",
+                value=weights.size,
             )
         if not (np.isfinite(weights).all() and (weights > 0).all()):
-            raise BadInput("shares must be numbers above 0; leave out parameters that nobody has")
+            raise BadInput(
+                "shares must be numbers above 0; leave out parameters that nobody has",
+                "not-positive",
+                option="shares",
+            )
         self.matrices: Array = np.stack(made)
         self.shares: Array = weights / weights.sum()
 
@@ -68,7 +79,10 @@ class Population:
         if (many := comb(outputs + reports - 1, reports)) > MOST:
             raise BadInput(
                 f"{reports} reports of {outputs} kinds are {many:,} to enumerate, and at most "
-                f"{MOST:,} can be; give fewer reports, or fewer values"
+                f"{MOST:,} can be; give fewer reports, or fewer values",
+                "too-costly",
+                option="reports",
+                value=reports,
             )
         sets = np.array(list(combinations_with_replacement(range(outputs), reports)))
         return np.asarray(logarithms(self.matrices)[:, sets].sum(axis=2))

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import math
 
+NO_DROPOUT = "without dropout, MC-dropout statistics show nothing of their own"
+ONE_SAMPLE = "with one MC-dropout sample the deviation is 0 and says nothing"
+
 
 def delta_too_large(delta: float, records: int) -> list[str]:
     """A warning of a delta that makes a claim empty."""

@@ -15,6 +15,8 @@ from dpaudit.adversaries import ADVERSARIES, OBSERVER, PER_STEP
 from dpaudit.config import Config, brought
 from dpaudit.errors import BadInput
 from dpaudit.mechanisms.cautions import (
+    NO_DROPOUT,
+    ONE_SAMPLE,
     batch_too_large,
     delta_too_large,
     gradient_too_small,
@@ -36,6 +38,9 @@ from dpaudit.types import (
     StepsCurve,
     Trial,
 )
+
+EXACT = "exact Gaussian accounting"
+"""Where the claim of full batches comes from."""
 
 FEWEST_STEPS = 4
 """That can be trials: two of each world that choose a rule, and two that judge it."""
@@ -110,7 +115,10 @@ class DPSGD:
         if (dtype := data.pool.x.dtype) != np.float32:
             raise BadInput(
                 f"DP-SGD trains on records of float32, not {dtype}; convert them, or audit a "
-                "training function of your own"
+                "training function of your own",
+                "wrong-type",
+                option="data",
+                value=str(dtype),
             )
         _refuse_crowded(canaries, network, data)
         # The pool's size is public: the sampling rate and the steps are made from it, and so
@@ -139,7 +147,12 @@ class DPSGD:
             solved = accounting.noise_multiplier(epsilon, q, rounds, delta, accountant)
             plan = replace(plan, noise_multiplier=solved)
         if self._by_step and plan.steps(self.records) < FEWEST_STEPS:
-            raise BadInput(f"single steps show nothing if there are fewer than {FEWEST_STEPS}")
+            raise BadInput(
+                f"single steps show nothing if there are fewer than {FEWEST_STEPS}",
+                "too-small",
+                option="steps",
+                value=plan.steps(self.records),
+            )
         # Found out here, once: all models of a run, shadow models too, are trained alike.
         chosen = backends.choose(plan)
         self.backend, self.backend_reason = chosen.name, chosen.reason
@@ -216,9 +229,9 @@ class DPSGD:
         if self._adversary != OBSERVER:
             return found
         if self.recipe.dropout == 0:
-            found.append("without dropout, MC-dropout statistics show nothing of their own")
+            found.append(NO_DROPOUT)
         elif self.samples == 1:
-            found.append("with one MC-dropout sample the deviation is 0 and says nothing")
+            found.append(ONE_SAMPLE)
         return found
 
     @property
@@ -243,7 +256,7 @@ class DPSGD:
             epsilon=accounting.epsilon(curve, self.delta, self.accountant),
             delta=self.delta,
             curve=self._stepwise if self._by_step else curve,
-            source="exact Gaussian accounting" if exact else f"{self.accountant} accountant",
+            source=EXACT if exact else f"{self.accountant} accountant",
             beside=accounting.epsilons(curve, self.delta, others),
         )
 
@@ -277,10 +290,16 @@ def _refuse_crowded(canaries: int, network: str, data: Data) -> None:
     if canaries > there:
         raise BadInput(
             f"{canaries:,} canaries are more than the {there:,} parameters of {network} here; "
-            "give fewer"
+            "give fewer",
+            "too-large",
+            option="canaries",
+            value=canaries,
         )
     if canaries * there > LARGEST:
         raise BadInput(
             f"{canaries:,} canaries of {there:,} parameters each are more than fit into memory and "
-            f"journal; give at most {LARGEST // there:,}"
+            f"journal; give at most {LARGEST // there:,}",
+            "too-costly",
+            option="canaries",
+            value=canaries,
         )

@@ -136,7 +136,9 @@ class Function:
             if file.name == "__init__.py":
                 raise BadInput(
                     f"{self.name} needs the package {file.parent.name}, which is not sent to a "
-                    "cluster's workers; install it there and here"
+                    "cluster's workers; install it there and here",
+                    "package-not-sent",
+                    value=file.parent.name,
                 )
         return sources
 
@@ -180,7 +182,9 @@ class Function:
             if first.shape != other.shape:
                 raise BadInput(
                     f"{self.name} released {first.shape} numbers for one seed and {other.shape} "
-                    "for another; release as many in every trial"
+                    "for another; release as many in every trial",
+                    "shape-mismatch",
+                    value=other.shape,
                 )
             if apart := _distance(first, other):
                 break
@@ -188,12 +192,16 @@ class Function:
             raise BadInput(
                 f"{self.name} gives the same for {DRAWS} different seeds; let all its randomness "
                 "follow from its seed (without any it is not private; if another value is rare, "
-                "release something that varies more)"
+                "release something that varies more)",
+                "no-randomness",
+                value=self.name,
             )
         if _distance(first, again) > ALIKE * apart:
             raise BadInput(
                 f"{self.name} gives different results for the same seed; let all its randomness "
-                "follow from its seed"
+                "follow from its seed",
+                "not-reproducible",
+                value=self.name,
             )
 
     def equal_pairs(self, pair: Pair, executor: Executor) -> int:

@@ -46,7 +46,9 @@ def _numbers(given: Any, name: str) -> Any:
     if numbers.dtype.kind not in "biuf" or numbers.size == 0:
         raise BadInput(
             f"{name} gave back {_what(given)}, which is neither a model that can be called nor one "
-            "array of numbers (join several by concatenating them)"
+            "array of numbers (join several by concatenating them)",
+            "wrong-type",
+            value=type(given).__name__,
         )
     return numbers
 
@@ -68,13 +70,17 @@ def forward_of(
     except (TypeError, ValueError, RuntimeError) as error:
         raise BadInput(
             f"the model of {name} gave back {_what(said)}, not one tensor with a number for each "
-            "class of each record"
+            "class of each record",
+            "wrong-type",
+            value=type(said).__name__,
         ) from error
     wanted = (len(x), classes)
     if tuple(said.shape) != wanted:
         raise BadInput(
             f"the model of {name} gave back the shape {tuple(said.shape)} for a batch of {len(x)}; "
-            f"it should be {wanted}, a number for each class"
+            f"it should be {wanted}, a number for each class",
+            "shape-mismatch",
+            value=tuple(said.shape),
         )
     if not probabilities:
         return said
@@ -82,7 +88,10 @@ def forward_of(
     if not bool(((said >= 0).all(dim=1) & ((sums - 1).abs() < 1e-3) | sums.isnan()).all()):
         raise BadInput(
             f"the outputs of the model of {name} are no probabilities (they must be at least 0 and "
-            "add up to 1); leave --outputs probabilities out if they are logits"
+            "add up to 1); leave --outputs probabilities out if they are logits",
+            "not-probabilities",
+            option="outputs",
+            value=name,
         )
     return said.clamp_min(SMALLEST).log()
 

@@ -114,11 +114,26 @@ class LaplaceAnonymizedLearning:
     def _refuse_idle(self, others: int | None) -> None:
         """Refuse what would have no effect."""
         if self.later is None and others is not None:
-            raise BadInput("others are of the counterexample alone; give later, or leave them out")
+            raise BadInput(
+                "others are of the counterexample alone; give later, or leave them out",
+                "no-effect",
+                option="others",
+                value=others,
+            )
         if self.later is not None and self.unit != "parameter":
-            raise BadInput("the counterexample is about one parameter; leave unit out")
+            raise BadInput(
+                "the counterexample is about one parameter; leave unit out",
+                "excluded-options",
+                option="unit",
+                value=self.unit,
+            )
         if self.unit == "parameter" and self.observer != "weights":
-            raise BadInput("whoever has one trained parameter sees no updates; leave observer out")
+            raise BadInput(
+                "whoever has one trained parameter sees no updates; leave observer out",
+                "excluded-options",
+                option="observer",
+                value=self.observer,
+            )
 
     def __repr__(self) -> str:
         told = ("training", "unit", "observer", "promise", "later", "others")

@@ -96,7 +96,12 @@ class LaplaceLearningFirst:
             ]
         )
         if parameters is not None and shift is None:
-            raise BadInput("a trained network has its own parameters; give shift, or no parameters")
+            raise BadInput(
+                "a trained network has its own parameters; give shift, or no parameters",
+                "no-effect",
+                option="parameters",
+                value=parameters,
+            )
         self.limits = Limits.read(weights, biases)
         self.course = laplace_training.course(data, hidden, width, epochs, batch, lr, decay, seed)
         self.epsilon, self.unit, self.promise = epsilon, unit, promise

@@ -21,6 +21,9 @@ from dpaudit.p3gm.labels import with_labels
 from dpaudit.training.steps import Steps
 from dpaudit.types import Array, Claim, Data, GaussianCurve, Observation, Pair, Records, Trial
 
+THEOREM = "Theorem 3 of the paper"
+"""Where the claim of the published variant comes from."""
+
 FIRST_PHASE = {"safe": (0.3, 60.0), "published": (0.05, 100.0)}
 """epsilon_pca and em_noise of each variant, where they are not given: both leave most to DP-SGD."""
 
@@ -130,7 +133,11 @@ class P3GM:
             ]
         )
         if not (data.pool.x.min() >= 0 and data.pool.x.max() <= 1):
-            raise BadInput("p3gm draws values from 0 to 1, and the data have others; scale them")
+            raise BadInput(
+                "p3gm draws values from 0 to 1, and the data have others; scale them",
+                "out-of-range",
+                option="data",
+            )
         self.variant, self.delta, self.rows = variant, delta, rows
         self.classes, self.records = data.classes, len(data.pool)
         self.epsilon_pca, self._batch = epsilon_pca, batch
@@ -190,7 +197,7 @@ class P3GM:
         steps, curve = self.design.steps, None
         if self._by_theorem:
             epsilon = self._phases(steps.noise_multiplier).composed(self.delta)
-            source = "Theorem 3 of the paper"
+            source = THEOREM
         else:
             how = (self.design.mu, steps.sample_rate, steps.count, steps.noise_multiplier)
             epsilon, source = replacing(*how, self.delta), "pld accountant, all phases together"

@@ -78,7 +78,12 @@ class P3GMPCA:
         self.delta = delta if noise == "gaussian" else 0.0
         self.features = math.prod(data.shape)
         if noise == "gaussian" and self.features == 1:
-            raise BadInput("noise=gaussian is audited by two directions, and records have 1 value")
+            raise BadInput(
+                "noise=gaussian is audited by two directions, and records have 1 value",
+                "too-small",
+                option="features",
+                value=self.features,
+            )
 
     def __repr__(self) -> str:
         told = ("noise", "epsilon_pca", "delta", "features")

@@ -267,5 +267,8 @@ def _refuse_too_few(data: Data, organisations: int, records: int) -> None:
     if max(records, 2) * organisations > there:
         raise BadInput(
             f"{organisations} organisations of {max(records, 2)} records are more than the {there} "
-            f"that {data.name} has for D; set fewer organisations, or records"
+            f"that {data.name} has for D; set fewer organisations, or records",
+            "too-few-records",
+            option="organisations",
+            value=organisations,
         )

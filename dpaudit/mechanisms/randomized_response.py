@@ -87,11 +87,19 @@ class RandomizedResponse:
         self.population = named(matrix, shares, values, data.classes)
         self.theta = self._theta(theta) if observer == "known" else None
         if theta is not None and observer != "known":
-            raise BadInput("theta has no effect on an observer who does not know it; leave it out")
+            raise BadInput(
+                "theta has no effect on an observer who does not know it; leave it out",
+                "no-effect",
+                option="theta",
+                value=theta,
+            )
         if not np.isfinite(self.claim.epsilon):
             raise BadInput(
                 f"{matrix} promises nothing: some report is possible with one value and not with "
-                "another; set support_only=true, or take a matrix without zeros"
+                "another; set support_only=true, or take a matrix without zeros",
+                "no-finite-epsilon",
+                option="matrix",
+                value=matrix,
             )
 
     def _theta(self, theta: int | None) -> int:
@@ -100,7 +108,10 @@ class RandomizedResponse:
             return int(np.argmax(leaks))
         if not 0 <= theta < len(leaks):
             raise BadInput(
-                f"theta must be from 0 to {len(leaks) - 1} of {self.matrix}, not {theta}"
+                f"theta must be from 0 to {len(leaks) - 1} of {self.matrix}, not {theta}",
+                "out-of-range",
+                option="theta",
+                value=theta,
             )
         return theta
 

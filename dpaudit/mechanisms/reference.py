@@ -41,11 +41,21 @@ class Reference:
         module, name = self._module(), self._name
         if not hasattr(module, name):
             known = [n for n, v in vars(module).items() if callable(v) and not n.startswith("_")]
-            raise BadInput(unknown(f"functions of {module.__name__}", name, known))
+            raise BadInput(
+                unknown(f"functions of {module.__name__}", name, known),
+                "unknown-name",
+                option=self.option,
+                value=name,
+            )
         function = getattr(module, name)
         refuse_uncallable(self.text, function, self.takes)
         if self.code not in (None, self._code()):
-            raise BadInput(f"{self.text} has changed since the run began; start it again")
+            raise BadInput(
+                f"{self.text} has changed since the run began; start it again",
+                "code-changed",
+                option=self.option,
+                value=self.text,
+            )
         found: Callable[..., Any] = function
         return found
 
@@ -102,10 +112,20 @@ class Reference:
     def _module(self) -> ModuleType:
         where = self.text.rpartition(":")[0]
         if not where or not self._name:
-            raise BadInput(f"'{self.text}' is not MODULE:FUNCTION, such as my_module:train")
+            raise BadInput(
+                f"'{self.text}' is not MODULE:FUNCTION, such as my_module:train",
+                "malformed",
+                option=self.option,
+                value=self.text,
+            )
         file = self._file()
         if file and not (self.code or file.is_file()):
-            raise BadInput(f"there is no file {where}; {self.option} names FILE.py:FUNCTION")
+            raise BadInput(
+                f"there is no file {where}; {self.option} names FILE.py:FUNCTION",
+                "file-missing",
+                option=self.option,
+                value=where,
+            )
         folder = str(self._folder())
         if folder not in sys.path:
             # Worker processes on this machine are started with the same path.
@@ -114,7 +134,10 @@ class Reference:
         same = file is None or self.code or Path(found.__file__ or "").resolve() == file.resolve()
         if not same:
             raise BadInput(
-                f"{where} has the name of a module that is there already; rename the file"
+                f"{where} has the name of a module that is there already; rename the file",
+                "name-taken",
+                option=self.option,
+                value=where,
             )
         return found
 
@@ -125,11 +148,13 @@ def refuse_uncallable(
     """Refuse what cannot be called with so many; by default as a training function is."""
     taken = f"({', '.join(takes)})"
     if not callable(function):
-        raise BadInput(f"{name} is not a function; it takes {taken}")
+        raise BadInput(f"{name} is not a function; it takes {taken}", "not-a-function", value=name)
     try:
         inspect.signature(function).bind(*takes)
     except (TypeError, ValueError) as error:
-        raise BadInput(f"{name} cannot be called with {taken}: {error}") from error
+        raise BadInput(
+            f"{name} cannot be called with {taken}: {error}", "wrong-signature", value=name
+        ) from error
 
 
 def _imported(module: str, where: str, name: str) -> ModuleType:
@@ -141,5 +166,7 @@ def _imported(module: str, where: str, name: str) -> ModuleType:
                 raise
             raise BadInput(
                 f"there is no module {module}; run dpaudit in its folder, or name the file: "
-                f"path/to/{module}.py:{name}"
+                f"path/to/{module}.py:{name}",
+                "module-missing",
+                value=module,
             ) from error

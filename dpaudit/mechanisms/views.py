@@ -60,7 +60,10 @@ class View:
         if self.adversary.crafts and "initial" not in self.pair.given:
             raise BadInput(
                 f"{self.adversary.name} starts from parameters of its own, and the pair has none; "
-                "give what the mechanism's craft(data, seed) gives to the canary"
+                "give what the mechanism's craft(data, seed) gives to the canary",
+                "needs-parameters",
+                option="adversary",
+                value=self.adversary.name,
             )
 
     def of(self, trial: Trial) -> Observation:
@@ -88,7 +91,12 @@ class View:
         them apart, too; it is subtracted, as whoever knows the records can.
         """
         if self.pair.canary.record:
-            raise BadInput("single steps show a gradient that is put into each; give such a canary")
+            raise BadInput(
+                "single steps show a gradient that is put into each; give such a canary",
+                "needs-gradient-canary",
+                option="canary",
+                value=self.pair.canary.name,
+            )
         seed = self.recipe.init_seed
         worlds = sorted({trial.world for trial in trials})
         alone = {}
@@ -126,7 +134,10 @@ class View:
         if (canaries := len(self.aims)) > 1:
             raise BadInput(
                 f"worlds that differ in {canaries:,} canaries are no neighbours; make the "
-                f"mechanism with canaries={canaries}"
+                f"mechanism with canaries={canaries}",
+                "several-canaries",
+                option="canaries",
+                value=canaries,
             )
         inserted = np.full(canaries, not self.pair.canary.record and world == IN)
         return self._fitted(world, seed, inserted, always)

@@ -181,7 +181,9 @@ def _refuse_bare(mu: float) -> None:
     if not mu <= MOST_MU:
         raise BadInput(
             f"what comes before DP-SGD has next to no noise: as a Gaussian mechanism its mu is "
-            f"{mu:.3g}, and {MOST_MU:g} is the most that is accounted for; give it more noise"
+            f"{mu:.3g}, and {MOST_MU:g} is the most that is accounted for; give it more noise",
+            "too-little-noise",
+            value=mu,
         )
 
 
@@ -189,5 +191,8 @@ def _refuse_spent(before: float, target: float) -> None:
     if before >= target:
         raise BadInput(
             f"what comes before DP-SGD spends epsilon {before:.3g} of {target:g}; give it more "
-            "noise, or allow a larger epsilon"
+            "noise, or allow a larger epsilon",
+            "budget-spent",
+            option="epsilon",
+            value=target,
         )

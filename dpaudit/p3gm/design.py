@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 from dpaudit import checks
+from dpaudit.errors import BadInput
 from dpaudit.p3gm import em
 from dpaudit.training.steps import Steps
 
@@ -53,7 +54,9 @@ class Design:
                 checks.one_of("pca", self.pca, PCA),
                 checks.one_of("em", self.em, em.VARIANTS),
                 checks.positive("radius", self.radius),
-                "noise in DP-SGD needs a clip norm" if wanting else None,
+                BadInput("noise in DP-SGD needs a clip norm", "needs-clip", option="clip")
+                if wanting
+                else None,
             ]
         )
 

@@ -64,7 +64,11 @@ class Generator:
         if not proportioned:
             return _records(self.drawn(n, draw), self.classes)
         if self.proportions is None:
-            raise BadInput("the labels' shares have no noise; set the design's label_noise")
+            raise BadInput(
+                "the labels' shares have no noise; set the design's label_noise",
+                "needs-label-noise",
+                option="label_noise",
+            )
         wanted, there = shared(self.proportions, n), np.zeros(self.classes, dtype=np.int64)
         rounds: list[Array] = []
         while len(rounds) < ROUNDS and (there < wanted).any():
@@ -100,10 +104,14 @@ def fit(
 
     checks.refuse(
         [
-            None if _within(records.x, 0, 1) else "values must be from 0 to 1; scale them",
+            None
+            if _within(records.x, 0, 1)
+            else BadInput("values must be from 0 to 1; scale them", "out-of-range", option="x"),
             None
             if records.y.dtype.kind in "iu" and _within(records.y, 0, classes - 1)
-            else f"labels must be whole numbers from 0 to {classes - 1}",
+            else BadInput(
+                f"labels must be whole numbers from 0 to {classes - 1}", "out-of-range", option="y"
+            ),
         ]
     )
     rows = with_labels(records, classes)

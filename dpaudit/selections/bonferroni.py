@@ -27,7 +27,11 @@ class Bonferroni:
 
     def __post_init__(self) -> None:
         if not self.rules:
-            raise BadInput("Bonferroni needs at least one rule that was fixed beforehand")
+            raise BadInput(
+                "Bonferroni needs at least one rule that was fixed beforehand",
+                "none-given",
+                option="rules",
+            )
 
     def bound(
         self,

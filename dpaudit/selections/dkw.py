@@ -65,7 +65,10 @@ class DKW:
         if not isinstance(made, OnRates):
             raise BadInput(
                 f"DKW needs an estimator that takes bounds on rates, clopper-pearson or gdp, not "
-                f"{type(made).__name__}"
+                f"{type(made).__name__}",
+                "unfit-estimator",
+                option="estimator",
+                value=type(made).__name__,
             )
         name, scores, how = _scored(attack, trials, delta)
         thresholds, fp, fn = errors(scores)
@@ -120,7 +123,10 @@ def _refuse_several(names: object) -> None:
     if isinstance(names, (list, tuple)) and len(names) > 1:
         raise BadInput(
             f"a DKW band covers the thresholds of one score, and a rule on {', '.join(names)} has "
-            f"{len(names)}, joined by AND or OR; use hold-out, or a single statistic"
+            f"{len(names)}, joined by AND or OR; use hold-out, or a single statistic",
+            "several-statistics",
+            option="attack",
+            value=tuple(names),
         )
 
 
@@ -128,7 +134,11 @@ def _usable(scores: Scores) -> Scores:
     """Rounded, because the low bits of floating-point noise are not the mechanism's."""
     out, inn = rounded(scores.out), rounded(scores.inn)
     if not len(out) or not len(inn):
-        raise BadInput(f"a DKW band needs trials of both worlds, not {len(out)} and {len(inn)}")
+        raise BadInput(
+            f"a DKW band needs trials of both worlds, not {len(out)} and {len(inn)}",
+            "one-world",
+            value=(len(out), len(inn)),
+        )
     if np.isnan(out).any() or np.isnan(inn).any():
-        raise BadInput("a DKW band needs scores that are numbers; some are NaN")
+        raise BadInput("a DKW band needs scores that are numbers; some are NaN", "not-finite")
     return Scores(out=out, inn=inn)

@@ -64,7 +64,10 @@ class Fixed:
         if takes not in outcomes:
             raise BadInput(
                 f"{type(estimator).__name__} needs {takes.__name__.lower()}, and trials of two "
-                "worlds give decisions or scores; choose another estimator"
+                "worlds give decisions or scores; choose another estimator",
+                "unfit-estimator",
+                option="estimator",
+                value=type(estimator).__name__,
             )
         return outcomes[takes](self.rule)
 
@@ -107,5 +110,8 @@ def refuse_credible(bounds: Sequence[Bound]) -> None:
         if bound.assumption == "prior":
             raise BadInput(
                 f"{bound.estimator} is credible under a prior and states no error rate, so it "
-                "cannot be corrected for a choice; use hold-out, or another estimator"
+                "cannot be corrected for a choice; use hold-out, or another estimator",
+                "no-error-rate",
+                option="estimator",
+                value=bound.estimator,
             )

@@ -44,7 +44,12 @@ class GuessNumbers:
 
     def __post_init__(self) -> None:
         if not self.numbers or min(self.numbers) < 1:
-            raise BadInput(f"there must be numbers of guesses of at least 1, not {self.numbers}")
+            raise BadInput(
+                f"there must be numbers of guesses of at least 1, not {self.numbers}",
+                "too-small",
+                option="numbers",
+                value=self.numbers,
+            )
 
     @classmethod
     def of(cls, canaries: int) -> GuessNumbers:

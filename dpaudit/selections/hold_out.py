@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from dpaudit.errors import BadInput
+from dpaudit.estimators.sentences import NOTHING_TO_CHOOSE
 from dpaudit.protocols import Attack, Criterion, Rule, scoring
 from dpaudit.selections.fixed import Fixed, Maker, criterion, kind
 from dpaudit.trials import Trials
@@ -49,7 +50,7 @@ class HoldOut:
         if self.always or chooses(attack, takes):
             return Fixed(rule, judging, f"hold-out{searched(rule) if takes is not Scores else ''}")
         _refuse_choosing(attack, rule, trials, criterion)
-        return Fixed(rule, trials, "nothing to choose")
+        return Fixed(rule, trials, NOTHING_TO_CHOOSE)
 
 
 def chooses(attack: Attack, takes: type) -> bool:
@@ -67,7 +68,10 @@ def _refuse_choosing(attack: Attack, rule: Rule, trials: Trials, criterion: Crit
     if not all(np.array_equal(a[w], b[w], equal_nan=True) for a, b in pairs for w in a):
         raise BadInput(
             f"the attack {trials.attack} says that it chooses nothing, and scores trials otherwise "
-            "if their worlds are swapped; only one that does not may be judged on all of them"
+            "if their worlds are swapped; only one that does not may be judged on all of them",
+            "attack-chooses",
+            option="attack",
+            value=trials.attack,
         )
 
 

@@ -35,7 +35,10 @@ def known_curve(claim: Claim) -> Curve | None:
         raise BadInput(
             f"single steps were scored, and what {claim.curve.steps:,} of them at a sample rate of "
             f"{claim.curve.sample_rate:g} leak together takes minutes and gigabytes to compute; "
-            "score whole trainings instead"
+            "score whole trainings instead",
+            "too-costly",
+            option="steps",
+            value=claim.curve.steps,
         )
     return None
 
@@ -54,7 +57,10 @@ def refuse_other_curve(given: Bound | Estimator, claim: Claim) -> None:
         raise BadInput(
             f"{who} bounds the leak of what was scored, which is single steps, and the claim is "
             "about the training that they make up; choose an estimator that composes them as "
-            "claimed, such as paired-auc"
+            "claimed, such as paired-auc",
+            "scored-steps",
+            option="estimator",
+            value=who,
         )
     if assumption not in CURVES:
         return
@@ -66,7 +72,10 @@ def refuse_other_curve(given: Bound | Estimator, claim: Claim) -> None:
     raise BadInput(
         f"{who} assumes {CURVES[assumption]}, and the claim has {_told(claim)}: a bound under "
         "another curve says nothing of it; choose an estimator that assumes nothing, such as "
-        "clopper-pearson"
+        "clopper-pearson",
+        "other-curve",
+        option="estimator",
+        value=who,
     )
 
 

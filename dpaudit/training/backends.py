@@ -19,7 +19,7 @@ from dpaudit.training.selfcheck import ClippedSum, failure
 from dpaudit.types import Array
 
 
-def _takes_all(model: nn.Sequential, shape: tuple[int, ...]) -> str | None:
+def _takes_all(model: nn.Sequential, shape: tuple[int, ...]) -> BadInput | None:
     return None
 
 
@@ -39,7 +39,7 @@ class Backend:
     """
 
     descend: Callable[[Descent], Seen | None]
-    refusal: Callable[[nn.Sequential, tuple[int, ...]], str | None] = _takes_all
+    refusal: Callable[[nn.Sequential, tuple[int, ...]], BadInput | None] = _takes_all
     clipped_sum: ClippedSum | None = None
     mc_dropout: Callable[[nn.Sequential, Array, int, int], Array] = predict.mc_dropout
     any_loss: bool = True
@@ -70,32 +70,54 @@ class Chosen:
 def choose(recipe: Recipe, loss: Loss = cross_entropy) -> Chosen:
     """The backend that the recipe names or, for 'auto', the fastest that can train it here."""
     if recipe.backend == "auto":
-        passed: list[str] = []
+        passed: dict[str, BadInput] = {}
         for name in BACKENDS:
             if (why := _hindrance(name, recipe, loss)) is None:
-                return Chosen(name, "; ".join(passed) or FASTEST)
-            passed.append(f"not {name}: {why}")
-        raise BadInput(f"no backend can train {recipe.network}: {'; '.join(passed)}")
+                return Chosen(name, _told(passed) or FASTEST)
+            passed[name] = why
+        raise BadInput(
+            f"no backend can train {recipe.network}: {_told(passed)}",
+            "unfit-network",
+            option="network",
+            value=recipe.network,
+            problems=list(passed.values()),
+        )
     if recipe.backend not in BACKENDS:
-        raise BadInput(unknown("backends", recipe.backend, ["auto", *BACKENDS]))
+        raise BadInput(
+            unknown("backends", recipe.backend, ["auto", *BACKENDS]),
+            "unknown-name",
+            option="backend",
+            value=recipe.backend,
+        )
     if why := _hindrance(recipe.backend, recipe, loss):
         raise BadInput(
             f"the {recipe.backend} backend cannot train {recipe.network} here: {why}; "
-            "--backend auto takes one that can"
+            "--backend auto takes one that can",
+            "unfit-network",
+            option="backend",
+            value=recipe.backend,
+            problems=[why],
         )
     return Chosen(recipe.backend, "as configured")
 
 
-def _hindrance(name: str, recipe: Recipe, loss: Loss) -> str | None:
+def _told(passed: dict[str, BadInput]) -> str:
+    """Those that were passed over, each with the reason."""
+    return "; ".join(f"not {name}: {why}" for name, why in passed.items())
+
+
+def _hindrance(name: str, recipe: Recipe, loss: Loss) -> BadInput | None:
     if loss is not cross_entropy and not BACKENDS[name].any_loss:
-        return "it knows no loss but cross-entropy"
+        return BadInput(
+            "it knows no loss but cross-entropy", "unfit-loss", option="backend", value=name
+        )
     return _first_use(name, recipe.network, tuple(recipe.shape), recipe.classes, recipe.dropout)
 
 
 @cache
 def _first_use(
     name: str, network: str, shape: tuple[int, ...], classes: int, dropout: float
-) -> str | None:
+) -> BadInput | None:
     """What keeps a backend from training a network; found out once a process."""
     backend = BACKENDS[name]
     with ALONE, torch.random.fork_rng(devices=[]):

@@ -55,7 +55,7 @@ def fit(
         if initial is not None:
             # A copy: the descent would write into the caller's own array.
             start = torch.tensor(initial, dtype=torch.float32)
-            _refuse_other_length("the initial parameters", len(start), model)
+            _refuse_other_length("initial", "the initial parameters", len(start), model)
             nn.utils.vector_to_parameters(start, model.parameters())
         if gradient_canaries is not None:
             _refuse_unfit_canaries(gradient_canaries, model)
@@ -89,33 +89,58 @@ def _refuse_unfit(recipe: Recipe, records: Records, seed: int, loss: Loss) -> No
     )
     shape, y = tuple(records.x.shape[1:]), records.y
     if shape != tuple(recipe.shape):
-        raise BadInput(f"records of {shape} are not those of the recipe, {recipe.shape}")
+        raise BadInput(
+            f"records of {shape} are not those of the recipe, {recipe.shape}",
+            "shape-mismatch",
+            option="records",
+            value=shape,
+        )
     # A loss of one's own may take labels for anything.
     if loss is cross_entropy and len(y) and not 0 <= y.min() <= y.max() < recipe.classes:
-        raise BadInput(f"labels must be from 0 to {recipe.classes - 1}")
+        raise BadInput(
+            f"labels must be from 0 to {recipe.classes - 1}", "out-of-range", option="labels"
+        )
 
 
 def _refuse_unfit_canaries(canaries: GradientCanaries, model: nn.Module) -> None:
     g, inserted = canaries.directions, canaries.inserted
     if g.ndim != 2:
-        raise BadInput(f"the gradient canaries must be rows of a table, not {g.shape}")
-    _refuse_other_length("the gradient canaries", g.shape[1], model)
+        raise BadInput(
+            f"the gradient canaries must be rows of a table, not {g.shape}",
+            "shape-mismatch",
+            option="directions",
+            value=g.shape,
+        )
+    _refuse_other_length("directions", "the gradient canaries", g.shape[1], model)
     if inserted.shape != (len(g),) or inserted.dtype != np.bool_:
         raise BadInput(
             f"inserted must have a boolean for each of the {len(g)} gradient canaries, "
-            f"not {inserted.dtype} of {inserted.shape}"
+            f"not {inserted.dtype} of {inserted.shape}",
+            "shape-mismatch",
+            option="inserted",
+            value=(inserted.dtype.name, inserted.shape),
         )
     norms = np.linalg.norm(g, axis=1)
     # A longer one would show more than a claim allows of a record.
     others = norms[~np.isclose(norms, 1, rtol=0, atol=1e-5)]
     if len(others):
-        raise BadInput(f"the gradient canaries must be unit vectors, not {others[0]:.6g} long")
+        raise BadInput(
+            f"the gradient canaries must be unit vectors, not {others[0]:.6g} long",
+            "not-unit-length",
+            option="directions",
+            value=float(others[0]),
+        )
 
 
-def _refuse_other_length(what: str, length: int, model: nn.Module) -> None:
+def _refuse_other_length(option: str, what: str, length: int, model: nn.Module) -> None:
     wanted = sum(p.numel() for p in model.parameters())
     if length != wanted:
-        raise BadInput(f"{what} must have {wanted} values, not {length}")
+        raise BadInput(
+            f"{what} must have {wanted} values, not {length}",
+            "shape-mismatch",
+            option=option,
+            value=length,
+        )
 
 
 def fit_many(

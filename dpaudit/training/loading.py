@@ -32,12 +32,20 @@ def load(
 ) -> nn.Module:
     """The network, in eval mode, with this state; `shape` and `classes` are for advice alone."""
     if not isinstance(network, nn.Module):
-        raise BadInput(f"{name} gave back a {type(network).__name__}, not a torch module")
+        raise BadInput(
+            f"{name} gave back a {type(network).__name__}, not a torch module",
+            "wrong-type",
+            value=type(network).__name__,
+        )
     own = _own(network, name)
     state = renamed(state, own)
     if wrong := list(mismatches(state, own)):
         near = nearest(_shapes(state), shape, classes, name)
-        raise BadInput(f"{path} does not fit {name}: {'; '.join(wrong)}{near}")
+        raise BadInput(
+            f"{path} does not fit {name}: {'; '.join(wrong)}{near}",
+            "shape-mismatch",
+            value=str(path),
+        )
     with blamed(name, f"does not take the parameters of {path}"):
         network.load_state_dict(state)
     strange = [n for n, t in network.state_dict().items() if not bool(torch.isfinite(t).all())]
@@ -45,7 +53,9 @@ def load(
         raise BadInput(
             f"{path}: {len(strange)} of its {len(own)} tensors have values that are NaN or "
             f"infinite ({listed(strange)}); the training has diverged, and what such a model says "
-            "cannot be scored"
+            "cannot be scored",
+            "not-finite",
+            value=str(path),
         )
     return network.eval()
 
@@ -56,7 +66,9 @@ def _own(network: nn.Module, name: str) -> State:
     if lazy := [n for n, tensor in own.items() if nn.parameter.is_lazy(tensor)]:
         raise BadInput(
             f"{name} gave back a network whose {listed(lazy)} have no shape before a first batch; "
-            "give it one there, or name the sizes"
+            "give it one there, or name the sizes",
+            "lazy-parameters",
+            value=name,
         )
     return own
 

@@ -49,17 +49,27 @@ def parameters(name: str, shape: Shape, classes: int) -> int:
 def check(name: str, shape: Shape) -> None:
     """Refuse a name that is none, and records that the network cannot take; without torch."""
     if name not in NETWORKS:
-        raise BadInput(unknown("networks", name, list(NETWORKS)))
+        raise BadInput(
+            unknown("networks", name, list(NETWORKS)), "unknown-name", option="network", value=name
+        )
     if name not in CONVOLUTIONAL:
         return
     if len(shape) != 3:
         raise BadInput(
             f"records of the shape {shape} are no images (channels, height, width), which {name} "
-            "takes; try --network mlp"
+            "takes; try --network mlp",
+            "shape-mismatch",
+            option="network",
+            value=shape,
         )
     if min(_left(shape, CONVOLUTIONAL[name](shape)[0])) < 1:
         size = " x ".join(map(str, shape))
-        raise BadInput(f"records of {size} are too small for {name}; try --network mlp")
+        raise BadInput(
+            f"records of {size} are too small for {name}; try --network mlp",
+            "too-small",
+            option="network",
+            value=shape,
+        )
 
 
 def cnn_small(shape: Shape, classes: int, dropout: float) -> nn.Sequential:

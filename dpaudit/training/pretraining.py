@@ -46,7 +46,9 @@ def pretrained(recipe: Recipe, records: Records, seed: int) -> Array:
         if not math.isfinite(loss):
             raise BadInput(
                 "the network that the adversary trains beforehand has no finite loss on these "
-                "records; scale their values to [0, 1], or take --adversary observer"
+                "records; scale their values to [0, 1], or take --adversary observer",
+                "not-finite",
+                option="adversary",
             )
         if loss < LEARNED:
             break

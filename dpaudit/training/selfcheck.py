@@ -8,6 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from dpaudit.errors import BadInput
 from dpaudit.training import bruteforce
 from dpaudit.types import Array
 
@@ -17,7 +18,9 @@ ClippedSum = Callable[[nn.Sequential, Tensor, Tensor, float, Sequence[Tensor]], 
 """Model, records, labels, C and dropout masks to the flat sum of clipped gradients."""
 
 
-def failure(clipped_sum: ClippedSum, model: nn.Sequential, shape: tuple[int, ...]) -> str | None:
+def failure(
+    clipped_sum: ClippedSum, model: nn.Sequential, shape: tuple[int, ...]
+) -> BadInput | None:
     """What is wrong with a backend's clipped sum on such records, or None where nothing is.
 
     Half of the random records are clipped, and dropout has explicit masks. The error is that of
@@ -37,4 +40,5 @@ def failure(clipped_sum: ClippedSum, model: nn.Sequential, shape: tuple[int, ...
     error /= np.linalg.norm(expected) or 1.0
     if error <= TOLERANCE:
         return None
-    return f"its gradients are {error:.1g} off those of a loop over records"
+    told = f"its gradients are {error:.1g} off those of a loop over records"
+    return BadInput(told, "wrong-gradients", option="backend", value=float(error))

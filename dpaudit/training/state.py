@@ -34,7 +34,11 @@ def read(path: Path) -> State:
     with opened(path, "a checkpoint") as file:
         start = file.read(8)
     if not start:
-        raise BadInput(f"{path}: it is empty; save the parameters again: {RECIPE}")
+        raise BadInput(
+            f"{path}: it is empty; save the parameters again: {RECIPE}",
+            "file-empty",
+            value=str(path),
+        )
     if path.suffix.lower() == ".safetensors":
         return _safetensors(path)
     if zipfile.is_zipfile(path):
@@ -69,16 +73,22 @@ def _unpickled(path: Path) -> Any:
         if "Unsupported" in str(error) or "GLOBAL" in str(error):
             raise BadInput(
                 f"{path}: it is a whole pickled model, or holds other Python objects, which may "
-                f"run code and are not opened; save its parameters alone: {RECIPE}"
+                f"run code and are not opened; save its parameters alone: {RECIPE}",
+                "holds-code",
+                value=str(path),
             ) from error
         raise _damaged(path, error) from error
     except MemoryError as error:
-        raise BadInput(f"{path}: it does not fit into memory") from error
+        raise BadInput(
+            f"{path}: it does not fit into memory", "out-of-memory", value=str(path)
+        ) from error
     except Exception as error:
         if "TorchScript" in str(error):
             raise BadInput(
                 f"{path}: it is a TorchScript archive, which is code and is not opened; save the "
-                f"parameters alone: {RECIPE}"
+                f"parameters alone: {RECIPE}",
+                "holds-code",
+                value=str(path),
             ) from error
         raise _damaged(path, error) from error
 
@@ -86,7 +96,11 @@ def _unpickled(path: Path) -> Any:
 def _damaged(path: Path, error: Exception) -> BadInput:
     told = " ".join(str(error).split())[:100]
     told = told if " " in told else type(error).__name__  # a bare number tells nobody anything
-    return BadInput(f"{path}: it is cut short, damaged or no checkpoint ({told}); save it again")
+    return BadInput(
+        f"{path}: it is cut short, damaged or no checkpoint ({told}); save it again",
+        "file-damaged",
+        value=str(path),
+    )
 
 
 def _refuse_bomb(path: Path) -> None:
@@ -99,7 +113,9 @@ def _refuse_bomb(path: Path) -> None:
     if declared > path.stat().st_size:
         raise BadInput(
             f"{path}: it declares {declared:,} bytes and has {path.stat().st_size:,}; it is no "
-            "checkpoint of torch"
+            "checkpoint of torch",
+            "file-inflates",
+            value=str(path),
         )
 
 
@@ -112,7 +128,11 @@ def _tensors(path: Path, loaded: Any) -> State:
         what = f"a {type(loaded).__name__}"
         if isinstance(loaded, Mapping):
             what = f"{', '.join(map(str, list(loaded)[:6])) or 'nothing'}"
-        raise BadInput(f"{path}: it holds {what}, and no tensors by name; save it with {RECIPE}")
+        raise BadInput(
+            f"{path}: it holds {what}, and no tensors by name; save it with {RECIPE}",
+            "no-tensors",
+            value=str(path),
+        )
     return dict(loaded)
 
 
@@ -130,14 +150,18 @@ def _safetensors(path: Path) -> State:
     except ImportError as error:
         raise BadInput(
             f"{path}: .safetensors files are read with safetensors, which does not import; pip "
-            "install 'dpaudit[safetensors]'"
+            "install 'dpaudit[safetensors]'",
+            "needs-package",
+            value="safetensors",
         ) from error
     try:
         loaded: State = load_file(path, device="cpu")
     except MemoryError as error:
-        raise BadInput(f"{path}: it does not fit into memory") from error
+        raise BadInput(
+            f"{path}: it does not fit into memory", "out-of-memory", value=str(path)
+        ) from error
     except Exception as error:
         raise _damaged(path, error) from error
     if not loaded:
-        raise BadInput(f"{path}: it holds no tensors")
+        raise BadInput(f"{path}: it holds no tensors", "no-tensors", value=str(path))
     return loaded

@@ -3,6 +3,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from refusals import refuses
 
 from dpaudit import canaries, registry
 from dpaudit.canaries import shadows
@@ -205,12 +206,10 @@ def test_tokens_keep_their_type_and_what_they_cannot_be_is_refused(build, data):
         pair = build(name, data=tokens)
         assert pair.canary.x.dtype == pair.inn.x.dtype == pair.out.x.dtype == np.int64
     for name in (*NOISY, "maxloss"):
-        with pytest.raises(
-            BadInput, match="shadow models train on floats, and the records are int"
-        ):
+        with refuses("wrong-type", option="data", value="int64"):
             build(name, data=tokens)
     half = Canary(np.full(data.shape, 0.5), 0, "half", "by hand")
-    with pytest.raises(BadInput, match="the canary half has values that int64 cannot hold"):
+    with pytest.raises(BadInput, match=r"canary half .* int64"):
         neighbours(tokens, half)
 
 
@@ -223,7 +222,7 @@ def test_without_a_canary_both_worlds_are_one_and_hold_what_is_asked_about(build
 
 @pytest.mark.parametrize("name", [*NOISY, "maxloss"])
 def test_a_canary_that_needs_shadows_needs_a_recipe(name):
-    with pytest.raises(BadInput, match=f"{name} needs recipe, which this run does not have"):
+    with pytest.raises(BadInput, match=f"{name} needs recipe"):
         registry.make("canaries", name, recipe=None, clip=False, executor=None)
 
 
@@ -262,7 +261,7 @@ def test_a_corner_is_mirrored_and_brings_the_others_along(data):
 
 
 def test_a_label_that_no_record_has_cannot_be_replaced(data):
-    with pytest.raises(BadInput, match="no record of the pool has the label 7"):
+    with refuses("label-missing", value=7):
         canaries.Replaced((7, 0)).build(data, seed=0)
 
 

@@ -3,9 +3,9 @@ import math
 import numpy as np
 import pytest
 from dp_accounting.pld.privacy_loss_distribution import from_gaussian_mechanism
+from refusals import refuses
 
 from dpaudit.curves import DPSGD, symmetrised
-from dpaudit.errors import BadInput
 
 
 def test_area_of_dpsgd_is_that_of_its_loss_distribution():
@@ -28,9 +28,17 @@ def test_only_as_much_is_given_away_as_symmetry_takes():
     assert DPSGD(0.3, 5).trade_off(s, 0.7) > curves.trade_off(s, 0.7) + 0.01
 
 
-@pytest.mark.parametrize("settings", [(0.0, 10), (1.5, 10), (0.1, 0), (0.1, 10, "both")])
-def test_impossible_dpsgd_is_refused(settings):
-    with pytest.raises(BadInput, match="must be"):
+@pytest.mark.parametrize(
+    ("settings", "refusal"),
+    [
+        ((0.0, 10), ("out-of-range", None, 0.0)),
+        ((1.5, 10), ("out-of-range", None, 1.5)),
+        ((0.1, 0), ("too-small", None, 0)),
+        ((0.1, 10, "both"), ("unknown-choice", None, "both")),
+    ],
+)
+def test_impossible_dpsgd_is_refused(settings, refusal):
+    with refuses(*refusal):
         DPSGD(*settings)
 
 

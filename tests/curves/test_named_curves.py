@@ -1,7 +1,7 @@
 import pytest
+from refusals import refuses
 
 from dpaudit.curves import DPSGD, DPSGDSteps, Gaussian, Pure, family, within_reach
-from dpaudit.errors import BadInput
 from dpaudit.estimators import PLD, PairedAUC, RankTest
 from dpaudit.types import DPSGDCurve, GaussianCurve, StepsCurve
 
@@ -32,8 +32,8 @@ def test_what_composes_far_too_much_is_out_of_reach(kind):
     assert not within_reach(kind(0.01, 10**7, 1.0))
 
 
-@pytest.mark.parametrize(("curve", "shown"), [("gausian", "'gausian'"), (None, "None"), (8, "8")])
+@pytest.mark.parametrize("curve", ["gausian", None, 8])
 @pytest.mark.parametrize("make", [RankTest, PairedAUC, PLD, lambda curve: family(curve, DELTA)])
-def test_an_unknown_curve_is_refused_at_once(make, curve, shown):
-    with pytest.raises(BadInput, match=f"curve must be one of gaussian, pure, not {shown}"):
+def test_an_unknown_curve_is_refused_at_once(make, curve):
+    with refuses("unknown-choice", "curve", curve):
         make(curve)

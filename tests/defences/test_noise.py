@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 from networks import network, numbered
+from refusals import refuses
 
 from dpaudit.defences import Noise, make
-from dpaudit.errors import BadInput
 from dpaudit.seeds import own
 from dpaudit.types import OWN
 
@@ -82,7 +82,7 @@ def test_single_passes_are_not_released():
 
 
 def test_rows_without_a_number_of_their_own_are_refused():
-    with pytest.raises(BadInput, match=r"noise:0.1 needs own, and what there is to defend is mean"):
+    with refuses("missing-observations", value=("own",)):
         Noise(0.1).protect(constant(3))
 
 

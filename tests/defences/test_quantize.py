@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from networks import best_by_hand, one_pass_knows_its_mean_alone
+from refusals import refuses
 
 from dpaudit.attacks import InvStd, Loss, Mean, MeanStd, ThresholdAttack, inv_std, mean
 from dpaudit.defences import Quantize, make
-from dpaudit.errors import BadInput
 from dpaudit.estimators.published import in_sample
 from dpaudit.rates import BoundCriterion, PointCriterion
 from dpaudit.summaries import summarised
@@ -75,7 +75,7 @@ def test_what_is_no_number_stays_none():
 
 @pytest.mark.parametrize("unit", [0, 0.0, -1, 2, 1.0001, math.nan, math.inf, True, "0.01", None])
 def test_a_unit_that_cannot_be_is_refused(unit):
-    with pytest.raises(BadInput, match="the unit of quantize must be above 0 and at most 1, not"):
+    with refuses("out-of-range"):
         Quantize(unit)
 
 

@@ -4,10 +4,10 @@ import math
 
 import numpy as np
 import pytest
+from refusals import refuses
 
 from dpaudit.ensemble import Rows, Weighting
 from dpaudit.ensemble.logistic import loss
-from dpaudit.errors import BadInput
 
 EMPTY = Rows(np.zeros((0, 4)), np.zeros(0))
 
@@ -105,8 +105,14 @@ def test_what_is_lost_on_the_way_is_at_most_beta_ln_m_more_than_by_the_best(made
 
 
 @pytest.mark.parametrize(
-    "given", [{"beta": 0.0}, {"start": 2}, {"reading": "signs"}, {"average": "none"}]
+    ("code", "option", "value"),
+    [
+        ("not-positive", "beta", 0.0),
+        ("too-large", "start", 2),
+        ("unknown-choice", "reading", "signs"),
+        ("unknown-choice", "average", "none"),
+    ],
 )
-def test_what_cannot_be_is_refused(given):
-    with pytest.raises(BadInput, match=next(iter(given))):
-        Weighting(**given)
+def test_what_cannot_be_is_refused(code, option, value):
+    with refuses(code, option, value):
+        Weighting(**{option: value})

@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
+from refusals import refuses
 from scipy.optimize import minimize
 
 from dpaudit.ensemble import Rows, minimised
 from dpaudit.ensemble.logistic import gradient, hessian, loss
-from dpaudit.errors import BadInput
 
 
 def objective(rows, lam, b, w):
@@ -64,7 +64,7 @@ def test_without_a_term_it_is_plain_logistic_regression(made):
 
 
 def test_no_regularisation_is_refused(made):
-    with pytest.raises(BadInput, match="the regularisation must be a number above 0"):
+    with refuses("not-positive", value=0.0):
         minimised(made(10, 2), 0.0)
 
 

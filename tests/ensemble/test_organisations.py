@@ -1,10 +1,9 @@
 """Organisations publish once, see no data of others, and weigh by their own."""
 
 import numpy as np
-import pytest
+from refusals import refuses
 
 from dpaudit.ensemble import Exchange, ObjectivePerturbation, Organisation, Weighting, minimised
-from dpaudit.errors import BadInput
 
 
 def test_an_organisation_aggregates_the_learners_of_all_others_by_its_own_data(made):
@@ -36,5 +35,5 @@ def test_an_aggregate_tells_its_receiver_s_data_apart_without_any_noise(made):
 
 
 def test_nobody_exchanges_with_themselves(made):
-    with pytest.raises(BadInput, match="at least two organisations"):
+    with refuses("too-small", "organisations", 1):
         Exchange.of(made(10, 2), 1)

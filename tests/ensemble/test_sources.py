@@ -1,10 +1,9 @@
 """What the experiments learn from is what the paper says, as far as it says so."""
 
 import numpy as np
-import pytest
+from refusals import refuses
 
 from dpaudit.ensemble.sources import breast_cancer, sphere
-from dpaudit.errors import BadInput
 
 
 def test_the_sphere_has_5000_points_to_learn_from_and_as_many_tests_of_either_class():
@@ -21,7 +20,7 @@ def test_an_offset_leaves_few_of_one_class_but_in_the_test_set():
     assert 0.013 < (split.train.y > 0).mean() < 0.037  # 2.5 %, 5 deviations
     assert (split.test.y > 0).mean() == 0.5
     assert split.train.features == 11
-    with pytest.raises(BadInput, match="offset must be"):
+    with refuses("out-of-range", "offset", 1.0):
         sphere(0, offset=1.0)
 
 

@@ -4,11 +4,11 @@ import math
 
 import numpy as np
 import pytest
+from refusals import refuses
 from scipy.stats import binom, norm
 
 from dpaudit.accounting import gaussian_epsilon
 from dpaudit.curves import DPSGD, Gaussian, Pure
-from dpaudit.errors import BadInput
 from dpaudit.estimators.auc_bet import AUCBet
 from dpaudit.estimators.stakes import FRACTIONS
 from dpaudit.types import DPSGDCurve
@@ -83,7 +83,7 @@ def test_what_lies_above_an_epsilon_is_where_a_bound_exceeds_it():
 def test_before_the_first_pair_and_without_a_leak_nothing_is_shown():
     for won in ([], [True, False] * 50, [False] * 30, [0.5] * 200):
         assert played(won).bound().epsilon == 0
-    assert "no leak was shown" in played([]).bound().sentence
+    assert "no leak" in played([]).bound().sentence
 
 
 def test_attacks_share_the_wealth_equally():
@@ -130,12 +130,15 @@ def test_a_gross_violation_is_soon_refuted(curve, most):
     assert np.median(taken) < most
 
 
-@pytest.mark.parametrize("setting", [{"confidence": 1.0}, {"curve": "bent"}])
-def test_impossible_settings_are_refused(setting):
-    with pytest.raises(BadInput, match="must be"):
-        AUCBet(**setting)
+@pytest.mark.parametrize(
+    ("code", "option", "value"),
+    [("out-of-range", "confidence", 1.0), ("unknown-choice", "curve", "bent")],
+)
+def test_impossible_settings_are_refused(code, option, value):
+    with refuses(code, option, value):
+        AUCBet(**{option: value})
 
 
 def test_an_impossible_delta_is_refused():
-    with pytest.raises(BadInput, match="delta must be"):
+    with refuses("out-of-range", "delta", 1.0):
         AUCBet().start(1.0)

@@ -6,12 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from outcome_strategies import DELTA, confidences, deltas, steady
+from refusals import refuses
 from scipy.stats import binom
 
 from dpaudit.curves import Pure
-from dpaudit.errors import BadInput
 from dpaudit.estimators import EProcess
 from dpaudit.estimators.auc_bet import AUCBet
+from dpaudit.estimators.sentences import ASSUMED, confident
 from dpaudit.types import Counts, Decisions, Guesses, Scores
 
 COARSE = {"step": 0.5, "highest": 3.0}
@@ -196,38 +197,40 @@ def test_a_long_game_stays_in_numbers():
     ids=lambda outcome: type(outcome).__name__,
 )
 def test_another_outcome_is_refused_in_one_sentence(outcome):
-    with pytest.raises(BadInput, match="needs decisions in pairs in the order of play, not counts"):
+    with refuses("wrong-outcome", value=(type(outcome).__name__, "Decisions")):
         EProcess().bound(outcome, DELTA)
 
 
 @pytest.mark.parametrize(("out", "inn"), [(3, 4), (0, 0)])
 def test_worlds_that_do_not_pair_are_refused(out, inn):
-    with pytest.raises(BadInput, match="one decision of each world in every pair"):
+    with refuses("shape-mismatch", value=((inn,), (out,))):
         EProcess().bound(Decisions(np.zeros(out, bool), np.zeros(inn, bool)), DELTA)
 
 
 @pytest.mark.parametrize("decision", [0.7, math.nan, None, 2, "in"])
 def test_a_decision_is_yes_or_no(decision):
-    with pytest.raises(BadInput, match="a decision must be True or False"):
+    with refuses("wrong-type", "decision"):
         EProcess().start(DELTA).show(True, decision)
 
 
 @pytest.mark.parametrize("delta", [-1e-9, 1.0, math.nan])
 def test_impossible_delta_is_refused(delta):
-    with pytest.raises(BadInput, match="delta must be at least 0 and below 1"):
+    with refuses("out-of-range", "delta"):
         EProcess().start(delta)
-    with pytest.raises(BadInput, match="delta must be at least 0 and below 1"):
+    with refuses("out-of-range", "delta"):
         EProcess().ceiling(10, delta)
 
 
-@pytest.mark.parametrize("setting", [{"confidence": 1.0}, {"step": 0.0}, {"highest": 31.0}])
-def test_impossible_settings_are_refused(setting):
-    with pytest.raises(BadInput, match=f"{next(iter(setting))} must be"):
-        EProcess(**setting)
+@pytest.mark.parametrize(
+    ("option", "value"), [("confidence", 1.0), ("step", 0.0), ("highest", 31.0)]
+)
+def test_impossible_settings_are_refused(option, value):
+    with refuses("out-of-range", option, value):
+        EProcess(**{option: value})
 
 
 def test_sentence_says_what_was_shown_how_surely_assuming_what():
     sentence = EProcess().bound(response(3.0, 200, np.random.default_rng(1)), DELTA).sentence
-    assert sentence.startswith("At 95 % confidence, epsilon is at least ")
-    assert "assuming nothing of the mechanism" in sentence
-    assert "however often one has looked" in sentence
+    assert sentence.startswith(confident(0.95))
+    assert ASSUMED["none"] in sentence
+    assert "however often" in sentence

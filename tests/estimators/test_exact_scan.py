@@ -5,7 +5,8 @@ import numpy as np
 import pytest
 
 from dpaudit.estimators import ClopperPearson, ExactScan
-from dpaudit.estimators.exact_scan import Corners
+from dpaudit.estimators.exact_scan import ALL_THRESHOLDS, Corners
+from dpaudit.estimators.sentences import ASSUMED, SCORE, confident
 from dpaudit.rates import log_ratio, upper_rate
 from dpaudit.types import Scores
 
@@ -84,13 +85,11 @@ def test_bound_says_what_it_is():
     assert (bound.estimator, bound.assumption, bound.selection) == (
         "exact-scan",
         "none",
-        "all thresholds at once",
+        ALL_THRESHOLDS,
     )
     assert (bound.confidence, bound.delta) == (0.9, DELTA)
-    assert bound.sentence.startswith("At 90 % confidence, epsilon is at least ")
-    assert (
-        "assuming nothing of the mechanism, only independent trials and a score" in bound.sentence
-    )
+    assert bound.sentence.startswith(confident(0.9))
+    assert f"{ASSUMED['none']} {SCORE}" in bound.sentence
 
 
 def responses(n, true, seed):

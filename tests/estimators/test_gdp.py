@@ -3,11 +3,11 @@ import math
 import numpy as np
 import pytest
 from outcome_strategies import DELTA, KNOWN
+from refusals import refuses
 from scipy.integrate import quad
 from scipy.stats import binom, norm
 
 from dpaudit.curves import Gaussian
-from dpaudit.errors import BadInput
 from dpaudit.estimators import GDP, ClopperPearson
 from dpaudit.types import Counts
 
@@ -66,9 +66,9 @@ def test_randomized_response_is_why_the_assumption_is_named():
 
 
 def test_delta_zero_is_refused_because_no_epsilon_is_finite():
-    with pytest.raises(BadInput, match="GDP needs a delta above 0"):
+    with refuses("needs-delta", "delta", 0.0):
         GDP().bound(KNOWN, 0.0)
-    with pytest.raises(BadInput, match="GDP needs a delta above 0"):
+    with refuses("needs-delta", "delta", 0.0):
         GDP().ceiling(10, 10, 0.0)
 
 

@@ -3,11 +3,11 @@ import math
 import numpy as np
 import pytest
 from outcome_strategies import DELTA
+from refusals import refuses
 from scipy.stats import binom, norm
 
 from dpaudit.accounting import epsilon as claimed
 from dpaudit.curves import DPSGD, Gaussian, Pure, symmetrised
-from dpaudit.errors import BadInput
 from dpaudit.estimators import OneRun, OneRunFDP
 from dpaudit.estimators.one_run_fdp import refuted
 from dpaudit.types import DPSGDCurve, Guesses
@@ -154,5 +154,5 @@ def test_with_dpsgd_more_errors_and_more_confidence_never_raise_the_bound():
 
 
 def test_delta_zero_is_refused_because_no_epsilon_is_finite():
-    with pytest.raises(BadInput, match="one-run-fdp needs a delta above 0"):
+    with refuses("needs-delta", "delta", 0.0):
         OneRunFDP().bound(Guesses(10, 5, 5), 0.0)

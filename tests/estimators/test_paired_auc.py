@@ -8,6 +8,7 @@ from scipy.stats import beta, binom
 from dpaudit.accounting import gaussian_epsilon
 from dpaudit.curves import DPSGD
 from dpaudit.estimators import PairedAUC
+from dpaudit.estimators.sentences import ASSUMED, NOTHING_TO_CHOOSE, PAIRS, confident
 from dpaudit.types import DPSGDCurve, Scores
 
 DELTA = 1e-5
@@ -90,11 +91,11 @@ def test_bound_says_what_it_is():
     assert (bound.estimator, bound.assumption, bound.selection) == (
         "paired-auc",
         "none",
-        "nothing to choose",
+        NOTHING_TO_CHOOSE,
     )
     assert PairedAUC().bound(pairs(60, 70), DELTA).assumption == "gaussian"
-    assert bound.sentence.startswith("At 90 % confidence, epsilon is at least ")
-    assert "assuming nothing of the mechanism, only pairs of trials in the order" in bound.sentence
+    assert bound.sentence.startswith(confident(0.9))
+    assert f"{ASSUMED['none']} {PAIRS}" in bound.sentence
 
 
 def test_no_number_of_pairs_takes_long():

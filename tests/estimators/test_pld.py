@@ -2,11 +2,11 @@ import math
 
 import numpy as np
 import pytest
+from refusals import refuses
 from scipy.stats import binom
 
 from dpaudit.accounting import epsilon as claimed
 from dpaudit.curves import DPSGD, Pure, margin
-from dpaudit.errors import BadInput
 from dpaudit.estimators import PLD, ClopperPearson
 from dpaudit.rates import upper_rate
 from dpaudit.types import Counts, DPSGDCurve, GaussianCurve, Guesses, Scores
@@ -110,17 +110,17 @@ def test_without_a_curve_it_is_clopper_pearson():
 
 @pytest.mark.parametrize("outcome", [Scores(np.zeros(3), np.ones(3)), Guesses(10, 5, 4)])
 def test_scores_and_guesses_are_refused(outcome):
-    with pytest.raises(BadInput, match="needs counts of decisions"):
+    with refuses("wrong-outcome", value=(type(outcome).__name__, "Counts")):
         PLD(CURVE).bound(outcome, DELTA)
 
 
 @pytest.mark.parametrize("confidence", [95, 1.0, 0.0, math.nan])
 def test_impossible_confidence_is_refused(confidence):
-    with pytest.raises(BadInput, match="confidence must be above 0 and below 1"):
+    with refuses("out-of-range", "confidence"):
         PLD(CURVE, confidence)
 
 
-@pytest.mark.parametrize(("delta", "said"), [(0.0, "no finite epsilon"), (1.0, "below 1")])
-def test_impossible_delta_is_refused(delta, said):
-    with pytest.raises(BadInput, match=said):
+@pytest.mark.parametrize(("delta", "code"), [(0.0, "needs-delta"), (1.0, "out-of-range")])
+def test_impossible_delta_is_refused(delta, code):
+    with refuses(code, "delta", delta):
         PLD(CURVE).bound(SOME, delta)

@@ -1,11 +1,12 @@
 import numpy as np
 import pytest
+from refusals import refuses
 from scipy.optimize import brentq
 
 from dpaudit.accounting import gaussian_epsilon
-from dpaudit.errors import BadInput
 from dpaudit.estimators import PairedAUC, RankTest
 from dpaudit.estimators.rank_test import wins
+from dpaudit.estimators.sentences import NOTHING_TO_CHOOSE, confident
 from dpaudit.types import DPSGDCurve, GaussianCurve, Scores
 
 DELTA = 1e-5
@@ -51,13 +52,13 @@ def test_bound_says_what_it_is():
     assert (bound.estimator, bound.assumption, bound.selection) == (
         "rank-test",
         "gaussian",
-        "nothing to choose",
+        NOTHING_TO_CHOOSE,
     )
     assert (bound.confidence, bound.delta, bound.counts) == (0.9, DELTA, None)
     assert RankTest("pure", draws=199).bound(found, DELTA).assumption == "none"
     same = RankTest(GaussianCurve(9.9), confidence=0.9, draws=199).bound(found, DELTA)
     assert same == bound
-    assert bound.sentence.startswith("At 90 % confidence, epsilon is at least ")
+    assert bound.sentence.startswith(confident(0.9))
     assert "assuming a mechanism whose trade-off curve is Gaussian, indep" in bound.sentence
 
 
@@ -103,5 +104,6 @@ def test_bounds_exceed_the_truth_as_rarely_as_stated():
 
 
 def test_a_confidence_that_would_take_too_many_draws_is_refused():
-    with pytest.raises(BadInput, match=r"confidence must be above 0 and at most 0\.99999"):
+    with refuses("out-of-range", "confidence", 1 - 1e-9) as caught:
         RankTest(confidence=1 - 1e-9)
+    assert "0.99999" in str(caught.value)

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
+from refusals import refuses
 from scipy.optimize import minimize_scalar
 
-from dpaudit.errors import BadInput
 from dpaudit.local import Population, generalised, strength
 from dpaudit.local.frequency import (
     error,
@@ -75,14 +75,14 @@ def test_the_error_is_a_mean_over_all_categories_also_of_two():
 
 def test_reports_that_say_nothing_are_refused():
     coin = Population.of_binary([0.9, 0.1], [1, 1])
-    with pytest.raises(BadInput, match="the blended reports say nothing"):
+    with refuses("no-information", "reports"):
         hidden_unbiased(coin, FEW, SIZES)
     nothing = Population.of_binary([0.5, 0.5], [1, 1])
-    with pytest.raises(BadInput, match="no group of users"):
+    with refuses("no-information", "groups"):
         public_unbiased(nothing, FEW, SIZES)
-    with pytest.raises(BadInput, match="no parameter's reports say anything"):
+    with refuses("no-information", "parameters"):
         public_mle(nothing, FEW, SIZES)
-    with pytest.raises(BadInput, match="of two values"):
+    with refuses("shape-mismatch", "matrices", (3, 3)):
         public_mle(Population([generalised(3, 1)], [1]), FEW, SIZES)
 
 

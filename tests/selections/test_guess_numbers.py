@@ -5,13 +5,15 @@ from functools import cache
 import numpy as np
 import pytest
 from chance import A
+from refusals import refuses
 from scipy.special import expit
 from scipy.stats import binom
 
-from dpaudit.errors import BadInput
 from dpaudit.estimators import OneRun, OneRunFDP
+from dpaudit.estimators.sentences import COINS, COINS_SEVERAL
 from dpaudit.guessing import guessed
 from dpaudit.selections import GuessNumbers
+from dpaudit.selections.guess_numbers import FIXED_BEFOREHAND
 from dpaudit.types import Guesses
 
 DELTA = 1e-5
@@ -37,8 +39,8 @@ def test_a_single_number_pays_nothing():
     scores, coins = leaking(2, 200, 0)
     bound, guesses = GuessNumbers([50]).bound(scores, coins, OneRun, DELTA, 0.95)
     assert bound.epsilon == OneRun(0.95).bound(guesses, DELTA).epsilon
-    assert bound.selection == "score and number of guesses fixed beforehand"
-    assert "a number of guesses that was fixed beforehand" in bound.sentence
+    assert bound.selection == FIXED_BEFOREHAND
+    assert COINS in bound.sentence
 
 
 def test_the_best_of_several_is_that_of_a_loop_at_a_share_of_the_error():
@@ -49,7 +51,7 @@ def test_the_best_of_several_is_that_of_a_loop_at_a_share_of_the_error():
     assert bound.epsilon == max(naive.values()) == naive[guesses]
     assert bound.confidence == 0.95
     assert "At 95 % confidence" in bound.sentence
-    assert "numbers of guesses that were fixed beforehand" in bound.sentence
+    assert COINS_SEVERAL in bound.sentence
     assert "200, 100, 50 and 25), each at 98.75 %" in bound.selection
     assert bound.trials == (int((~coins).sum()), int(coins.sum()))
 
@@ -86,5 +88,5 @@ def test_the_best_of_several_is_above_the_truth_no_more_often_than_it_states():
 
 
 def test_a_number_below_one_is_refused():
-    with pytest.raises(BadInput, match="at least 1"):
+    with refuses("too-small", "numbers", [10, 0]):
         GuessNumbers([10, 0])

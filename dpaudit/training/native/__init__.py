@@ -27,19 +27,19 @@ from dpaudit.training.descent import Descent, GradientCanaries, Seen, cross_entr
 from dpaudit.training.native import compiler
 from dpaudit.training.native.library import ROOM, Canaries, Data, Library, Run, library, rates
 from dpaudit.training.native.plan import plan
-from dpaudit.training.native.stages import Refused
+from dpaudit.training.sequential import Refused
 from dpaudit.types import Array
 
 SLICE = 0.2
 """Seconds in the kernel at a time: what an interrupt waits for."""
 
 
-def refusal(model: nn.Sequential, shape: tuple[int, ...]) -> str | None:
+def refusal(model: nn.Sequential, shape: tuple[int, ...]) -> BadInput | None:
     """Why it cannot take the network on this machine, as a clause; compiles it if need be."""
     try:
         _library(model, shape)
     except (Refused, compiler.NoKernel) as reason:
-        return str(reason)
+        return reason.with_traceback(None)  # whose frames hold the model
     return None
 
 
@@ -64,7 +64,12 @@ def clipped_sum(
 def descend(job: Descent) -> Seen | None:
     """Train `job.model` in place; what is seen of gradient canaries, where there are any."""
     if job.loss is not cross_entropy:
-        raise BadInput("the native backend knows no loss but cross-entropy; try another backend")
+        raise BadInput(
+            "the native backend knows no loss but cross-entropy; try another backend",
+            "unfit-loss",
+            option="backend",
+            value="native",
+        )
     kernel = _kernel(job.model, job.x)
     flat = _flat(job.model)
     where = kernel.where(len(flat))
@@ -147,7 +152,12 @@ def _kernel(model: nn.Sequential, x: Tensor) -> Library:
     try:
         return _library(model, tuple(x.shape[1:]))
     except (Refused, compiler.NoKernel) as reason:
-        raise BadInput(f"the native backend cannot train this network: {reason}") from reason
+        raise BadInput(
+            f"the native backend cannot train this network: {reason}",
+            reason.code,
+            option=reason.option,
+            value=reason.value,
+        ) from reason
 
 
 def _flat(model: nn.Sequential) -> Array:
@@ -161,7 +171,9 @@ def _data(
     rows, p = kernel.records(x.detach().numpy()), rates(model)
     labels = np.zeros(len(rows), np.int32) if y is None else y.numpy().astype(np.int32)
     if len(labels) and not 0 <= labels.min() <= labels.max() < kernel.plan.classes:
-        raise BadInput(f"labels must be from 0 to {kernel.plan.classes - 1}")
+        raise BadInput(
+            f"labels must be from 0 to {kernel.plan.classes - 1}", "out-of-range", option="labels"
+        )
     data = Data(
         x=rows.ctypes.data,
         y=labels.ctypes.data,

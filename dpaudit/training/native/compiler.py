@@ -16,6 +16,8 @@ import time
 from functools import lru_cache
 from pathlib import Path
 
+from dpaudit.errors import BadInput
+
 HEADERS = Path(__file__).parent
 
 FLAGS = (
@@ -45,8 +47,10 @@ ENOUGH = 64 * 2**20
 """Free bytes with which no compiler fails for want of them."""
 
 
-class NoKernel(Exception):
+class NoKernel(BadInput):
     """Why there is no compiled kernel, as a clause."""
+
+    code = "no-kernel"
 
 
 def kernel(source: str, flags: tuple[str, ...], anew: bool = False) -> Path:
@@ -93,7 +97,9 @@ def _own_folder() -> Path:
     try:
         folder = Path(tempfile.mkdtemp(prefix="dpaudit-"))
     except OSError as error:
-        raise NoKernel("there is no folder to compile its kernel in") from error
+        raise NoKernel(
+            "there is no folder to compile its kernel in", "folder-unwritable"
+        ) from error
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return folder
 
@@ -116,11 +122,13 @@ def _compiled(source: str, flags: tuple[str, ...], target: Path) -> Path:
                 check=False,
             )
             if done.returncode or not library.is_file():
-                raise NoKernel(f"the C++ compiler {compiler[0]} fails{_said(done.stderr)}")
+                told = f"the C++ compiler {compiler[0]} fails{_said(done.stderr)}"
+                raise NoKernel(told, "compiler-failed", option="CXX", value=compiler[0])
             library.replace(target)
     except (OSError, subprocess.SubprocessError) as error:
         told = " ".join(str(error).split())
-        raise NoKernel(f"the C++ compiler {compiler[0]} cannot be run: {told}") from error
+        told = f"the C++ compiler {compiler[0]} cannot be run: {told}"
+        raise NoKernel(told, "compiler-missing", option="CXX", value=compiler[0]) from error
     return target
 
 
@@ -137,7 +145,9 @@ def _compiler() -> list[str]:
     try:
         named = shlex.split(os.environ.get("CXX", ""))
     except ValueError as error:
-        raise NoKernel(f"CXX is no command: {error}") from error
+        value = os.environ["CXX"]
+        told = f"CXX is no command: {error}"
+        raise NoKernel(told, "malformed", option="CXX", value=value) from error
     if named:
         return named
     for name in COMPILERS:
@@ -145,7 +155,8 @@ def _compiler() -> list[str]:
             return [found]
     names = f"{', '.join(COMPILERS[:-1])} or {COMPILERS[-1]}"
     raise NoKernel(
-        f"there is no C++ compiler ({names}) here, nor a compiled kernel of this network"
+        f"there is no C++ compiler ({names}) here, nor a compiled kernel of this network",
+        "compiler-missing",
     )
 
 

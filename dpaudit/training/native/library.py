@@ -164,7 +164,9 @@ def _loaded(path: Path) -> ctypes.CDLL:
         return ctypes.CDLL(str(path))
     except OSError as error:
         told = " ".join(str(error).split())
-        raise compiler.NoKernel(f"its kernel cannot be loaded: {told}") from error
+        raise compiler.NoKernel(
+            f"its kernel cannot be loaded: {told}", "file-unreadable", value=str(path)
+        ) from error
 
 
 @lru_cache(maxsize=64)

@@ -15,12 +15,11 @@ from dpaudit.training.native.stages import (
     Form,
     Gate,
     Pool,
-    Refused,
     Stage,
     slid,
     written,
 )
-from dpaudit.training.sequential import irregular, leaves
+from dpaudit.training.sequential import Refused, irregular, leaves, unfit_layer, unfit_parameters
 
 DROPOUTS = 64
 """As many dropout layers as a worker has room for."""
@@ -80,9 +79,10 @@ class Plan:
 def plan(model: nn.Sequential, shape: tuple[int, ...]) -> Plan:
     """The plan of a network for records of a shape, or `Refused`."""
     if any(p.dtype != torch.float32 or p.device.type != "cpu" for p in model.parameters()):
-        raise Refused("its parameters are not of 32 bits on the CPU")
+        raise unfit_parameters("its parameters are not of 32 bits on the CPU", "precision")
     if len(shape) not in (1, 3):
-        raise Refused("its records are neither images nor rows")
+        told = "its records are neither images nor rows"
+        raise Refused(told, "shape-mismatch", option="network", value=shape)
     form, flat = Form(*shape), len(shape) == 1
     images: list[Stage] = []
     rows: list[Stage] = []
@@ -90,7 +90,9 @@ def plan(model: nn.Sequential, shape: tuple[int, ...]) -> Plan:
     for layer in leaves(model):
         if type(layer) is nn.Flatten:
             if (layer.start_dim, layer.end_dim) != (1, -1):
-                raise Refused("its Flatten keeps more than the first dimension")
+                raise unfit_layer(
+                    "its Flatten keeps more than the first dimension", layer, "dimensions"
+                )
             if not any(isinstance(stage, Conv | Pool) for stage in images):
                 # What acts on single values may as well act on the row; its order is torch's.
                 form = Form(prod((form.channels, form.height, form.width)))
@@ -110,11 +112,13 @@ def plan(model: nn.Sequential, shape: tuple[int, ...]) -> Plan:
             stages.append(stage)
         form = stage.out
     if reason := irregular(model):
-        raise Refused(reason)
+        raise reason
     if not flat:
-        raise Refused("it does not end in one row of logits")
+        told = "it does not end in one row of logits"
+        raise Refused(told, "shape-mismatch", option="network", value="logits")
     if len(dropouts) > DROPOUTS:
-        raise Refused(f"it has more than {DROPOUTS} dropout layers")
+        told = f"it has more than {DROPOUTS} dropout layers"
+        raise Refused(told, "too-large", option="network", value=len(dropouts))
     return Plan(
         input=images[0].form if images else rows[0].form,
         images=tuple(images),
@@ -132,28 +136,29 @@ def _stage(layer: nn.Module, form: Form, flat: bool, dropouts: int) -> Stage | N
         return Gate(form, relu=True)
     if isinstance(layer, nn.Dropout) and kind is nn.Dropout:
         if layer.p >= 1:
-            raise Refused("it has a Dropout that keeps nothing")
+            raise unfit_layer("it has a Dropout that keeps nothing", layer, "rate")
         return Gate(form, relu=False, dropout=dropouts)
     if isinstance(layer, nn.Linear) and kind is nn.Linear:
         if not flat:
-            raise Refused("it has a Linear before any Flatten")
+            raise unfit_layer("it has a Linear before any Flatten", layer, "place")
         _same(layer.in_features, form.channels * form.height * form.width)
         return Dense(form, Form(layer.out_features), layer.bias is not None)
     if isinstance(layer, nn.Conv2d) and kind is nn.Conv2d and not flat:
         return _conv(layer, form)
     if isinstance(layer, nn.MaxPool2d) and kind is nn.MaxPool2d and not flat:
         return _pool(layer, form)
-    where = " after a Flatten" if kind in (nn.Conv2d, nn.MaxPool2d) else ""
-    raise Refused(f"it has a {kind.__name__}{where}")
+    if kind in (nn.Conv2d, nn.MaxPool2d):
+        raise unfit_layer(f"it has a {kind.__name__} after a Flatten", layer, "place")
+    raise unfit_layer(f"it has a {kind.__name__}", layer)
 
 
 def _conv(layer: nn.Conv2d, form: Form) -> Conv:
     if layer.groups != 1:
-        raise Refused("it has a Conv2d in groups")
+        raise unfit_layer("it has a Conv2d in groups", layer, "groups")
     if layer.dilation != (1, 1):
-        raise Refused("it has a Conv2d with a dilation")
+        raise unfit_layer("it has a Conv2d with a dilation", layer, "dilation")
     if layer.padding_mode != "zeros":
-        raise Refused(f"it has a Conv2d with {layer.padding_mode} padding")
+        raise unfit_layer(f"it has a Conv2d with {layer.padding_mode} padding", layer, "padding")
     kernel = (layer.kernel_size[0], layer.kernel_size[1])
     padding, shift = (0, 0), (0, 0)
     if layer.padding == "same":
@@ -170,14 +175,14 @@ def _conv(layer: nn.Conv2d, form: Form) -> Conv:
 
 def _pool(layer: nn.MaxPool2d, form: Form) -> Pool:
     if layer.ceil_mode:
-        raise Refused("it has a MaxPool2d in ceil mode")
+        raise unfit_layer("it has a MaxPool2d in ceil mode", layer, "ceil mode")
     if layer.return_indices:
-        raise Refused("it has a MaxPool2d that gives back indices")
+        raise unfit_layer("it has a MaxPool2d that gives back indices", layer, "indices")
     if _pair(layer.dilation) != (1, 1):
-        raise Refused("it has a MaxPool2d with a dilation")
+        raise unfit_layer("it has a MaxPool2d with a dilation", layer, "dilation")
     kernel, padding = _pair(layer.kernel_size), _pair(layer.padding)
     if prod(kernel) > 2**16:
-        raise Refused("it has a MaxPool2d of more than 65,536 values")
+        raise unfit_layer("it has a MaxPool2d of more than 65,536 values", layer, "size")
     stride = _pair(layer.stride)
     out = slid(form, form.channels, kernel, stride, padding)
     return Pool(form, out, (*kernel, *stride, *padding))
@@ -202,7 +207,8 @@ def _fused(before: Stage, stage: Stage) -> Stage | None:
 
 def _same(wanted: int, got: int) -> None:
     if wanted != got:
-        raise Refused(f"a layer of it takes {wanted} inputs and is given {got}")
+        told = f"a layer of it takes {wanted} inputs and is given {got}"
+        raise Refused(told, "shape-mismatch", option="network", value=(wanted, got))
 
 
 def _pair(value: int | tuple[int, ...]) -> tuple[int, int]:

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from dpaudit.training.sequential import Refused
+
 NONE = -1
 """In place of a dropout layer's number where there is none."""
-
-
-class Refused(Exception):
-    """Why the kernel cannot take a network, as a clause: 'it has a BatchNorm2d'."""
 
 
 @dataclass(frozen=True)
@@ -102,7 +100,8 @@ def slid(
     sides = zip((form.height, form.width), kernel, stride, padding, shift, strict=True)
     height, width = ((side + 2 * p - f - k) // s + 1 for side, k, s, p, f in sides)
     if min(height, width) < 1:
-        raise Refused("its windows are larger than what they slide over")
+        told = "its windows are larger than what they slide over"
+        raise Refused(told, "shape-mismatch", option="network", value=(height, width))
     return Form(channels, height, width)
 
 

@@ -49,7 +49,7 @@ MANY = 10**9
 """The largest value of any other number that has no range of its own."""
 
 
-def refuse(problems: Iterable[BadInput | str | None], about: str = "") -> None:
+def refuse(problems: Iterable[BadInput | None], about: str = "") -> None:
     """Raise one BadInput that lists every problem; do nothing where there is none."""
     found = [BadInput(p, "bad-input") if isinstance(p, str) else p for p in problems if p]
     if not found:

@@ -272,51 +272,55 @@ def hooked():
 @pytest.mark.parametrize(
     ("layer", "why"),
     [
-        (nn.BatchNorm2d(3), "it has a BatchNorm2d"),
-        (nn.GroupNorm(1, 3), "it has a GroupNorm"),
-        (nn.InstanceNorm2d(3), "it has an InstanceNorm2d"),
-        (nn.PReLU(), "it has a PReLU"),
-        (nn.Dropout2d(), "it has a Dropout2d"),
-        (nn.Softmax(dim=0), "it has a Softmax"),
-        (Loud(), "it has a Loud"),
-        (Own(nn.ReLU()), "it has an Own"),
-        (nn.Sequential(nn.Sequential(nn.Bilinear(1, 1, 1))), "it has a Bilinear"),
-        (nn.MaxPool2d(2, return_indices=True), "its MaxPool2d returns indices"),
-        (nn.Conv2d(3, 3, 3, padding=1, padding_mode="circular"), "its Conv2d pads by 'circular'"),
-        (hooked(), "its ReLU has hooks"),
-        (nn.Flatten(0, 1), "its Flatten takes in the dimension of the records"),
-        (nn.Flatten(2), "its Linear is given 2-dimensional records"),
-        (nn.Linear(4, 2), "its Linear is given 3-dimensional records"),
-        (nn.Conv2d(5, 3, 3), "its Conv2d does not take what it is given"),
+        (nn.BatchNorm2d(3), ("BatchNorm2d", "type")),
+        (nn.GroupNorm(1, 3), ("GroupNorm", "type")),
+        (nn.InstanceNorm2d(3), ("InstanceNorm2d", "type")),
+        (nn.PReLU(), ("PReLU", "type")),
+        (nn.Dropout2d(), ("Dropout2d", "type")),
+        (nn.Softmax(dim=0), ("Softmax", "type")),
+        (Loud(), ("Loud", "type")),
+        (Own(nn.ReLU()), ("Own", "type")),
+        (nn.Sequential(nn.Sequential(nn.Bilinear(1, 1, 1))), ("Bilinear", "type")),
+        (nn.MaxPool2d(2, return_indices=True), ("MaxPool2d", "indices")),
+        (nn.Conv2d(3, 3, 3, padding=1, padding_mode="circular"), ("Conv2d", "padding")),
+        (hooked(), ("ReLU", "hooks")),
+        (nn.Flatten(0, 1), ("Flatten", "records")),
+        (nn.Flatten(2), ("Linear", "dimensions")),
+        (nn.Linear(4, 2), ("Linear", "dimensions")),
+        (nn.Conv2d(5, 3, 3), ("Conv2d", "shape")),
     ],
-    ids=lambda value: value if isinstance(value, str) else "",
+    ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
 )
 def test_what_cannot_be_taken_is_refused_by_name(layer, why):
     model = nn.Sequential(nn.Conv2d(2, 3, 3), layer, nn.Flatten(1), nn.Linear(48, 3))
     if isinstance(layer, nn.Flatten) and layer.start_dim == 2:
         model = nn.Sequential(nn.Conv2d(2, 3, 3), layer, nn.Linear(16, 3))
-    assert refusal(model, SHAPE) == why
+    found = refusal(model, SHAPE)
+    assert (found.code, found.value) == ("unfit-layer", why)
+    assert why[0] in str(found)
 
 
 def test_networks_that_are_wrong_as_a_whole_are_refused():
     shared = nn.Linear(72, 72)
     frozen = nn.Sequential(nn.Flatten(), nn.Linear(72, 3).requires_grad_(False), nn.Linear(3, 3))
-    for model, why in [
-        (nn.Sequential(nn.Flatten()), "it has no parameters"),
-        (nn.Sequential(nn.Flatten(), shared, nn.ReLU(), shared), "its layers share parameters"),
-        (frozen, "some of its parameters are frozen"),
-        (nn.Sequential(nn.Conv2d(2, 3, 3)), "it gives back 3-dimensional records"),
+    for model, *why in [
+        (nn.Sequential(nn.Flatten()), "unfit-parameters", "none"),
+        (nn.Sequential(nn.Flatten(), shared, nn.ReLU(), shared), "unfit-parameters", "shared"),
+        (frozen, "unfit-parameters", "frozen"),
+        (nn.Sequential(nn.Conv2d(2, 3, 3)), "shape-mismatch", 3),
         (
             nn.Sequential(nn.Flatten(), nn.Linear(72, 3), nn.Linear(3, 3).double()),
-            "its parameters are of several types or devices",
+            "unfit-parameters",
+            "mixed",
         ),
     ]:
-        assert refusal(model, SHAPE) == why
+        found = refusal(model, SHAPE)
+        assert [found.code, found.value] == why
 
 
 def test_images_without_channels_are_refused_where_they_would_pass_for_one_record():
     model = nn.Sequential(nn.Conv2d(2, 3, 3), nn.Flatten(), nn.Linear(16, 3))
-    assert refusal(model, (6, 6)) == "its Conv2d is given 2-dimensional records"
+    assert refusal(model, (6, 6)).value == ("Conv2d", "dimensions")
 
 
 def test_everything_lies_on_the_device_of_the_parameters():

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from refusals import refuses
 from tiny import flat_loss, recipe, records, weights
 
 from dpaudit import config
@@ -9,6 +10,8 @@ from dpaudit.errors import BadInput
 from dpaudit.training import backends, bruteforce
 from dpaudit.training.backends import BACKENDS, FASTEST, Backend, Chosen, choose
 from dpaudit.training.dpsgd import fit, fit_many
+
+FEETLESS = BadInput("it has no feet", "no-feet")
 
 
 def right(model, x, y, clip, masks):
@@ -46,7 +49,7 @@ def test_the_first_that_can_is_taken(install):
 
 
 def test_one_that_cannot_take_the_network_is_passed_over_and_the_reason_says_so(install):
-    install(swift=Backend(idle, lambda model, shape: "it has no feet"), slow=Backend(idle))
+    install(swift=Backend(idle, lambda model, shape: FEETLESS), slow=Backend(idle))
     assert choose(recipe()) == Chosen("slow", "not swift: it has no feet")
 
 
@@ -56,8 +59,8 @@ def test_one_whose_gradients_are_off_is_passed_over(install, factor, taken):
     chosen = choose(recipe(network="mlp", dropout=0.5))
     assert chosen.name == taken
     if taken == "slow":
-        said = "not swift: its gradients are 0.0002 off those of a loop over records"
-        assert chosen.reason == said
+        assert "swift" in chosen.reason
+        assert "0.0002" in chosen.reason
 
 
 def test_not_a_number_is_off_too(install):
@@ -92,25 +95,25 @@ def test_a_network_is_checked_once_a_process(install):
 def test_a_loss_of_ones_own_is_left_to_those_that_take_any(install):
     install(swift=Backend(idle, any_loss=False), slow=Backend(idle))
     assert choose(recipe(), flat_loss).name == "slow"
-    with pytest.raises(BadInput, match="it knows no loss but cross-entropy"):
+    with refuses("unfit-network", "backend", "swift") as caught:
         choose(recipe(backend="swift"), flat_loss)
+    assert [problem.code for problem in caught.value.problems] == ["unfit-loss"]
 
 
 def test_a_named_one_is_taken_or_refused_in_one_sentence(install):
-    install(swift=Backend(idle, lambda model, shape: "it has no feet"), slow=Backend(idle))
+    install(swift=Backend(idle, lambda model, shape: FEETLESS), slow=Backend(idle))
     assert choose(recipe(backend="slow")) == Chosen("slow", "as configured")
-    with pytest.raises(BadInput) as caught:
+    with refuses("unfit-network", "backend", "swift") as caught:
         choose(recipe(backend="swift"))
-    assert str(caught.value) == (
-        "the swift backend cannot train logreg here: it has no feet; "
-        "--backend auto takes one that can"
-    )
+    assert caught.value.problems == (FEETLESS,)
+    assert "it has no feet" in str(caught.value)
+    assert "--backend auto" in str(caught.value)
 
 
 def test_an_unknown_one_is_refused_with_the_nearest_known():
-    with pytest.raises(BadInput) as caught:
+    with refuses("unknown-name", "backend", "opacuss") as caught:
         fit(recipe(backend="opacuss"), records(9), seed=1)
-    assert str(caught.value) == "no 'opacuss' among the backends; did you mean 'opacus'?"
+    assert "'opacus'" in str(caught.value)
 
 
 def test_many_models_are_trained_by_the_backend_of_their_recipe():

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from refusals import refuses
 from tiny import PARAMETERS, flat_loss, recipe, records, weights
 
-from dpaudit.errors import BadInput
 from dpaudit.training.descent import GradientCanaries
 from dpaudit.training.dpsgd import fit, fit_many
 
@@ -72,25 +72,27 @@ def canaries(directions, inserted=(True, False)):
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("given", "refusal"),
     [
-        ({"seed": -1}, "seed must be a whole number of at least 0, not -1"),
-        ({"records": records(9, (1, 2, 3))}, "records of (1, 2, 3) are not those of the recipe"),
-        ({"records": records(9, classes=9)}, "labels must be from 0 to 2"),
-        ({"recipe": replace(NOISY, total_steps=0)}, "total_steps must be a whole number of at"),
-        ({"initial": np.zeros(16)}, "the initial parameters must have 15 values, not 16"),
-        (canaries(np.eye(2, 14)), "the gradient canaries must have 15 values, not 14"),
-        (canaries(np.eye(15)[0]), "the gradient canaries must be rows of a table, not (15,)"),
-        (canaries(np.eye(3, 15)), "inserted must have a boolean for each of the 3 gradient"),
+        ({"seed": -1}, ("too-small", "seed", -1)),
+        ({"records": records(9, (1, 2, 3))}, ("shape-mismatch", "records", (1, 2, 3))),
+        ({"records": records(9, classes=9)}, ("out-of-range", "labels")),
+        ({"recipe": replace(NOISY, total_steps=0)}, ("too-small", "total_steps", 0)),
+        ({"initial": np.zeros(16)}, ("shape-mismatch", "initial", 16)),
+        (canaries(np.eye(2, 14)), ("shape-mismatch", "directions", 14)),
+        (canaries(np.eye(15)[0]), ("shape-mismatch", "directions", (15,))),
+        (canaries(np.eye(3, 15)), ("shape-mismatch", "inserted", ("bool", (2,)))),
         (
             canaries(np.diag([1, 3.0]) @ np.eye(2, 15)),
-            "the gradient canaries must be unit vectors, not 3 ",
+            ("not-unit-length", "directions", pytest.approx(3)),
         ),
-        (canaries(np.full((2, 15), np.nan)), "the gradient canaries must be unit vectors, not nan"),
-        (canaries(np.eye(2, 15), (1, 2)), "inserted must have a boolean for each of the 2 gradie"),
+        (
+            canaries(np.full((2, 15), np.nan)),
+            ("not-unit-length", "directions", pytest.approx(np.nan, nan_ok=True)),
+        ),
+        (canaries(np.eye(2, 15), (1, 2)), ("shape-mismatch", "inserted", ("int64", (2,)))),
     ],
 )
-def test_what_no_backend_could_make_sense_of_is_refused(given, said):
-    with pytest.raises(BadInput) as caught:
+def test_what_no_backend_could_make_sense_of_is_refused(given, refusal):
+    with refuses(*refusal):
         fit(**{"recipe": NOISY, "records": records(9), "seed": 1, **given})
-    assert str(caught.value).startswith(said)

@@ -1,9 +1,11 @@
 """Parameters in a network: every mismatch is told, and what no accountant covers."""
 
+import re
 from pathlib import Path
 
 import pytest
 import torch
+from refusals import refuses
 from torch import nn
 
 from dpaudit.errors import BadInput
@@ -18,8 +20,9 @@ def mlp():
     return networks.build("mlp", SHAPE, 10, 0.5)
 
 
-def refused(network, state, name="mlp"):
-    with pytest.raises(BadInput) as error:
+def refused(network, state, name="mlp", code="shape-mismatch"):
+    """What is said of parameters that are refused with this code."""
+    with refuses(code) as error:
         load(network, name, state, PATH, SHAPE, 10)
     return str(error.value)
 
@@ -37,16 +40,14 @@ def test_every_mismatch_is_listed():
     state["9.bias"] = torch.zeros(())
     del state["4.bias"]
     said = refused(mlp(), state)
-    assert "its 1.weight is 64 x 64, not 128 x 64" in said
-    assert "it has no 4.bias 10" in said
-    assert "its 9.bias one number is not in the network" in said
+    assert re.search(r"1\.weight .*64 x 64.* 128 x 64;.* 4\.bias 10;.* 9\.bias ", said)
 
 
 @pytest.mark.parametrize("name", ["cnn-small", "mlp", "logreg"])
 def test_the_nearest_network_is_named(name):
     state = networks.build(name, SHAPE, 10, 0.5).state_dict()
     said = refused(nn.Linear(2, 2), state, "mine:net")
-    assert f"of dpaudit's networks {name} is nearest, {len(state)} of its {len(state)}" in said
+    assert f"{name} is nearest, {len(state)} of its {len(state)}" in said
 
 
 def test_nothing_near_is_not_named():
@@ -55,25 +56,25 @@ def test_nothing_near_is_not_named():
 
 def test_wrong_class_counts_are_told():
     state = networks.build("mlp", SHAPE, 7, 0.5).state_dict()
-    assert "its 4.weight is 7 x 128, not 10 x 128" in refused(mlp(), state)
+    assert re.search(r"4\.weight .*7 x 128.* 10 x 128", refused(mlp(), state))
 
 
 def test_a_huge_shape_without_memory_is_a_mismatch():
     state = {**mlp().state_dict(), "1.weight": torch.zeros(1).expand(10**6, 10**6)}
-    assert "its 1.weight is 1000000 x 1000000" in refused(mlp(), state)
+    assert re.search(r"1\.weight .*1000000 x 1000000", refused(mlp(), state))
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf")])
 def test_parameters_that_are_no_numbers_are_refused(value):
     state = mlp().state_dict()
     state["1.bias"][3] = value
-    assert "1 of its 4 tensors have values that are NaN or infinite (1.bias)" in refused(
-        mlp(), state
-    )
+    said = refused(mlp(), state, code="not-finite")
+    assert "1 of its 4 " in said
+    assert "(1.bias)" in said
 
 
 def test_what_is_no_module_is_refused():
-    assert "gave back a int, not a torch module" in refused(3, {}, "mine:net")
+    assert "mine:net" in refused(3, {}, "mine:net", "wrong-type")
 
 
 def test_a_network_whose_attribute_is_called_module_is_loaded():
@@ -92,17 +93,17 @@ def test_a_network_whose_attribute_is_called_module_is_loaded():
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (lambda t: t.to_sparse(), "holds sparse numbers, not floats"),
-        (lambda t: t.to("meta"), "holds no numbers, not floats"),
-        (lambda t: t.to(torch.complex64), "holds complex numbers, not floats"),
-        (lambda t: t > 0, "holds truth values, not floats"),
-        (lambda t: t.long(), "holds whole numbers, not floats"),
+        (lambda t: t.to_sparse(), "sparse numbers"),
+        (lambda t: t.to("meta"), "no numbers"),
+        (lambda t: t.to(torch.complex64), "complex numbers"),
+        (lambda t: t > 0, "truth values"),
+        (lambda t: t.long(), "whole numbers"),
     ],
 )
 def test_other_numbers_than_the_network_has_are_a_mismatch(change, said):
     state = mlp().state_dict()
     state["1.weight"] = change(state["1.weight"])
-    assert f"its 1.weight {said}" in refused(mlp(), state)
+    assert re.search(rf"1\.weight .*{said}", refused(mlp(), state))
 
 
 def test_floats_of_another_precision_are_taken():
@@ -112,8 +113,7 @@ def test_floats_of_another_precision_are_taken():
 
 def test_a_network_without_shapes_is_refused():
     lazy = nn.Sequential(nn.Flatten(), nn.LazyLinear(10))
-    said = refused(lazy, mlp().state_dict(), "mine:net")
-    assert "1.weight, 1.bias have no shape before a first batch" in said
+    assert "1.weight, 1.bias" in refused(lazy, mlp().state_dict(), "mine:net", "lazy-parameters")
 
 
 def test_a_network_that_takes_no_state_is_blamed():
@@ -121,5 +121,5 @@ def test_a_network_that_takes_no_state_is_blamed():
         def _load_from_state_dict(self, *_):
             raise KeyError("scale")
 
-    said = refused(Own(2, 2), nn.Linear(2, 2).state_dict(), "mine:net")
-    assert "mine:net does not take the parameters of model.pt: KeyError" in said
+    with pytest.raises(BadInput, match=r"mine:net .* model\.pt: KeyError"):
+        load(Own(2, 2), "mine:net", nn.Linear(2, 2).state_dict(), PATH, SHAPE, 10)

@@ -1,8 +1,8 @@
 import pytest
 import torch
+from refusals import refuses
 from torch import nn
 
-from dpaudit.errors import BadInput
 from dpaudit.training.networks import NETWORKS, build
 
 
@@ -86,10 +86,10 @@ def test_a_network_takes_records_of_every_size_from_its_smallest_on(name):
 @pytest.mark.parametrize("name", ["cnn-small", "cnn-paper"])
 def test_records_that_are_too_small_are_refused_with_a_way_out(name):
     for side in range(1, SMALLEST[name]):
-        with pytest.raises(BadInput) as caught:
+        with refuses("too-small", "network", (1, 30, side)) as caught:
             build(name, (1, 30, side), classes=4, dropout=0.5)
-        expected = f"records of 1 x 30 x {side} are too small for {name}; try --network mlp"
-        assert str(caught.value) == expected
+        assert name in str(caught.value)
+        assert "--network mlp" in str(caught.value)
 
 
 @pytest.mark.parametrize("name", sorted(NETWORKS))
@@ -101,14 +101,12 @@ def test_the_dropout_that_is_asked_for_is_in_the_network(name):
 
 
 def test_an_unknown_network_is_refused_with_the_nearest_known_one():
-    with pytest.raises(BadInput) as caught:
+    with refuses("unknown-name", "network", "cnn_small") as caught:
         build("cnn_small", (1, 8, 8), classes=10, dropout=0.5)
-    assert str(caught.value) == "no 'cnn_small' among the networks; did you mean 'cnn-small'?"
+    assert "'cnn-small'" in str(caught.value)
 
 
 @pytest.mark.parametrize("shape", [(), (16,), (4, 4), (1, 1, 4, 4)])
 def test_a_convolutional_network_refuses_what_is_no_image(shape):
-    with pytest.raises(
-        BadInput, match=r"are no images \(channels, height, width\), which cnn-small"
-    ):
+    with refuses("shape-mismatch", "network", shape):
         build("cnn-small", shape, classes=2, dropout=0.5)

@@ -6,10 +6,10 @@ import torch
 from compiled import compiled
 from hypothesis import HealthCheck, given, settings
 from opacus import GradSampleModule
+from refusals import refuses
 from sequences import NAMED, NARROWER, ODD, drawn, job, moved, named, odd, records, relative
 from torch import nn
 
-from dpaudit.errors import BadInput
 from dpaudit.training import bruteforce, native, selfcheck
 from dpaudit.training.descent import cross_entropy
 from dpaudit.training.native import compiler
@@ -151,7 +151,7 @@ def test_a_label_that_is_no_class_is_refused():
     model, shape = named("logreg")
     x, y = records(shape, 3)
     for label in (-1, 10):
-        with pytest.raises(BadInput, match="labels must be from 0 to 9"):
+        with refuses("out-of-range", "labels"):
             moved(model, x, torch.full_like(y, label))
 
 
@@ -159,43 +159,45 @@ def test_a_label_that_is_no_class_is_refused():
 
 
 REFUSED = {
-    "it has a BatchNorm2d": [nn.Conv2d(1, 2, 3), nn.BatchNorm2d(2)],
-    "it has a Tanh": [nn.Tanh()],
-    "it has a Conv2d in groups": [nn.Conv2d(1, 2, 3), nn.Conv2d(2, 2, 3, groups=2)],
-    "it has a Conv2d with a dilation": [nn.Conv2d(1, 2, 3, dilation=2)],
-    "it has a Conv2d with circular padding": [nn.Conv2d(1, 2, 3, 1, 1, padding_mode="circular")],
-    "it has a Conv2d after a Flatten": [nn.Flatten(), nn.Conv2d(1, 2, 3)],
-    "it has a MaxPool2d in ceil mode": [nn.MaxPool2d(2, ceil_mode=True)],
-    "it has a MaxPool2d with a dilation": [nn.MaxPool2d(2, dilation=2)],
-    "it has a MaxPool2d that gives back indices": [nn.MaxPool2d(2, return_indices=True)],
-    "it has a Dropout that keeps nothing": [nn.Dropout(1.0)],
-    "it has a Dropout2d": [nn.Dropout2d(0.5)],
-    "it has a Linear before any Flatten": [nn.Linear(8, 3)],
-    "its Flatten keeps more than the first dimension": [nn.Flatten(2)],
-    "it does not end in one row of logits": [nn.Conv2d(1, 2, 3)],
-    "it has no parameters": [nn.Flatten()],
-    "a layer of it takes 5 inputs and is given 64": [nn.Flatten(), nn.Linear(5, 3)],
-    "its windows are larger than what they slide over": [nn.Conv2d(1, 2, 9)],
-    "its parameters are not of 32 bits on the CPU": [nn.Flatten(), nn.Linear(64, 3).double()],
-    "its layers share parameters": [nn.Flatten(), *[nn.Linear(64, 64)] * 2],
-    "some of its parameters are frozen": [nn.Flatten(), nn.Linear(64, 3).requires_grad_(False)],
-    "it has a MaxPool2d of more than 65,536 values": [nn.MaxPool2d(257)],
+    ("unfit-layer", ("BatchNorm2d", "type")): [nn.Conv2d(1, 2, 3), nn.BatchNorm2d(2)],
+    ("unfit-layer", ("Tanh", "type")): [nn.Tanh()],
+    ("unfit-layer", ("Conv2d", "groups")): [nn.Conv2d(1, 2, 3), nn.Conv2d(2, 2, 3, groups=2)],
+    ("unfit-layer", ("Conv2d", "dilation")): [nn.Conv2d(1, 2, 3, dilation=2)],
+    ("unfit-layer", ("Conv2d", "padding")): [nn.Conv2d(1, 2, 3, 1, 1, padding_mode="circular")],
+    ("unfit-layer", ("Conv2d", "place")): [nn.Flatten(), nn.Conv2d(1, 2, 3)],
+    ("unfit-layer", ("MaxPool2d", "ceil mode")): [nn.MaxPool2d(2, ceil_mode=True)],
+    ("unfit-layer", ("MaxPool2d", "dilation")): [nn.MaxPool2d(2, dilation=2)],
+    ("unfit-layer", ("MaxPool2d", "indices")): [nn.MaxPool2d(2, return_indices=True)],
+    ("unfit-layer", ("Dropout", "rate")): [nn.Dropout(1.0)],
+    ("unfit-layer", ("Dropout2d", "type")): [nn.Dropout2d(0.5)],
+    ("unfit-layer", ("Linear", "place")): [nn.Linear(8, 3)],
+    ("unfit-layer", ("Flatten", "dimensions")): [nn.Flatten(2)],
+    ("shape-mismatch", "logits"): [nn.Conv2d(1, 2, 3)],
+    ("unfit-parameters", "none"): [nn.Flatten()],
+    ("shape-mismatch", (5, 64)): [nn.Flatten(), nn.Linear(5, 3)],
+    ("shape-mismatch", (0, 0)): [nn.Conv2d(1, 2, 9)],
+    ("unfit-parameters", "precision"): [nn.Flatten(), nn.Linear(64, 3).double()],
+    ("unfit-parameters", "shared"): [nn.Flatten(), *[nn.Linear(64, 64)] * 2],
+    ("unfit-parameters", "frozen"): [nn.Flatten(), nn.Linear(64, 3).requires_grad_(False)],
+    ("unfit-layer", ("MaxPool2d", "size")): [nn.MaxPool2d(257)],
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("reason", REFUSED)
-def test_what_it_cannot_take_is_refused_in_words(reason):
-    model = nn.Sequential(*REFUSED[reason])
-    assert native.refusal(model, (1, 8, 8)) == reason
+@pytest.mark.parametrize(("code", "value"), REFUSED)
+def test_what_it_cannot_take_is_refused_in_words(code, value):
+    model = nn.Sequential(*REFUSED[code, value])
+    found = native.refusal(model, (1, 8, 8))
+    assert (found.code, found.option, found.value) == (code, "network", value)
     x, y = records((1, 8, 8), 3)
-    with pytest.raises(BadInput, match=reason):
+    with refuses(code, "network", value) as caught:
         native.descend(job(model, x, y))
+    assert str(found) in str(caught.value)
 
 
 def test_hooks_are_refused():
     model, shape = named("logreg")
     model[-1].register_forward_hook(lambda layer, given, said: 2 * said)
-    assert native.refusal(model, shape) == "its Linear has hooks"
+    assert native.refusal(model, shape).value == ("Linear", "hooks")
 
 
 def test_layers_may_be_nested_and_those_without_parameters_used_twice():
@@ -208,5 +210,5 @@ def test_layers_may_be_nested_and_those_without_parameters_used_twice():
 
 def test_another_loss_is_refused():
     model, shape = named("logreg")
-    with pytest.raises(BadInput, match="knows no loss but cross-entropy"):
+    with refuses("unfit-loss", "backend", "native"):
         moved(model, *records(shape, 3), loss=lambda logits, y: logits[:, 0])

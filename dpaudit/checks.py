@@ -51,7 +51,7 @@ MANY = 10**9
 
 def refuse(problems: Iterable[BadInput | None], about: str = "") -> None:
     """Raise one BadInput that lists every problem; do nothing where there is none."""
-    found = [BadInput(p, "bad-input") if isinstance(p, str) else p for p in problems if p]
+    found = [problem for problem in problems if problem is not None]
     if not found:
         return
     first = found[0]

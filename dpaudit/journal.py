@@ -245,7 +245,7 @@ class Journal(JournalFile):
         with self._explained():
             numbers = [n for (n,) in self._db.execute("SELECT number FROM looks ORDER BY number")]
         if numbers != [*range(2, 2 + len(numbers))]:  # the confidence of a look depends on it
-            raise JournalError(damaged(self.path, "looks"))
+            raise damaged(self.path, "looks")
         if not self._checked:
             return
         query = (

@@ -22,7 +22,7 @@ GUARD = 'if __name__ == "__main__":'
 GAP = re.compile(r"\.\*|\\d\+|\n|\{[^}]*\}")
 """What parts the literal pieces of a pattern or a template."""
 
-KEBAB = re.compile(r"[a-z]+(-[a-z0-9]+)+")
+KEBAB = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
 
 def modules(*folders):
@@ -110,8 +110,8 @@ def test_a_repeated_sentence_is_found_and_a_number_of_it_is_not():
     [
         ("BadInput(said)", [1]),
         ("BadInput(said, 'Wrong')", [1]),
-        ("BadInput(said, 'wrong')", [1]),
-        ("BadInput(said, 'wrong-type' if one else 'wrong')", [1]),
+        ("BadInput(said, 'Wrong Type')", [1]),
+        ("BadInput(said, 'wrong-type' if one else 'Wrong')", [1]),
         ("BadInput(said, 'wrong-type', option='data')", []),
         ("BadInput(said, code='wrong-type')", []),
         ("BadInput(said, error.code)", []),

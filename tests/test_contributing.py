@@ -206,8 +206,8 @@ def test_a_name_that_a_built_in_has_stays_the_built_ins(cli):
     [
         ("--canary unimportable", "libmischief.so * [plug-in-broken]"),
         ("--canary number", "mischief:NUMBER * [not-a-class]"),
-        ("--canary unmakeable", "unmakeable (canaries) * RuntimeError: no licence [code-failed]"),
-        ("--attack unmakeable", "unmakeable (attacks) * RuntimeError: no licence [code-failed]"),
+        ("--canary unmakeable", "unmakeable (canaries) * RuntimeError: no licence * [code-failed]"),
+        ("--attack unmakeable", "unmakeable (attacks) * RuntimeError: no licence * [code-failed]"),
         ("--mechanism unmakeable", "unmakeable (mechanisms) * RuntimeError: * [code-failed]"),
         ("--canary undescribed", "undescribed * canaries * build [plug-in-incomplete]"),
         ("--mechanism unclaimed", "unclaimed * mechanisms * claim [plug-in-incomplete]"),

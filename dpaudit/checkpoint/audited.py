@@ -37,7 +37,7 @@ class Question:
         epsilon, delta = self.claimed or (1.0, self.delta)
         checks.refuse(
             [
-                checks.positive("the claimed epsilon", epsilon),
+                checks.of("claim", checks.positive("the claimed epsilon", epsilon)),
                 checks.in_range("delta", delta, 0, 1, ends="[)"),
                 checks.in_range("confidence", self.confidence, 0.5, 1, ends="()"),
                 checks.one_of("score", self.score, (AUTO, *SCORES)),

@@ -84,8 +84,11 @@ class Function:
             claim = Claim(*claim, unit="what the function gives back")
         checks.refuse(
             [
-                checks.positive("the claimed epsilon", claim.epsilon),
-                checks.in_range("the claimed delta", claim.delta, 0, 1, ends="[)"),
+                checks.of("claim", checks.positive("the claimed epsilon", claim.epsilon)),
+                checks.of(
+                    "claim",
+                    checks.in_range("the claimed delta", claim.delta, 0, 1, ends="[)"),
+                ),
                 checks.one_of("outputs", outputs, ("logits", "probabilities")),
                 checks.at_least("samples", samples, 1),
             ]

@@ -163,7 +163,7 @@ def test_no_failure_to_print_looks_like_a_refuted_claim():
     )
     done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["141", "4"] * 3 + ["2"]
-    said = "Error: the output cannot be written: No space left on device\n"
+    said = "Error: the output cannot be written: No space left on device [disk-full]\n"
     assert done.stderr == 3 * said
 
 

@@ -59,7 +59,7 @@ def test_trials_that_end_every_worker_end_the_run_in_one_line(shell, command, tm
     done = deadly(*command, "--workers", 2, "--out", tmp_path / "run")
     assert done.returncode == 5
     *_, said = done.stderr.splitlines()
-    assert said.startswith("Error: 3 worker processes died, one after the other, of the same task")
+    assert said.endswith("[workers-died]")
 
 
 # ---------------------------------------------------------------- full disks

@@ -17,6 +17,9 @@ from dpaudit.training.descent import Descent, cross_entropy
 from dpaudit.training.dropout import Masks
 from dpaudit.training.sequential import ELEMENTWISE
 
+# Even kernels with padding "same" are tested here, and torch warns that it copies their input.
+pytestmark = pytest.mark.filterwarnings("ignore:Using padding='same' with even kernel:UserWarning")
+
 SHAPE = (2, 6, 6)
 
 

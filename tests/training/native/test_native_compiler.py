@@ -22,7 +22,9 @@ x, masks = torch.ones(3, 1, 8, 8), [torch.ones(3, 64)]
 print(native.clipped_sum(model, x, torch.arange(3), 1.0, masks).shape)
 """
 
-pytestmark = compiled
+# Even kernels with padding "same" are tested here, and torch warns that it copies their input.
+EVEN = pytest.mark.filterwarnings("ignore:Using padding='same' with even kernel:UserWarning")
+pytestmark = [compiled, EVEN]
 
 
 @pytest.fixture(autouse=True)

@@ -22,7 +22,9 @@ from dpaudit.training.native import compiler
 from dpaudit.training.native.library import library
 from dpaudit.training.native.plan import plan
 
-pytestmark = compiled
+# Even kernels with padding "same" are tested here, and torch warns that it copies their input.
+EVEN = pytest.mark.filterwarnings("ignore:Using padding='same' with even kernel:UserWarning")
+pytestmark = [compiled, EVEN]
 
 NEVER = 1e-12
 """A sampling rate at which no coin of 32 bits falls."""

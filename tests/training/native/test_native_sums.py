@@ -15,7 +15,9 @@ from dpaudit.training.descent import cross_entropy
 from dpaudit.training.native import compiler
 from dpaudit.training.native.plan import plan
 
-pytestmark = compiled
+# Even kernels with padding "same" are tested here, and torch warns that it copies their input.
+EVEN = pytest.mark.filterwarnings("ignore:Using padding='same' with even kernel:UserWarning")
+pytestmark = [compiled, EVEN]
 
 
 def error(model, shape, n=36):

@@ -4,13 +4,13 @@ PYTHON ?= python3
 BIN := .venv/bin
 JOBS ?= 2
 
-.PHONY: demo test verify lint snapshots bench tightness mutants opacus ensembles laplace p3gm questions questions-cifar10 clean
+.PHONY: demo test verify lint snapshots kept bench tightness mutants opacus ensembles laplace p3gm questions questions-cifar10 clean
 
 demo: .venv/installed  ## a first audit on embedded data, in minutes
 	$(BIN)/dpaudit run --canary adv-maxloss --samples 1000
 
 test: .venv/installed-dev  ## every test but long simulations, lint included
-	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal
+	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal --durations 10
 
 verify: .venv/installed-dev  ## long simulations: levels and mean bounds; some ten minutes
 	$(BIN)/python -m pytest -m verify -n $(JOBS) --dist worksteal
@@ -23,6 +23,9 @@ lint: .venv/installed-dev  ## style, types and layers
 
 snapshots: .venv/installed-dev  ## renew the kept sentences of every command (tests/snapshots)
 	DPAUDIT_RENEW=1 $(BIN)/python -m pytest tests/cli/test_snapshots.py
+
+kept: .venv/installed-dev  ## renew the observations that runs must repeat (tests/kept): only if they are meant to change
+	DPAUDIT_RENEW=1 $(BIN)/python -m pytest tests/test_kept_observations.py
 
 bench: .venv/installed-dev  ## speed, as ratios measured in one run; some twenty minutes
 	mkdir -p build

@@ -13,7 +13,7 @@ import numpy as np
 
 from dpaudit.attacks.search import both_worlds, search
 from dpaudit.attacks.statistics import AND
-from dpaudit.protocols import Criterion
+from dpaudit.protocols import Criterion, Rule
 from dpaudit.rates import rounded
 from dpaudit.types import IN, OUT, Array
 
@@ -44,7 +44,7 @@ class Discriminant:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class LearnedRule:
+class LearnedRule(Rule):
     """Says D' where the learned score exceeds a threshold, strictly."""
 
     name: str

@@ -16,9 +16,9 @@ def _score(seen: Observations, known: Known) -> Array:
     """The log-likelihood ratio of what is seen, or how far it lies from D towards D'."""
     if "ratios" in seen:
         return np.asarray(np.asarray(seen["ratios"], np.float64).sum(axis=1))
-    out, inn = (np.asarray(known[f"given exact_{world}"], np.float64) for world in ("out", "in"))
+    out, inn = (np.asarray(known[f"exact_{world}"], np.float64) for world in ("out", "in"))
     if "noisy" in seen:
-        low, high, scale = (np.asarray(known[f"given {end}"]) for end in ("low", "high", "scale"))
+        low, high, scale = (np.asarray(known[end]) for end in ("low", "high", "scale"))
         noisy = np.asarray(seen["noisy"], np.float64)
         return log_likelihood_ratio(noisy, out, inn, low, high, scale)
     return np.asarray(np.asarray(seen["trained"], np.float64) @ (inn - out))

@@ -9,7 +9,7 @@ from dpaudit.attacks.discriminant import LearnedRule, learn
 from dpaudit.attacks.loss import minus_loss
 from dpaudit.attacks.mc_dropout import inv_std, max_, mean, min_
 from dpaudit.errors import BadInput
-from dpaudit.protocols import Criterion, lacking
+from dpaudit.protocols import Attack, Criterion, lacking
 from dpaudit.rates import rounded
 from dpaudit.types import Array, Known, Observations
 
@@ -21,7 +21,7 @@ LARGEST = 100.0
 """Logits beyond it, and those of a diverged model, say no more than that."""
 
 
-class Learned:
+class Learned(Attack):
     """A linear score learned from all logits and all MC-dropout statistics (ridge LDA).
 
     Thresholds on single statistics cut boxes; the best boundary between the worlds is rarely
@@ -39,8 +39,6 @@ class Learned:
     Fisher, The Use of Multiple Measurements in Taxonomic Problems (1936); Friedman,
     Regularized Discriminant Analysis (1989).
     """
-
-    fitted: bool = True
 
     def __init__(self) -> None:
         self.needs: frozenset[str] = frozenset()

@@ -1,7 +1,7 @@
 """Statistics of MC dropout: what T forward passes with dropout tell about the canary.
 
 The adversary sees T probabilities of the canary's true class, or their mean and deviation
-alone (`dpaudit.summaries`). A model that was trained on the
+alone (`dpaudit.outputs`). A model that was trained on the
 canary gives it a higher probability (mean, min, max) and is surer of it (1/std): Algorithm 2 of
 Shibahara, Miura, Kii and Ichikawa, Privacy Risk of Differentially Private Bayesian Neural
 Network.

@@ -6,7 +6,7 @@ import numpy as np
 
 from dpaudit.attacks.discriminant import LearnedRule, learn
 from dpaudit.attacks.statistics import require
-from dpaudit.protocols import Criterion
+from dpaudit.protocols import Attack, Criterion
 from dpaudit.rates import rounded
 from dpaudit.types import Array, Known, Observations
 
@@ -14,7 +14,7 @@ LARGEST = 1e9
 """Released numbers beyond it, and what is no number at all, say no more than that."""
 
 
-class Released:
+class Released(Attack):
     """A linear score learned from all released values (ridge LDA).
 
     For mechanisms that release numbers instead of a classifier: a noisy sum, a histogram, a
@@ -22,8 +22,6 @@ class Released:
     most for their spread; one released number is thus compared with one threshold, on the side
     that was learned.
     """
-
-    fitted: bool = True
 
     def __init__(self) -> None:
         self.needs: frozenset[str] = frozenset({"values"})

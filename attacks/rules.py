@@ -12,14 +12,14 @@ import numpy as np
 from dpaudit.attacks.search import search
 from dpaudit.attacks.statistics import AND, OR, Expression, Kind, Statistic
 from dpaudit.errors import BadInput
-from dpaudit.protocols import Criterion, Scoring
+from dpaudit.protocols import Attack, Criterion, Rule, Scoring
 from dpaudit.types import Array, Known, Observations
 
 Form: TypeAlias = Union[Statistic, Expression, Sequence[Statistic], Set[Statistic]]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ThresholdRule:
+class ThresholdRule(Rule):
     """Says D' where all (`&`) or any (`|`) statistics exceed their thresholds, strictly.
 
     The score of a single statistic is the statistic. The score of several is the smallest
@@ -69,14 +69,12 @@ class ThresholdRule:
         return f" {self.kind} ".join(parts) or ("always" if self.kind == AND else "never")
 
 
-class ThresholdAttack:
+class ThresholdAttack(Attack):
     """Compares statistics with thresholds, which are chosen on the choosing half.
 
     An expression fixes the kind of the rule: `mean & inv_std` is searched with `&` alone.
     A set of statistics leaves it open, as the paper does: both kinds are searched.
     """
-
-    fitted: bool = True
 
     def __init__(self, form: Form) -> None:
         self.statistics, self.kinds = _resolved(form)
@@ -114,7 +112,7 @@ class ThresholdAttack:
         return "{" + ", ".join(map(repr, self.statistics)) + "}"
 
 
-class FixedAttack:
+class FixedAttack(Attack):
     """Compares one statistic with 0: nothing is chosen, so that all trials judge."""
 
     fitted: bool = False

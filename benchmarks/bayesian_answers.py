@@ -16,16 +16,17 @@ import numpy as np
 from bayesian_games import SAMPLES, Game
 from delong import CONFIDENCE, Estimate, auc, difference
 
-from dpaudit import registry, settled
+from dpaudit import registry
 from dpaudit.defences import Named, named
 from dpaudit.defences.chain import Composable
 from dpaudit.estimators.published import published
 from dpaudit.journal import Journal
-from dpaudit.jury import AUTO, Jury
-from dpaudit.played import Played, read
-from dpaudit.protocols import scoring
+from dpaudit.judging import facts
+from dpaudit.judging.panel import AUTO, EstimatorPanel
+from dpaudit.judging.run_data import RunData, read
+from dpaudit.judging.utility import utility
+from dpaudit.protocols import has_fixed_score
 from dpaudit.types import OUT, Array, Observations, Scores
-from dpaudit.utility import utility
 
 SETS = ("mean+std", "min+max", "all-four")
 """What the paper's Fig. 5 compares with the loss of the plain network."""
@@ -135,7 +136,7 @@ def answered(game: Game, journal: Path, asked: Sequence[View]) -> dict[str, Any]
     """Everything that the figures and the three answers need of one game."""
     with Journal.read(journal) as opened:
         played = read(opened)
-        canary = settled.canary(opened)
+        canary = facts.canary(opened)
         assert canary is not None
         known: dict[tuple[str, str], Scores] = {}
         released: dict[str, Any] = {}
@@ -148,7 +149,7 @@ def answered(game: Game, journal: Path, asked: Sequence[View]) -> dict[str, Any]
         return {
             "game": {k: v for k, v in asdict(game).items() if k != "given"},
             "claim": played.claim.epsilon,
-            "training": dict(played.facts.get("training", {})),
+            "training": dict(played.settled.training),
             "label": canary.y,
             "canary": picture(canary.x),
             "accuracy": accuracy,
@@ -162,14 +163,14 @@ def _merge(into: dict[str, Any], found: dict[str, Any]) -> None:
         into.setdefault(name, {}).update(one)
 
 
-def judged(view: View, seen: Played, known: dict[tuple[str, str], Scores]) -> dict[str, Any]:
+def judged(view: View, seen: RunData, known: dict[tuple[str, str], Scores]) -> dict[str, Any]:
     """Estimates with their nulls, bounds and AUCs; `known` are the scores of views before it."""
     delta, seed = seen.claim.delta, seen.seed
     estimates, bounds, aucs = {}, {}, {}
     for name in dict.fromkeys((*view.estimates, *view.bounds, *view.aucs)):
         attack = registry.make("attacks", name)
         trials = seen.trials(name, attack)
-        jury = Jury.of(AUTO, attack, seen.claim, seed)
+        panel = EstimatorPanel.of(AUTO, attack, seen.claim, seed)
         if name in view.estimates:
             p = published(name, attack, trials, delta, seed)
             estimates[name] = [
@@ -179,15 +180,15 @@ def judged(view: View, seen: Played, known: dict[tuple[str, str], Scores]) -> di
                 p.null_q95,
             ]
         if name in view.bounds:
-            fixed = jury.fix(attack, trials, always=False)
-            judges = jury if view.by_curve else replace(jury, names=jury.names[-1:])
+            fixed = panel.fix(attack, trials, always=False)
+            judges = panel if view.by_curve else replace(panel, names=panel.names[-1:])
             found = judges.bounds(fixed, CONFIDENCE, CONFIDENCE)
             bounds[name] = {b.assumption: b.epsilon for b in found}
         if name in view.aucs:
             # A score that is fixed has nothing to choose, and so all models.
             choosing, judging = trials.halves()
-            rule = choosing.fit(attack, jury.criterion)
-            scores = (trials if scoring(attack) == "fixed" else judging).scores(rule)
+            rule = choosing.fit(attack, panel.criterion)
+            scores = (trials if has_fixed_score(attack) else judging).scores(rule)
             known[str(view.released), name] = scores
             aucs[name] = _told(auc(scores))
             if view.beside:
@@ -200,7 +201,7 @@ def _told(found: Estimate) -> list[float]:
     return [found.value, found.error]
 
 
-def histogram(played: Played, passes: int) -> dict[str, Any]:
+def histogram(played: RunData, passes: int) -> dict[str, Any]:
     """How the mean of so many passes, for the canary's class, is spread in both worlds."""
     label = int(np.asarray(played.known["label"]).item())
     mean = np.asarray(played.seen["mc"])[:, :passes, label].mean(axis=1, dtype=np.float64)

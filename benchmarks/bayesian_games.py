@@ -14,6 +14,7 @@ from typing import Any
 from data_files import data_file
 
 from dpaudit.config import Config
+from dpaudit.config.settings import Judging
 from dpaudit.seeds import derive
 
 CANARIES = ("random", "adv-random", "maxloss", "adv-maxloss")
@@ -64,7 +65,7 @@ class Game:
     def config(self) -> Config:
         """The configuration of its run."""
         common = {"canary": self.canary, "models": self.models, "samples": SAMPLES}
-        judged = {"attacks": list(Config.attacks)}
+        judged = {"attacks": list(Judging.attacks)}
         # No seed serves two games: the same luck in all of them would look like a finding.
         seed = derive(0, "Bayesian networks", self.name) >> 32
         return Config.from_dict(

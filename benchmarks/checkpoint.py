@@ -77,11 +77,12 @@ def by_heart(data: Any, seed: int) -> Any:
 
 def privately(data: Any, seed: int) -> Any:
     """The same network by DP-SGD, with the noise that claims epsilon 1."""
+    from dpaudit.config.settings import Privacy, Training
     from dpaudit.mechanisms.dpsgd import DPSGD
     from dpaudit.training.dpsgd import fit
 
     epsilon, delta = CLAIM
-    target = DPSGD(data, network=NETWORK, epsilon=epsilon, delta=delta, epochs=20, dropout=0.0)
+    target = DPSGD(data, Privacy(epsilon, delta=delta), Training(20, network=NETWORK, dropout=0.0))
     return fit(target.recipe, data.pool, seed).model
 
 
@@ -96,11 +97,11 @@ def audited(case: Case, kind: str, canaries: int, repetition: int, folder: Path)
     import torch
 
     import dpaudit as dp
-    from dpaudit import kits
+    from dpaudit.checkpoint import kits
     from dpaudit.checkpoint.audit import audit
-    from dpaudit.checkpoint.audited import Question
+    from dpaudit.checkpoint.candidates import of_kit
     from dpaudit.checkpoint.models import Asking, ask
-    from dpaudit.checkpoint.subject import of_kit
+    from dpaudit.checkpoint.request import CheckpointRequest
     from dpaudit.seeds import derive
     from dpaudit.types import Records
 
@@ -115,7 +116,7 @@ def audited(case: Case, kind: str, canaries: int, repetition: int, folder: Path)
     torch.save(model.state_dict(), kit.path / "model.pt")
     subject = of_kit(kits.read(kit.path), kit.about.commitment)
     said = ask(kit.path / "model.pt", subject, Asking(NETWORK)).outputs
-    found = audit(Question(CLAIM), subject, case.name, said)
+    found = audit(CheckpointRequest(CLAIM), subject, case.name, said)
     right = model(torch.as_tensor(data.test.x)).argmax(dim=1).numpy() == data.test.y
     free, by_curve = found.bounds
     return Measured(

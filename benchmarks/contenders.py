@@ -56,9 +56,9 @@ class Backend:
         self._backend, self._workload = BACKENDS[name], workload
         self._model, self._runs = workload.model(0).eval(), 0
 
-    def refusal(self) -> str | None:
-        """Why it is left out, if it is."""
-        return self._backend.refusal(self._model, self._workload.shape)
+    def build(self) -> str | None:
+        """Make what it needs; say why it is left out, if it is."""
+        return self._backend.build(self._model, self._workload.shape)
 
     def run(self, steps: int) -> None:
         """Train a new model for some steps."""
@@ -76,7 +76,7 @@ def backends(workload: Workload) -> tuple[dict[str, Backend], dict[str, str]]:
     taken, left_out = {}, {}
     for name in ("native", "torch"):
         backend = Backend(name, workload)
-        if reason := backend.refusal():
+        if reason := backend.build():
             left_out[name] = reason
         else:
             taken[name] = backend

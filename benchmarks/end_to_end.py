@@ -37,9 +37,10 @@ def seconds(work: Callable[[], object]) -> float:
 def by_opacus(models: int) -> float:
     """The time of so many trainings by Opacus, its import and the start of processes left out."""
     data = dp.data.load("digits")
-    recipe = replace(dp.mechanisms.DPSGD(data).recipe, backend="opacus")
+    recipe = dp.mechanisms.DPSGD(data, training=dp.Training(backend="opacus")).recipe
     with local_pool(WORKERS) as pool:
-        fit_many(replace(recipe, epochs=1), data.pool, range(4 * WORKERS), pool)
+        short = replace(recipe, training=replace(recipe.training, epochs=1))
+        fit_many(short, data.pool, range(4 * WORKERS), pool)
         return seconds(lambda: fit_many(recipe, data.pool, range(models), pool))
 
 

@@ -84,14 +84,14 @@ def aggregates(per_world: int) -> Iterator[Audited]:
     from dpaudit.attacks import Learner as Attack
     from dpaudit.canaries import Corner
     from dpaudit.data.sphere import Sphere
-    from dpaudit.mechanisms import PrivateEnsemble
+    from dpaudit.mechanisms import Exchange, PrivateEnsemble, Scaling
 
     data = Sphere().load(0)
     pair = Corner().build(data, 0)
     for target in ("learner", "aggregate", "receiver"):
-        mechanism = PrivateEnsemble(data, target=target, records=N, features=2)
+        mechanism = PrivateEnsemble(data, 4.0, 0, target, Exchange(records=N), Scaling(features=2))
         wanted = trials(derive(0, "ensemble", "aggregates") >> 32, 2 * per_world)
-        seen = mechanism.play(pair, wanted)
+        seen = mechanism.run(pair, wanted)
         stacked = {name: np.stack([o[name] for o in seen]) for name in seen[0]}
         score = Attack().features(stacked, {})[:, 0]
         worlds = np.array([trial.world for trial in wanted])
@@ -125,9 +125,9 @@ def _judged(
     from dpaudit.attacks import ThresholdAttack
     from dpaudit.attacks.statistics import released
     from dpaudit.estimators import ClopperPearson, ExactScan
+    from dpaudit.estimators.selections import HoldOut
+    from dpaudit.estimators.trials import Trials
     from dpaudit.rates import rounded
-    from dpaudit.selections import HoldOut
-    from dpaudit.trials import Trials
 
     per_world = len(scores.out)
     exact = Scores(out=rounded(scores.out), inn=rounded(scores.inn))

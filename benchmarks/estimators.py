@@ -23,7 +23,7 @@ import numpy as np
 from beside import beside
 from memory import highest_mb
 
-from dpaudit import privacy_loss
+from dpaudit.accounting import privacy_loss
 from dpaudit.estimators import (
     GDP,
     PLD,

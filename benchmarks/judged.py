@@ -12,12 +12,12 @@ from scipy.stats import binom
 
 from dpaudit import registry
 from dpaudit.audit import Run
+from dpaudit.estimators.trials import Trials, indices
 from dpaudit.journal import Journal
-from dpaudit.jury import Jury
-from dpaudit.played import read
+from dpaudit.judging.panel import EstimatorPanel
+from dpaudit.judging.run_data import read
 from dpaudit.protocols import Attack
-from dpaudit.trials import Trials
-from dpaudit.types import Claim
+from dpaudit.types import OUT, Claim
 
 CONFIDENCE = 0.95
 
@@ -77,7 +77,7 @@ class Models:
 
     def training(self, per_world: int) -> float:
         """The seconds that so many of each world took, as a share of all."""
-        return self.seconds * per_world / self.trials.per_world
+        return self.seconds * per_world / self.trials.of(OUT)
 
     def first(
         self, per_world: int, estimator: str, confidence: float = CONFIDENCE
@@ -89,10 +89,10 @@ class Models:
 
     def bound(self, start: int, end: int, estimator: str, confidence: float = CONFIDENCE) -> float:
         """What those of each world show whose index lies in a range."""
-        indices = self.trials.indices
-        some = self.trials[(start <= indices) & (indices < end)]
-        jury = Jury((estimator,), self.claim, self.seed)
-        (bound,) = jury.bounds(jury.fix(self.attack, some, always=False), confidence, confidence)
+        i = indices(self.trials.worlds)
+        some = self.trials[(start <= i) & (i < end)]
+        panel = EstimatorPanel((estimator,), self.claim, self.seed)
+        (bound,) = panel.bounds(panel.fix(self.attack, some, always=False), confidence, confidence)
         return bound.epsilon
 
 
@@ -127,7 +127,7 @@ def small(game: Game, journals: Sequence[Path]) -> Small:
     starts = [
         (models, start)
         for models in every
-        for start in range(0, models.trials.per_world - SMALL + 1, SMALL)
+        for start in range(0, models.trials.of(OUT) - SMALL + 1, SMALL)
     ]
     above = {
         name: sum(m.bound(i, i + SMALL, name) > game.epsilon for m, i in starts)

@@ -24,20 +24,24 @@ from made import about
 
 from dpaudit import data as datasets
 from dpaudit.attacks import Laplace
+from dpaudit.audit.pair import with_known
 from dpaudit.canaries import Negative, Replaced
 from dpaudit.errors import BadInput
 from dpaudit.estimators import ClopperPearson, ExactScan
+from dpaudit.estimators.trials import Trials
 from dpaudit.mechanisms import (
+    Counterexample,
     LaplaceAnonymizedLearning,
     LaplaceAnonymizingFirst,
     LaplaceLearningFirst,
+    Perceptron,
+    Thresholds,
+    WorstCase,
 )
 from dpaudit.mechanisms.laplace_training import leak
-from dpaudit.planting import foreseen
 from dpaudit.protocols import CanaryBuilder, Mechanism
 from dpaudit.rates import BoundCriterion
 from dpaudit.seeds import derive, trials
-from dpaudit.trials import Trials
 from dpaudit.types import Data, Pair, Records
 
 CHUNK = 500
@@ -61,7 +65,7 @@ def shifted(parameters: int, shift: float, raw: bool = False) -> Case:
     name = f"LearningFirst, {parameters:,} moved by {shift:.0%}"
     return Case(
         name + (", raw scores" if raw else ""),
-        lambda data: LaplaceLearningFirst(data, shift=shift, parameters=parameters),
+        lambda data: LaplaceLearningFirst(data, worst=WorstCase(shift, parameters)),
         raw=raw,
     )
 
@@ -70,7 +74,7 @@ def counterexample(later: int) -> Case:
     """One parameter after so many batches that do not hold the record."""
     return Case(
         f"Theorem 4, {later} later batches",
-        lambda data: LaplaceAnonymizedLearning(data, later=later),
+        lambda data: LaplaceAnonymizedLearning(data, counterexample=Counterexample(later)),
     )
 
 
@@ -111,8 +115,8 @@ ADULT = (
 
 def _on_adult(data: Data, unit: str, epochs: int = 15, lr: float = 0.02) -> Mechanism:
     """By default as in `laplace_utility.py`; longer, or faster, and one record moves all of it."""
-    limits = {"weights": "-0.5,0.5", "biases": "-0.5,0.5"}
-    return LaplaceLearningFirst(data, epochs=epochs, lr=lr, unit=unit, **limits)
+    training, thresholds = Perceptron(epochs, lr=lr), Thresholds("-0.5,0.5", "-0.5,0.5")
+    return LaplaceLearningFirst(data, training=training, thresholds=thresholds, unit=unit)
 
 
 def adult_data() -> Data:
@@ -134,20 +138,19 @@ def one_column() -> Data:
 def scored(case: Case, mechanism: Mechanism, pair: Pair, n: int, seed: int) -> Trials:
     """The attack's scores of n releases in each world."""
     attack = Laplace().raw() if case.raw else Laplace()
-    known = {f"given {name}": array for name, array in pair.given.items()}
     wanted, features = trials(seed, 2 * n), []
     for i in range(0, len(wanted), CHUNK):
-        seen = mechanism.play(pair, wanted[i : i + CHUNK])
+        seen = mechanism.run(pair, wanted[i : i + CHUNK])
         # Bounds are about scores alone, so that no more than these is kept.
         stacked = {name: np.stack([o[name] for o in seen]) for name in seen[0]}
-        features.append(attack.features(stacked, known))
+        features.append(attack.features(stacked, pair.given))
     return Trials(np.concatenate(features), np.array([t.world for t in wanted]), "laplace")
 
 
 def audited(case: Case, data: Data, most: int, seed: int) -> dict[str, Any]:
     """The claim of a case, the truth, and what is shown of it."""
     mechanism = case.make(data)
-    pair = foreseen(mechanism, case.canary.build(data, seed))
+    pair = with_known(mechanism, case.canary.build(data, seed))
     claim = mechanism.claim
     true = leak(pair.given) if "scale" in pair.given else None
     row: dict[str, Any] = {

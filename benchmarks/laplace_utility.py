@@ -28,6 +28,7 @@ from made import about
 from sklearn.metrics import f1_score
 
 from dpaudit import accounting
+from dpaudit.config.settings import Training
 from dpaudit.errors import BadInput
 from dpaudit.laplace import Limits, Network, release
 from dpaudit.laplace.learning import Anonymized, Course, learned
@@ -110,7 +111,8 @@ class Fold:
         from dpaudit.training.recipe import Recipe
 
         n, columns = self.x.shape
-        recipe = Recipe("mlp", (1, 1, columns), 2, 10, 512, 0.5, 1.0, 1.0, dropout=0.0)
+        training = Training(epochs=10, batch=512, lr=0.5, network="mlp", dropout=0.0)
+        recipe = Recipe(training, (1, 1, columns), classes=2)
         q, steps = recipe.sample_rate(n), recipe.steps(n)
         noise = accounting.noise_multiplier(epsilon, q, steps, DELTA, "pld")
         records = Records(_images(self.x), self.y)

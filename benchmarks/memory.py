@@ -36,7 +36,7 @@ def main(contender: str, workload: str, steps: int) -> None:
     chosen = WORKLOADS[workload]()
     training = Opacus(chosen) if contender == "opacus" else Backend(contender, chosen)
     if isinstance(training, Backend):
-        training.refusal()  # what it needs for the check is no part of the training
+        training.build()  # what it needs for that is no part of the training
     before = highest_mb()
     training.run(steps)
     print(highest_mb() - before)

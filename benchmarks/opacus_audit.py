@@ -71,7 +71,7 @@ def played(case: Case, folder: Path, pool: Executor) -> tuple[Case, Claim, Score
     from dpaudit import audit
     from dpaudit.attacks import Statistic
     from dpaudit.journal import Journal
-    from dpaudit.played import read
+    from dpaudit.judging.run_data import read
     from dpaudit.seeds import derive
 
     mechanism, pair = Opacus(case.game), case.game.pair()

@@ -19,9 +19,10 @@ from opacus_training import DELTA, Trained, Training, network, train
 from torch.utils.data import TensorDataset
 
 from dpaudit import accounting
+from dpaudit.protocols import Mechanism
 from dpaudit.seeds import derive, stream
 from dpaudit.training.layout import row_by_row
-from dpaudit.types import Array, Canary, Claim, Observation, Pair, Records, Trial
+from dpaudit.types import About, Array, Canary, Claim, Observation, Pair, Records, Trial
 
 LARGE = 10.0
 """A feature for which the gradient is seven times what it is clipped to."""
@@ -87,17 +88,20 @@ class Game:
         return update.double().numpy()
 
 
-class Opacus:
+class Opacus(Mechanism):
     """Opacus' own code, as a mechanism whose claim is its own accountant's."""
 
-    at_once = 20
-    adversary = "chose the records and where training starts; sees every update"
+    trials_per_call = 20
 
     def __init__(self, game: Game) -> None:
         self.game = game
 
     def __repr__(self) -> str:
         return f"Opacus({self.game})"
+
+    def about(self, pair: Pair) -> About:
+        """Describe the adversary."""
+        return About("chose the records and where training starts; sees every update")
 
     @cached_property
     def claim(self) -> Claim:
@@ -122,7 +126,7 @@ class Opacus:
         dataset = _dataset(records.x, records.y)
         return train(self.game.training, network(self.game.shape), dataset, seed)
 
-    def play(self, pair: Pair, trials: Sequence[Trial]) -> list[Observation]:
+    def run(self, pair: Pair, trials: Sequence[Trial]) -> list[Observation]:
         """One training a trial."""
         return [self._seen(pair, trial) for trial in trials]
 

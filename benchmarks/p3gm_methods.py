@@ -12,7 +12,16 @@ from typing import Any, NamedTuple
 import numpy as np
 from p3gm_data import Table
 
-from dpaudit.p3gm import Design, Generator, Steps, fit, noise_multiplier, without_noise
+from dpaudit.p3gm import (
+    Architecture,
+    Design,
+    FirstReleases,
+    Generator,
+    Steps,
+    fit,
+    noise_multiplier,
+    without_noise,
+)
 from dpaudit.seeds import generator
 from dpaudit.training.variational import NARROW
 from dpaudit.types import Records
@@ -139,21 +148,21 @@ def design(method: str, n: int, table: Table, radius: float) -> Design:
     how = FREE if free else PRIVATE if phases else UNPHASED
     features = how.latent - (table.classes if phases else 0)
     steps = Steps(how.count, how.sample_rate, how.sample_rate * n, how.lr, clip=1.0)
-    made = Design(
-        model={"pgm": "p3gm", "p3gm": "p3gm", "ae": "ae"}.get(method, "vae"),
+    network = Architecture(
+        {"pgm": "p3gm", "p3gm": "p3gm", "ae": "ae"}.get(method, "vae"),
         latent=min(features, table.records.x.shape[1]),
         hidden=how.hidden,
-        components=how.components * table.classes,
-        iterations=how.iterations,
-        steps=steps,
-        radius=radius,
-        centre=table.centre,
         likelihood=table.likelihood,
         label_length=LABEL_LENGTH,
+    )
+    first = FirstReleases(
+        components=how.components * table.classes,
+        iterations=how.iterations,
         pca_noise=1 / MU_PCA,
         em_noise=math.sqrt(3 * how.iterations) / MU_EM,
         label_noise=1 / MU_LABELS,
     )
+    made = Design(network, first, steps, radius, table.centre)
     if free:
         return without_noise(made)
     s = _noise(made.mu, how.sample_rate, how.count)
@@ -167,7 +176,8 @@ def _quieter(loud: Design, by: float) -> Design:
     """
     steps = replace(loud.steps, noise_multiplier=by / 2 * loud.steps.noise_multiplier)
     noises = ("pca_noise", "em_noise", "label_noise")
-    return replace(loud, steps=steps, **{name: by * getattr(loud, name) for name in noises})
+    first = replace(loud.first, **{name: by * getattr(loud.first, name) for name in noises})
+    return replace(loud, first=first, steps=steps)
 
 
 def synthetic(method: str, train: Records, table: Table, radius: float, seed: int) -> Records:

@@ -49,8 +49,8 @@ def played(game: Game, folder: Path, pool: Executor) -> Path:
 
 def cost(game: Game) -> float:
     """The processor seconds that one model takes, measured on one of its own."""
+    from dpaudit.audit.preparation import neighbouring, prepare
     from dpaudit.executors import Here
-    from dpaudit.prepared import neighbouring, prepare
     from dpaudit.seeds import trials
 
     prepared = prepare(game.config())
@@ -58,9 +58,9 @@ def cost(game: Game) -> float:
         pair = neighbouring(prepared, pool, lambda *words: None)
     # The first models are also asked about test records, and one before it warms everything up.
     one, other = trials(0, 200)[-2:]
-    prepared.mechanism.play(pair, [one])
+    prepared.mechanism.run(pair, [one])
     start = time.process_time()
-    prepared.mechanism.play(pair, [other])
+    prepared.mechanism.run(pair, [other])
     return time.process_time() - start
 
 

@@ -48,22 +48,13 @@ def trained(backend: str, models: int, records: int) -> float:
     """Seconds of CPU time for some models of one epoch each."""
     from sklearn.datasets import load_digits
 
+    from dpaudit.config.settings import Training
     from dpaudit.training.dpsgd import fit
     from dpaudit.training.recipe import Recipe
     from dpaudit.types import Records
 
-    recipe = Recipe(
-        network="cnn-small",
-        shape=(1, 8, 8),
-        classes=10,
-        epochs=1,
-        batch=BATCH,
-        lr=0.1,
-        clip=1.0,
-        noise_multiplier=0.8,
-        dropout=0.5,
-        backend=backend,
-    )
+    training = Training(epochs=1, batch=BATCH, lr=0.1, backend=backend)
+    recipe = Recipe(training, shape=(1, 8, 8), classes=10, noise_multiplier=0.8)
     digits = load_digits()
     # There are 1,797: beyond, they come again.
     rows = np.arange(records) % len(digits.target)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from dpaudit.canaries import shadows
+from dpaudit.protocols import CanaryBuilder
 from dpaudit.types import Canary, Data, Pair, neighbours
 
 if TYPE_CHECKING:
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class AdvMaxLoss:
+class AdvMaxLoss(CanaryBuilder):
     """The record with the largest shadow loss, made harder still by adversarial noise.
 
     The clean record is in neither data set: D is the pool without it, D' is D with the

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from dpaudit.canaries import shadows
 from dpaudit.canaries.draw import draw
+from dpaudit.protocols import CanaryBuilder
 from dpaudit.types import Canary, Data, Pair, neighbours
 
 if TYPE_CHECKING:
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class AdvRandom:
+class AdvRandom(CanaryBuilder):
     """A random record with adversarial noise against ten shadow models.
 
     D is the pool without the record, D' has its noisy version. It is never the

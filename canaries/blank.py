@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dpaudit.protocols import CanaryBuilder
 from dpaudit.seeds import generator
 from dpaudit.types import Array, Canary, Data, Pair, neighbours
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Blank:
+class Blank(CanaryBuilder):
     """An all-zero record, added to the whole pool.
 
     It looks like nobody's data, so what a model says about it is the canary's own doing. Its

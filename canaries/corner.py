@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from dpaudit.errors import BadInput
+from dpaudit.protocols import CanaryBuilder
 from dpaudit.types import Array, Canary, Data, Pair, neighbours
 
 BACK, ASIDE = -0.45, 0.893
@@ -14,7 +15,7 @@ BACK, ASIDE = -0.45, 0.893
 
 
 @dataclass(frozen=True)
-class Corner:
+class Corner(CanaryBuilder):
     """A record that all others contradict, mirrored in D'; the others are chosen too.
 
     For private linear learners, whose promise holds for whatever data an organisation has: here

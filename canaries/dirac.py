@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from dpaudit.canaries.gradient import with_gradients
+from dpaudit.protocols import CanaryBuilder
 from dpaudit.seeds import generator
 from dpaudit.types import Array, Data, Pair, Records
 
@@ -19,7 +20,7 @@ LOOKED_AT = 500
 
 
 @dataclass(frozen=True, eq=False)
-class Dirac:
+class Dirac(CanaryBuilder):
     """A gradient of the clip norm along one parameter, that which ordinary records move least.
 
     No record: an adversary that takes part in training puts in whatever gradient it likes. Of

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from dpaudit.canaries import shadows
+from dpaudit.protocols import CanaryBuilder
 from dpaudit.types import Canary, Data, Pair, neighbours
 
 if TYPE_CHECKING:
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class MaxLoss:
+class MaxLoss(CanaryBuilder):
     """The record of the pool with the largest mean loss over ten shadow models.
 
     D is the pool without it, D' the whole pool. Such a record has the largest gradients, so

@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dpaudit.canaries.draw import draw
+from dpaudit.protocols import CanaryBuilder
 from dpaudit.seeds import generator
 from dpaudit.types import Canary, Data, Pair, neighbours
 
 
 @dataclass(frozen=True)
-class Mislabelled:
+class Mislabelled(CanaryBuilder):
     """A random record of the pool under a random wrong label.
 
     D is the pool without the record, D' has it mislabelled. Needs no shadow models, and no

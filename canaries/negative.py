@@ -6,12 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dpaudit.protocols import CanaryBuilder
 from dpaudit.seeds import generator
 from dpaudit.types import Canary, Data, Pair, neighbours
 
 
 @dataclass(frozen=True)
-class Negative:
+class Negative(CanaryBuilder):
     """A record of the pool that is its negative in D', under another label; replaces one.
 
     Each of its values is moved to the far end of [0, 1]: 1 where it was below one half, and 0 where

@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dpaudit.canaries.draw import draw
+from dpaudit.protocols import CanaryBuilder
 from dpaudit.types import Adjacency, Canary, Data, Pair, neighbours
 
 
 @dataclass(frozen=True)
-class Null:
+class Null(CanaryBuilder):
     """Nothing: D' is D, so that a valid audit certifies an epsilon of 0.
 
     The models are asked about a random record of the pool, which is in both worlds. This
@@ -26,7 +27,7 @@ class Null:
             y=int(data.pool.y[i]),
             name="none",
             made="both worlds are the same; the models are asked about a record of both",
-            inserted=False,
+            kind="nothing",
             replaces=self.adjacency == "replace",
         )
         return neighbours(data, canary)

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpaudit.errors import BadInput
+from dpaudit.protocols import CanaryBuilder
 from dpaudit.seeds import generator
 from dpaudit.types import Array, Canary, Data, Pair, neighbours
 
 
 @dataclass(frozen=True, eq=False)
-class Opposites:
+class Opposites(CanaryBuilder):
     """Two records that the mechanism keeps apart worst: D has the one, D' the other in its place.
 
     Neighbours by replacing one. Which two they are is the mechanism's to say; where it does not,

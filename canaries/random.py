@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dpaudit.canaries.draw import draw
+from dpaudit.protocols import CanaryBuilder
 from dpaudit.types import Canary, Data, Pair, neighbours
 
 
 @dataclass(frozen=True)
-class Random:
+class Random(CanaryBuilder):
     """A random record of the pool, as it is.
 
     D is the pool without it, D' the whole pool. The weakest canary: what an average person

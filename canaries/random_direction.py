@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from dpaudit.canaries.gradient import with_gradients
+from dpaudit.protocols import CanaryBuilder
 from dpaudit.seeds import generator
 from dpaudit.types import Array, Data, Pair
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class RandomDirection:
+class RandomDirection(CanaryBuilder):
     """A gradient of the clip norm along a direction drawn at random over all parameters.
 
     No record: an adversary that takes part in training puts in whatever gradient it likes. In

@@ -7,23 +7,28 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpaudit.errors import BadInput
+from dpaudit.protocols import CanaryBuilder
 from dpaudit.seeds import generator
-from dpaudit.types import Canary, Data, Pair, neighbours
+from dpaudit.types import Array, Canary, Data, Pair, neighbours
 
 
-@dataclass(frozen=True)
-class Replaced:
+@dataclass(frozen=True, eq=False)
+class Replaced(CanaryBuilder):
     """A record of the pool that has another label in D'; neighbours by replacing one.
 
     For claims that hold if one record, or what one user has, is replaced. Which label takes the
     place of which is what the mechanism keeps apart worst, where it says so; else chance decides.
     """
 
-    told_apart: tuple[int, int] | None = None
+    told_apart: Array | None = None
+    """The two labels, of D and of D'."""
 
     def build(self, data: Data, seed: int) -> Pair:
         draw = generator(seed, "canary", "replaced")
-        label, other = self.told_apart or draw.choice(data.classes, 2, replace=False).tolist()
+        labels = self.told_apart
+        if labels is None:
+            labels = draw.choice(data.classes, 2, replace=False)
+        label, other = (int(y) for y in labels)
         having = np.flatnonzero(data.pool.y == label)
         if not len(having):
             raise BadInput(

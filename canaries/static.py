@@ -7,12 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpaudit.canaries.draw import draw
+from dpaudit.protocols import CanaryBuilder
 from dpaudit.seeds import generator
 from dpaudit.types import Array, Canary, Data, Pair, neighbours
 
 
 @dataclass(frozen=True)
-class Static:
+class Static(CanaryBuilder):
     """A record whose values are the least or the largest there can be by fair coins, any label.
 
     It takes the place of a random record: D is the pool without that, D' as large as the pool.

@@ -4,7 +4,7 @@ In Python::
 
     import dpaudit as dp
     data   = dp.data.load("digits")
-    target = dp.mechanisms.DPSGD(data, network="cnn-small", epsilon=8.0, epochs=60)
+    target = dp.mechanisms.DPSGD(data, dp.Privacy(epsilon=8.0), dp.Training(epochs=60))
     pair   = dp.canaries.AdvMaxLoss(recipe=target.recipe).build(data, seed=1)
     run    = dp.play(target, pair, models=1000, out="runs/digits")
     print(run.report())
@@ -13,7 +13,7 @@ In Python::
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 _MODULES = (
     "attacks",
@@ -22,21 +22,33 @@ _MODULES = (
     "defences",
     "estimators",
     "mechanisms",
-    "selections",
     "testing",
     "types",
 )
-_AUDIT = ("Run", "play")
+if TYPE_CHECKING:
+    from dpaudit.audit import play as play
+    from dpaudit.audit.folder import Run as Run
+    from dpaudit.config.settings import Attacker as Attacker
+    from dpaudit.config.settings import Privacy as Privacy
+    from dpaudit.config.settings import Training as Training
 
-__all__ = [*_AUDIT, *_MODULES]
+_NAMES = {
+    "Run": "dpaudit.audit.folder",
+    "play": "dpaudit.audit",
+    "Attacker": "dpaudit.config.settings",
+    "Privacy": "dpaudit.config.settings",
+    "Training": "dpaudit.config.settings",
+}
+
+__all__ = [*_NAMES, *_MODULES]
 
 
 def __getattr__(name: str) -> Any:
     """Import on first use, so that `dpaudit --help` answers at once."""
     if name in _MODULES:
         return import_module(f"dpaudit.{name}")
-    if name in _AUDIT:
-        return getattr(import_module("dpaudit.audit"), name)
+    if name in _NAMES:
+        return getattr(import_module(_NAMES[name]), name)
     raise AttributeError(f"module 'dpaudit' has no attribute {name!r}")
 
 

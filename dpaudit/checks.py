@@ -16,7 +16,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from numbers import Integral, Real
 from typing import Any, Literal
 
-from dpaudit.errors import BadInput
+from dpaudit.errors import BadInput, DpauditError
 
 Ends = Literal["[]", "[)", "(]", "()"]
 
@@ -49,7 +49,7 @@ MANY = 10**9
 """The largest value of any other number that has no range of its own."""
 
 
-def refuse(problems: Iterable[BadInput | None], about: str = "") -> None:
+def refuse(problems: Iterable[DpauditError | None], about: str = "") -> None:
     """Raise one BadInput that lists every problem; do nothing where there is none."""
     found = [problem for problem in problems if problem is not None]
     if not found:

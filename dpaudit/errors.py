@@ -12,7 +12,10 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from concurrent.futures import BrokenExecutor
 from contextlib import contextmanager
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 FULL = (errno.ENOSPC, errno.EDQUOT)
 """The system's codes for a disk or a quota that is full."""

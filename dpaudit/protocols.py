@@ -1,115 +1,193 @@
-"""What a plug-in must be: one Protocol per kind, whose docstring is the contract."""
+"""Base classes of the plug-ins: one a kind, every member declared, most with a default."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Literal, Protocol, TypeAlias, cast
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import Executor
+from pathlib import Path
+from typing import Any, ClassVar, Literal, Protocol, TypeAlias, runtime_checkable
 
 from dpaudit.types import (
+    About,
+    Adjacency,
     Array,
+    Assumption,
+    Backend,
     Bound,
     Claim,
+    Counts,
     Data,
     Known,
     Observation,
     Observations,
-    Outcome,
     Pair,
     Trial,
 )
 
 
-class Loader(Protocol):
+class Loader(ABC):
     """Reads a data set and splits it; the same seed gives the same split."""
 
-    def load(self, seed: int) -> Data: ...
+    @abstractmethod
+    def load(self, seed: int) -> Data:
+        """Return the pool, the shadow set and the test set."""
 
 
-class CanaryBuilder(Protocol):
-    """Chooses or crafts the canary; makes its pair with `neighbours`."""
+class CanaryBuilder(ABC):
+    """Chooses or crafts the canary and makes the pair of neighbouring data sets."""
 
-    def build(self, data: Data, seed: int) -> Pair: ...
+    gradient: ClassVar[bool] = False
+    """True if the canary is a gradient and not a record."""
+
+    @abstractmethod
+    def build(self, data: Data, seed: int) -> Pair:
+        """Return the pair that `dpaudit.types.neighbours` makes of the canary."""
 
 
-class Mechanism(Protocol):
-    """What is audited. A trial's observation depends on the pair and the trial alone.
+class Mechanism(ABC):
+    """What is audited. An observation depends on the pair and the trial alone.
 
-    Its repr says everything that changes a number: a run is resumed only by a mechanism of
-    the same repr. Optional attributes, told in the report where they are there: `adversary`,
-    `backend`, `backend_reason`, `deployment` (what follows for releases as usual), `breaks`
-    (where to look if the claim is refuted; all of these are words) and `cautions` (a list of
-    warnings); what depends on the pair is given by a method `about(pair)`, by the names of
-    `Report`. An optional `example`, an observation of which only names and shapes matter, lets an
-    attack or a defence that does not fit be refused before anything is played. Others make a run
-    work: `sets`, settings that it brings along where its user does not give them; a static method
-    `idle(own)`, which names settings that those of its own make idle, and why; `at_once`, how
-    many trials a call of `play` is given; `known`, arrays that the adversary has beforehand;
-    `foresee(pair)`, those that depend on the pair, which `play` finds in its `given`, and attacks
-    among what is known under 'given NAME';
-    `told_apart`, the two labels between which the canary `replaced` shows most; a method
-    `craft(data, seed)`, what the adversary chooses before the canary, by the names that a canary
-    asks for: `initial` parameters, or `opposites`, the two records that are kept apart worst;
-    `refuse(pair)`, which raises what is wrong with a pair that it cannot be played on, before
-    anything is written.
+    Its repr names everything that changes a number: only a mechanism with the same repr resumes a
+    run. A subclass needs a `claim` and `run`; all else has a default.
     """
 
     @property
-    def claim(self) -> Claim: ...
+    @abstractmethod
+    def claim(self) -> Claim:
+        """The guarantee that is tested."""
 
-    def play(self, pair: Pair, trials: Sequence[Trial]) -> list[Observation]: ...
+    default_settings: ClassVar[Mapping[str, Any]] = {}
+    """Settings of a run that this mechanism changes the defaults of, such as the canary."""
+
+    backend: Backend = Backend()
+    """The code that trains, and why it was chosen."""
+
+    trials_per_call: int = 1
+    """Number of trials that `run` is given at once."""
+
+    models: int | None = None
+    """Number of trials that a run must have; None if the user chooses."""
+
+    canaries: int = 1
+    """Number of canaries that one trial holds, each by a fair coin."""
+
+    recipe: Any = None
+    """The `dpaudit.training.Recipe` of shadow models; None if there are none."""
+
+    code: str | None = None
+    """Hash of the user's code, if that is audited."""
+
+    bounded_canary: bool = False
+    """True if a canary must keep to pixels from 0 to 1."""
+
+    rehearses: bool = False
+    """True if `rehearse` is to be called before a run begins."""
+
+    @abstractmethod
+    def run(self, pair: Pair, trials: Sequence[Trial]) -> list[Observation]:
+        """Return one observation a trial: the same names and shapes in all of them."""
+
+    def build_backend(self) -> Mechanism:
+        """Compile and check what trains, once before a run; return the mechanism that names it."""
+        return self
+
+    def about(self, pair: Pair) -> About:
+        """Describe the adversary, the training and what to know of them, for the report."""
+        return About()
+
+    def example(self) -> Observation | None:
+        """Return an observation with any numbers, so that attacks that do not fit are rejected."""
+        return None
+
+    def craft(self, data: Data, seed: int) -> Known:
+        """Return what the adversary chooses before the canary.
+
+        A canary builder may ask for it by name. It is in `Pair.given`, and attacks know it.
+        """
+        return {}
+
+    def known(self, pair: Pair) -> Known:
+        """Return what the adversary knows of the pair and the mechanism; computed once a run.
+
+        `run` finds it in `Pair.given`, and attacks are given it.
+        """
+        return {}
+
+    def refuse(self, pair: Pair) -> None:
+        """Raise `BadInput` if this pair cannot be used."""
+        return
+
+    def rehearse(self, pair: Pair, executor: Executor) -> None:
+        """Raise `BadInput` if the mechanism does not work as it must; called once, at the start."""
+        return
+
+    def equal_pairs(self, pair: Pair, executor: Executor) -> int:
+        """Return the number of seeds tried if all gave the same in both worlds, else 0."""
+        return 0
+
+    def files(self) -> Sequence[Path]:
+        """Return the modules that workers on other machines need."""
+        return ()
+
+    @classmethod
+    def unused_settings(cls, settings: Mapping[str, Any]) -> Mapping[str, str]:
+        """Return the settings that have no effect beside the others, each with the reason."""
+        return {}
 
 
-class Defence(Protocol):
+@runtime_checkable
+class SharingExecutor(Protocol):
+    """An executor that sends a value to each worker once, and not with every task."""
+
+    def share(self, value: Any) -> Any:
+        """Return what tasks are given in place of the value."""
+
+
+class Defence(ABC):
     """Post-processing of what is released, row by row: it cannot leak more.
 
-    It is given, and gives back, named arrays with a leading axis over rows: trials, or the test
-    records that utility is measured on. A name that it leaves out is no longer released. Of a
-    Bayesian network these are `mc` (rows, T, classes), its `mean` and `std`; of a plain one
-    `logits` and `probabilities`; of anything else `values`.
-
-    Optional: `random`, True of one that draws. It is then given `own` (rows,) too, a number that
-    each row has for itself, and takes its draws from nothing else. They are then the same
-    whenever the same trials are judged, and independent from trial to trial whatever these hold.
+    It is given, and returns, named arrays with a leading axis over rows: trials, or the test
+    records that utility is measured on. A name that it leaves out is no longer released. A
+    Bayesian network has `mc` (rows, T, classes), its `mean` and `std`; a plain one `logits` and
+    `probabilities`; anything else `values`.
     """
 
-    def protect(self, seen: Observations) -> Observations: ...
+    random: ClassVar[bool] = False
+    """True if it draws. It is then given `own` (rows,), a number for each row, as its only seed."""
+
+    @abstractmethod
+    def protect(self, seen: Observations) -> Observations:
+        """Return what is still released."""
 
 
 class Criterion(Protocol):
-    """How good a rule looks from its error counts; vectorised over `fp` and `fn`."""
+    """Rates a rule by its error counts; vectorised over `fp` and `fn`."""
 
     def __call__(self, fp: Array, out: int, fn: Array, inn: int) -> Array: ...
 
 
-class Rule(Protocol):
-    """A decision rule that is fixed: nothing in it will be chosen any more."""
+class Rule(ABC):
+    """A fixed decision rule: nothing in it is chosen any more."""
 
+    how: str = ""
+    """How it was searched, in words."""
+
+    raw: bool = False
+    """True if its scores must not be rounded."""
+
+    @property
+    def cut(self) -> float | None:
+        """The score above which it says D', if there is one."""
+        return None
+
+    @abstractmethod
     def score(self, features: Array) -> Array:
-        """One number per trial, larger = more like D'."""
-        ...
+        """Return one number per trial, larger = more like D'."""
 
+    @abstractmethod
     def decide(self, features: Array) -> Array:
-        """One bool per trial, True = says D'."""
-        ...
-
-
-class Attack(Protocol):
-    """Turns observations into a rule, in two steps.
-
-    `features` is what it looks at, one row per trial, whatever the worlds; `fit` chooses the
-    rule, on the choosing half of the rows only. So a search that is repeated, on chunks or on
-    shuffled worlds, reads the observations once. `needs` names the observations that must be
-    there; `fitted` is False where there is nothing to choose, so that the rule may be judged
-    on all trials. Optional: `any_of`, names of which one must be there; `scoring`, see
-    below; `raw()`, the same attack on scores that are not rounded.
-    """
-
-    needs: frozenset[str]
-    fitted: bool
-
-    def features(self, seen: Observations, known: Known) -> Array: ...
-
-    def fit(self, features: Array, worlds: Array, criterion: Criterion) -> Rule: ...
+        """Return one bool per trial, True = says D'."""
 
 
 Scoring: TypeAlias = Literal["fixed", "learned", "margins"]
@@ -121,30 +199,76 @@ rule's decisions say more than its score.
 """
 
 
-def scoring(attack: Attack) -> Scoring:
-    """What an attack says of its scores, or else what `fitted` implies."""
-    implied = "learned" if attack.fitted else "fixed"
-    return cast(Scoring, getattr(attack, "scoring", implied))
+class Attack(ABC):
+    """Turns observations into a rule, in two steps.
 
-
-class Estimator(Protocol):
-    """Turns an outcome into a bound.
-
-    Optional attributes: `takes`, the kind of outcome that it needs, where that is not `Counts`;
-    `assumption`, as its bounds have it, so that it can be refused before anything is judged;
-    `criterion`, by which rules are chosen for it, where that is not the bound without assumption.
+    `features` is what it looks at, one row per trial, whatever the worlds; `fit` chooses the
+    rule, on the choosing half of the rows only. So a search that is repeated, on chunks or on
+    shuffled worlds, reads the observations once.
     """
 
-    def bound(self, outcome: Outcome, delta: float) -> Bound: ...
+    needs: frozenset[str] = frozenset()
+    """Names of observations that must all be there."""
+
+    any_of: frozenset[str] = frozenset()
+    """Names of observations of which one must be there, if any are named."""
+
+    fitted: bool = True
+    """False if nothing is chosen, so that the rule may be judged on all trials."""
+
+    scoring: Scoring = "learned"
+    """Where the scores come from."""
+
+    @abstractmethod
+    def features(self, seen: Observations, known: Known) -> Array:
+        """Return one row of numbers per trial."""
+
+    @abstractmethod
+    def fit(self, features: Array, worlds: Array, criterion: Criterion) -> Rule:
+        """Return the rule that does best on these trials by the criterion."""
+
+    def raw(self) -> Attack | None:
+        """Return the same attack on scores that are not rounded; None if it has none."""
+        return None
+
+
+class Estimator(ABC):
+    """Turns an outcome into a bound."""
+
+    takes: type = Counts
+    """The kind of outcome that it needs."""
+
+    @property
+    def assumption(self) -> Assumption:
+        """What its bounds assume of the mechanism."""
+        return "none"
+
+    @property
+    def criterion(self) -> Criterion | None:
+        """Rates rules for it; None for the bound without assumption."""
+        return None
+
+    @property
+    def assumed_curve(self) -> tuple[Any, Adjacency] | None:
+        """The curve, or family of curves, that it was made for, and its adjacency."""
+        return None
+
+    @abstractmethod
+    def bound(self, outcome: Any, delta: float) -> Bound:
+        """Return the lower bound on epsilon at this delta."""
+
+
+def has_fixed_score(attack: Attack) -> bool:
+    """Return whether all of an attack's scores are fixed before the first trial."""
+    return not attack.fitted or attack.scoring == "fixed"
 
 
 def lacking(attack: Attack, there: Iterable[str]) -> str:
-    """What an attack needs and is not there, in words; nothing where it fits."""
+    """Name what an attack needs and is not there; empty if it fits."""
     names = frozenset(there)
     if missing := sorted(attack.needs - names):
         return ", ".join(missing)
-    enough: frozenset[str] = getattr(attack, "any_of", frozenset())
-    if not enough or enough & names:
+    if not attack.any_of or attack.any_of & names:
         return ""
-    *others, last = sorted(enough)
+    *others, last = sorted(attack.any_of)
     return f"{', '.join(others)} or {last}" if others else last

@@ -15,22 +15,27 @@ import sys
 import tempfile
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dpaudit import audit, checks, game, planting, sequential
+from dpaudit import audit, checks
 from dpaudit import data as data_sets
-from dpaudit.choice import Choice
-from dpaudit.command_line import command_line
+from dpaudit.audit import trials
+from dpaudit.audit.pair import make_builder, make_pair
 from dpaudit.config import Config
+from dpaudit.config.command_line import command_line
+from dpaudit.config.settings import Judging, Planting, Source, Target
 from dpaudit.errors import BadInput
 from dpaudit.executors import Here
+from dpaudit.judging.choice import Choice
+from dpaudit.judging.until_decided import fewest
 from dpaudit.mechanisms.function import Function
 from dpaudit.protocols import CanaryBuilder
 from dpaudit.report.conclusion import conclusion
 from dpaudit.report.formats import power
 from dpaudit.report.refutation import refutation
+from dpaudit.training.restored import restored
 from dpaudit.types import Canary, Claim, Data, Pair, Report, neighbours
 
 __all__ = ["NothingTested", "PrivacyViolation", "assert_private"]
@@ -67,12 +72,12 @@ def assert_private(
     train: Callable[[Any, int], Any],
     claim: Claim | tuple[float, float],
     *,
-    data: str | Data = Config.data,
+    data: str | Data = Source.data,
     size: int | None = SIZE,
     canary: str | CanaryBuilder | Canary | Pair = CANARY,
     models: int = MODELS,
-    attacks: Sequence[str] = Config.attacks,
-    outputs: str = Config.outputs,
+    attacks: Sequence[str] = Judging.attacks,
+    outputs: str = Target.outputs,
     samples: int = 100,
     false_alarm: float = 1e-6,
     seed: int = 0,
@@ -111,8 +116,6 @@ def assert_private(
     `BadInput`, and so is a `train` that fails.
     """
     __tracebackhide__ = True  # a failing test then shows its own line
-    from dpaudit.training.restored import restored
-
     # Below this the confidence of a bound would no longer be a number that says so.
     few = None if workers is None or isinstance(workers, Executor) else workers
     checks.refuse(
@@ -122,7 +125,7 @@ def assert_private(
         ]
     )
     attacks = (attacks,) if isinstance(attacks, str) else tuple(attacks)
-    config = Config(
+    config = Config.of(
         size=size,
         models=models,
         attacks=attacks,
@@ -131,20 +134,20 @@ def assert_private(
         confidence=1 - false_alarm,
         seed=seed,
         until_decided=True,
-    ).check()
+    )
     with restored(), tempfile.TemporaryDirectory(prefix="dpaudit-") as folder:
         records = _records(data, canary, config)
         mechanism = Function(train, _promised(claim), records, outputs, samples, seed)
         _refuse_hopeless(mechanism.claim, config, false_alarm)
         pair = _pair(canary, records, mechanism, seed)
-        game.refuse_other_adjacency(mechanism, pair)
+        trials.refuse_other_adjacency(mechanism, pair)
         report = audit.play(
-            *(mechanism, pair, config.models, Path(folder) / "run", seed),
+            *(mechanism, pair, config.volume.models, Path(folder) / "run", seed),
             workers=Here() if workers is None else workers,
             until_decided=True,
             durable=False,
             attacks=attacks,
-            confidence=config.confidence,
+            confidence=config.judging.confidence,
         ).judge()
     if report.verdict == "VIOLATION":
         same = _command(config, train, mechanism.claim, data, canary)
@@ -190,21 +193,19 @@ def _records(data: str | Data, canary: str | CanaryBuilder | Canary | Pair, conf
             option="data",
             value=type(data).__name__,
         )
-    return data_sets.load(data, config.seed, size=config.size)
+    return data_sets.load(data, config.seed, size=config.source.size)
 
 
-def _pair(
-    canary: str | CanaryBuilder | Canary | Pair, records: Data, mechanism: Function, seed: int
-) -> Pair:
+def _pair(canary: Any, records: Data, mechanism: Function, seed: int) -> Pair:
     """The neighbouring data sets that a canary makes, however it was given."""
     if isinstance(canary, Pair):
         return canary
     if isinstance(canary, str):
-        builder = planting.builder(Config(canary=canary), mechanism, Here(), {})
+        builder = make_builder(Planting(canary=canary), mechanism, Here(), {})
         name = canary
     elif isinstance(canary, Canary):
         builder, name = _Given(canary), canary.name
-    elif hasattr(canary, "build"):
+    elif isinstance(canary, CanaryBuilder):
         builder, name = canary, type(canary).__name__
     else:
         kinds = "a name, a builder, a Canary or a Pair"
@@ -214,7 +215,7 @@ def _pair(
             option="canary",
             value=type(canary).__name__,
         )
-    made = planting.pair(builder, name, records, mechanism, seed)
+    made = make_pair(builder, name, records, mechanism, seed)
     if not made.canary.record:
         raise BadInput(
             f"the canary {name} is a gradient, and a training function takes records",
@@ -226,7 +227,7 @@ def _pair(
 
 
 @dataclass(frozen=True)
-class _Given:
+class _Given(CanaryBuilder):
     """Makes the canary that it was given."""
 
     canary: Canary
@@ -237,19 +238,20 @@ class _Given:
 
 def _refuse_hopeless(claim: Claim, config: Config, false_alarm: float) -> None:
     """Refuse, before anything is trained, a test that no bug could ever fail."""
-    attacks = Choice(config.attacks).make_attacks()
-    least = sequential.fewest(attacks, claim, config.confidence)
-    if least is not None and config.models >= least:
+    attacks = Choice(config.judging.attacks).attack_plugins
+    least = fewest(attacks, claim, config.judging.confidence)
+    models = config.volume.models
+    if least is not None and models >= least:
         return
     takes = "no number of models would do" if least is None else f"it takes models={least}"
     curve = "" if claim.curve else "; a Claim with its curve takes far fewer"
     raise BadInput(
-        f"{config.models:,} models could not refute an epsilon of {claim.epsilon:g} at a false "
+        f"{models:,} models could not refute an epsilon of {claim.epsilon:g} at a false "
         f"alarm of {power(false_alarm)} even if no guess were wrong; {takes}. Give more of them, "
         f"or test a training with more noise, of which a smaller epsilon is claimed{curve}",
         "cannot-refute",
         option="models",
-        value=config.models,
+        value=models,
     )
 
 
@@ -259,7 +261,7 @@ def _command(config: Config, train: Any, claim: Claim, data: Any, canary: Any) -
     if name is None or claim.curve or not isinstance(data, str) or not isinstance(canary, str):
         return ""
     stated = claim.epsilon, claim.delta
-    return command_line(replace(config, mechanism=name, claim=stated, data=data, canary=canary))
+    return command_line(config.changed(mechanism=name, claim=stated, data=data, canary=canary))
 
 
 def _named(train: Any) -> str | None:

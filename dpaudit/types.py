@@ -169,8 +169,7 @@ class Canary:
     `removed` is the pool's record that D does without (None: D is the whole pool), unless the
     canary `replaces` it: then D is the whole pool, and D' has the canary in its place. If it has
     an `original` too, D has that there, under the pool's label.
-    `inserted` is False for the null, where D' is D, and for a gradient that takes a record's
-    place, where there is no `record`.
+    Its `kind` is a record, a gradient that takes a record's place, or nothing, where D' is D.
     """
 
     x: Array
@@ -179,9 +178,18 @@ class Canary:
     made: str
     removed: int | None = None
     original: Array | None = None
-    inserted: bool = True
-    record: bool = True
+    kind: Literal["record", "gradient", "nothing"] = "record"
     replaces: bool = False
+
+    @property
+    def inserted(self) -> bool:
+        """Whether D' has it as a record."""
+        return self.kind == "record"
+
+    @property
+    def record(self) -> bool:
+        """Whether there is a record that attacks may ask about."""
+        return self.kind != "gradient"
 
 
 @dataclass(frozen=True)
@@ -245,9 +253,37 @@ def _typed(canary: Canary, dtype: np.dtype[Any]) -> Array:
 # ---------------------------------------------------------------- what is seen
 
 
+@dataclass(frozen=True)
+class Backend:
+    """The code that trains models, and why it was chosen."""
+
+    name: str = "none"
+    reason: str = "the mechanism's own"
+
+
+@dataclass(frozen=True)
+class About:
+    """What a report tells of a mechanism and of who attacks it."""
+
+    adversary: str = "sees what the mechanism releases"
+    """What the adversary knows and sees."""
+    attacker: str = ""
+    """The name of the adversary, if it is one of those that `dpaudit list` names."""
+    deployment: str = ""
+    """What follows for models that are trained and released as usual."""
+    breaks: str = ""
+    """Where to look if the claim is refuted."""
+    training: Mapping[str, Any] = field(default_factory=dict)
+    """How models were trained: network, steps, batch, rates and where they start."""
+    data: Mapping[str, Any] | None = None
+    """The data that were used, if not all that the pair has."""
+    warnings: Sequence[str] = ()
+    """What the user may have got wrong without noticing."""
+
+
 @dataclass(frozen=True, order=True)
 class Trial:
-    """One play of the game: which world, the how-manieth of it, and the seed that decides all."""
+    """One trial: its index in its world, the world, and its seed."""
 
     index: int
     world: int
@@ -268,6 +304,9 @@ OWN = "own"
 
 It says nothing of the row, and no attack is shown it.
 """
+
+GIVEN = "given "
+"""In a journal, before the names of what an adversary chose or knows beside the canary."""
 
 Observations: TypeAlias = Mapping[str, Array]
 """The same names, each with a leading axis over trials."""
@@ -371,6 +410,8 @@ class Bound:
     """
     sentence: str = ""
     """In plain words: what was shown, how surely, assuming what."""
+    guesses: Guesses | None = None
+    """Those that were judged, where one training held many canaries."""
 
 
 @dataclass(frozen=True)
@@ -414,26 +455,29 @@ class Growth:
     most: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Report:
-    """Claim against the primary bound, and what the reader needs to weigh it."""
+    """Claim against the primary bound, and what the reader needs to weigh it.
+
+    Of what is audited without trials, a checkpoint, the fields that tell of those stay empty.
+    """
 
     claim: Claim
     verdict: Verdict
-    primary: int
+    primary: int = 0
     bounds: Sequence[Bound]
-    published: Sequence[Published]
-    looks: int
-    models: Mapping[str, int]
-    data: Mapping[str, Any]
-    canary: Mapping[str, Any]
-    adversary: str
-    backend: Mapping[str, str]
-    seconds: Mapping[str, float]
-    utility: Mapping[str, float]
+    published: Sequence[Published] = ()
+    looks: int = 1
+    models: Mapping[str, int] = field(default_factory=dict)
+    data: Mapping[str, Any] = field(default_factory=dict)
+    canary: Mapping[str, Any] = field(default_factory=dict)
+    adversary: str = ""
+    backend: Mapping[str, str] = field(default_factory=dict)
+    seconds: Mapping[str, float] = field(default_factory=dict)
+    utility: Mapping[str, float] = field(default_factory=dict)
     versions: Mapping[str, str]
     seed: int
-    next_steps: Sequence[str]
+    next_steps: Sequence[str] = ()
     warnings: Sequence[str] = ()
     defence: str = "none"
     deciders: Sequence[int] = ()
@@ -453,9 +497,12 @@ class Report:
     """Why the canary changed nothing, so that there was nothing to find; else empty."""
     growth: Growth | None = None
     """Where the run was to stop as soon as its claim was refuted."""
-    guesses: Guesses | None = None
-    """Where one training held many canaries: how many of them were guessed, how many rightly."""
     evidence: Evidence | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def guesses(self) -> Guesses | None:
+        """What the primary bound judged, where one training held many canaries."""
+        return self.bounds[self.primary].guesses if self.bounds else None
 
     @property
     def reach(self) -> float:

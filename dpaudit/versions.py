@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from importlib.metadata import version
 
 NAMES = ("dpaudit", "numpy", "scipy", "torch", "opacus", "dp-accounting")
@@ -12,7 +13,7 @@ def versions() -> dict[str, str]:
     return {name: version(name) for name in NAMES}
 
 
-def differing(there: dict[str, str], here: dict[str, str]) -> str:
+def differing(there: Mapping[str, str], here: Mapping[str, str]) -> str:
     """What differs, in words; empty where nothing does."""
     return "; ".join(
         f"{name} {there.get(name)} there, {now} here"

@@ -7,15 +7,18 @@ line plays whole runs with it.
 import os
 import signal
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
 from dpaudit.errors import BadInput
 from dpaudit.journal import Journal
+from dpaudit.judging.facts import Settled
+from dpaudit.protocols import Mechanism
 from dpaudit.seeds import trials
 from dpaudit.types import (
     Adjacency,
@@ -61,7 +64,7 @@ def _softmax(logits: Array) -> Array:
 
 
 @dataclass(frozen=True)
-class Shifted:
+class Shifted(Mechanism):
     """A pure function of world and seed, as a mechanism has to be."""
 
     shift: float = 0.0
@@ -71,7 +74,7 @@ class Shifted:
     def claim(self) -> Claim:
         return Claim(epsilon=1.0, delta=1e-5, adjacency=self.adjacency)
 
-    def play(self, pair: Pair, trials: Sequence[Trial]) -> list[Observation]:
+    def run(self, pair: Pair, trials: Sequence[Trial]) -> list[Observation]:
         time.sleep(float(os.environ.get("PLAYGROUND_PAUSE", "0")))
         return [self._play(trial, pair.canary.y) for trial in trials]
 
@@ -195,19 +198,25 @@ def facts(epsilon: float = 8.0, delta: float = 1e-5) -> dict[str, object]:
     }
 
 
+def settled(claim: Claim, **changes: Any) -> Settled:
+    """The same of a claim, as a judgement reads it."""
+    return replace(Settled.from_dict(facts()), claim=claim, **changes)
+
+
 def finished(
     path: Path,
     seen: Observations,
     epsilon: float = 8.0,
     delta: float = 1e-5,
     seed: int = 0,
+    settled: Mapping[str, object] = MappingProxyType({}),
     **configured: Any,
 ) -> Path:
-    """A journal of observations that come in the order of `seeds.trials`."""
+    """A journal of observations that come in the order of `seeds.trials`, with other facts."""
     (models,) = {len(array) for array in seen.values()}
     with Journal.play(path, {"seed": seed, "models": models, **configured}) as journal:
         journal._db.execute("PRAGMA synchronous=OFF")  # no power cut is waited for here
-        journal.settle(facts(epsilon, delta), KNOWN)
+        journal.settle({**facts(epsilon, delta), **settled}, KNOWN)
         for row, trial in enumerate(trials(seed, models)):
             journal.add(trial, {name: array[row] for name, array in seen.items()}, seconds=0.5)
     return path

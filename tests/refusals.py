@@ -27,9 +27,9 @@ class Line(str):
         assert found, self
         return found[1]
 
-    def tells(self, code: str | None, facts: str = "") -> None:
-        """Check its code, and that it has these names and numbers; None is any code."""
-        assert code in (None, self.code), self
+    def tells(self, code: str, facts: str = "") -> None:
+        """Check its code, and that it has these names and numbers."""
+        assert code == self.code, self
         for fact in facts.split():
             assert re.search(rf"(?<!\w){re.escape(fact)}(?!\w)", self), (fact, self)
 

@@ -9,6 +9,7 @@ from refusals import refuses
 from scipy.integrate import quad
 from scipy.stats import binom, multinomial
 
+from dpaudit.accounting.curves import DPSGD, Pure, family
 from dpaudit.calibration import calibrate as module
 from dpaudit.calibration.calibrate import calibrate
 from dpaudit.calibration.calibrated import Setting
@@ -19,8 +20,8 @@ from dpaudit.calibration.subjects import MANY, SPENT
 from dpaudit.calibration.tabulated import Tabulated
 from dpaudit.calibration.way import Asked
 from dpaudit.calibration.ways import Selected
-from dpaudit.curves import DPSGD, Pure, family
 from dpaudit.estimators import ClopperPearson, PairedAUC, RankTest
+from dpaudit.rates import BoundCriterion
 from dpaudit.types import Counts, Scores
 
 DELTA = 1e-5
@@ -39,21 +40,22 @@ def numbers(way, mechanism, repetitions, confidence=0.95):
 
 
 def test_clopper_pearson_alarms_as_often_as_enumeration_says():
-    """Of Bonferroni's three rules only one tells the two answers apart, at a/3."""
-    response, confidence, games = RandomizedResponse(1.0), 0.7, 1000
-    lies = 1 / (1 + math.e)
-    estimator = ClopperPearson(1 - (1 - confidence) / 3)
-    k = np.arange(N + 1)
-    bounds = np.array([[estimator.bound(Counts(i, N, j, N), DELTA).epsilon for j in k] for i in k])
-    chance = np.outer(binom.pmf(k, N, lies), binom.pmf(k, N, lies))
-    way = Selected("loss", "Bonferroni", "clopper-pearson", None)
-    found = numbers(way, response, games, confidence)
+    """Each half has all its counts; a rule that always says the same bounds nothing."""
+    response, confidence, games, half = RandomizedResponse(1.0), 0.7, 1000, N // 2
+    lies, estimator, k = 1 / (1 + math.e), ClopperPearson(confidence), np.arange(N // 2 + 1)
+    counted = [[Counts(i, half, j, half) for j in k] for i in k]
+    bounds = np.array([[estimator.bound(c, DELTA).epsilon for c in row] for row in counted])
+    chance = np.outer(binom.pmf(k, half, lies), binom.pmf(k, half, lies))
+    rated = BoundCriterion(DELTA)(k[:, None], half, k[None, :], half)
+    told_apart = float(chance[rated > rated[0, half]].sum())
+    assert 0.5 < told_apart < 1
     truth = response.epsilon(DELTA)
-    rate = float(chance[bounds > truth].sum())
+    rate = told_apart * float(chance[bounds > truth].sum())
+    mean, square = (told_apart * float((chance * bounds**power).sum()) for power in (1, 2))
     assert 0.01 < rate < 1 - confidence
+    found = numbers(Selected("loss", "clopper-pearson", None), response, games, confidence)
     assert count_is(np.sum(found > truth), games, rate)
-    mean = float((chance * bounds).sum())
-    assert mean_is(found, mean, math.sqrt((chance * (bounds - mean) ** 2).sum()))
+    assert mean_is(found, mean, math.sqrt(square - mean**2))
 
 
 def test_pairs_alarm_as_often_as_enumeration_says():
@@ -69,7 +71,7 @@ def test_pairs_alarm_as_often_as_enumeration_says():
             signs = np.repeat([1.0, -1.0, 0.0], [won, lost, N - won - lost])
             if estimator.bound(Scores(np.zeros(N), signs), DELTA).epsilon > truth:
                 rate += multinomial.pmf([won, lost, N - won - lost], N, shares)
-    way = Selected("loss", "hold-out", "paired-auc", "pure")
+    way = Selected("loss", "paired-auc", "pure")
     found = numbers(way, response, games, confidence)
     assert 0.02 < rate < 0.4
     assert count_is(np.sum(found > truth), games, rate)

@@ -232,7 +232,7 @@ def test_what_is_seen_of_a_correct_training_is_the_canary_and_noise(cases, catch
     mechanism = catching.Watched(trainer.Correct, recipe)
     pair = cases["no-clipping"].adversary.pair(data.load("digits"), recipe.size)
     trials = [SimpleNamespace(world=world, seed=5) for world in (OUT, IN)]
-    out, inn = (seen["updates"] for seen in mechanism.play(pair, trials))
+    out, inn = (seen["updates"] for seen in mechanism.run(pair, trials))
     np.testing.assert_allclose(out, 0.0, atol=1e-6)
     np.testing.assert_allclose(inn, 1.0, atol=1e-6)
 

@@ -83,9 +83,9 @@ def test_a_trial_follows_from_its_seed_alone(benchmark, cases):
     game = cases["modes hooks"].game
     mechanism, pair = benchmark("opacus_game").Opacus(game), game.pair()
     few = trials(0, 6)
-    seen = mechanism.play(pair, few)
+    seen = mechanism.run(pair, few)
     for trial, before in zip(reversed(few), reversed(seen), strict=True):
-        (again,) = mechanism.play(pair, [trial])
+        (again,) = mechanism.run(pair, [trial])
         assert all(np.array_equal(again[name], before[name]) for name in again)
     assert not np.array_equal(seen[0]["along"], seen[2]["along"])
 

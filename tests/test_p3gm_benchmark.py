@@ -34,9 +34,11 @@ def table(benchmark):
 @pytest.mark.parametrize("method", ["p3gm", "ae", "dp-vae"])
 def test_what_is_private_spends_the_budget_and_no_more(methods, table, method):
     d = methods.design(method, 2_000, table(), radius=1.0)
-    mu = 1 / d.label_noise
+    mu = 1 / d.first.label_noise
     if method != "dp-vae":
-        mu = np.hypot(mu, np.hypot(1 / d.pca_noise, np.sqrt(3 * d.iterations) / d.em_noise))
+        mu = np.hypot(
+            mu, np.hypot(1 / d.first.pca_noise, np.sqrt(3 * d.first.iterations) / d.first.em_noise)
+        )
     s = d.steps
     spent = replacing(float(mu), s.sample_rate, s.count, s.noise_multiplier, 1e-5)
     assert 0.99 < spent <= 1.0
@@ -45,7 +47,12 @@ def test_what_is_private_spends_the_budget_and_no_more(methods, table, method):
 def test_generators_without_privacy_have_no_noise(methods, table):
     for method, model in (("vae", "vae"), ("pgm", "p3gm")):
         d = methods.design(method, 2_000, table(), radius=1.0)
-        assert (d.model, d.pca_noise, d.em_noise, d.label_noise) == (model, 0, 0, 0)
+        assert (d.network.model, d.first.pca_noise, d.first.em_noise, d.first.label_noise) == (
+            model,
+            0,
+            0,
+            0,
+        )
         assert d.steps.noise_multiplier == 0
         assert d.width(2) == 30
 
@@ -57,17 +64,17 @@ def test_subsets_are_also_asked_with_the_noise_of_all_records(methods, table):
     loud = methods.design("p3gm", 2_000, subset, radius=1.0)
     quiet = methods.design("p3gm-quiet", 2_000, subset, radius=1.0)
     for noise in ("pca_noise", "em_noise", "label_noise"):
-        assert getattr(quiet, noise) == pytest.approx(getattr(loud, noise) / 9)
+        assert getattr(quiet.first, noise) == pytest.approx(getattr(loud.first, noise) / 9)
     # With 18,000 records noise of that deviation spends about (1, 1e-5), as the paper counts:
     # by replacing one before DP-SGD, by adding and removing one in it.
-    mu = np.sqrt(3) / loud.em_noise, 1 / loud.pca_noise, 1 / loud.label_noise
+    mu = np.sqrt(3) / loud.first.em_noise, 1 / loud.first.pca_noise, 1 / loud.first.label_noise
     steps, s = quiet.steps, 9 * quiet.steps.noise_multiplier
     spent = pld.from_gaussian_mechanism(s, sampling_prob=steps.sample_rate).self_compose(
         steps.count
     )
     before = pld.from_gaussian_mechanism(1 / np.linalg.norm(mu))
     assert before.compose(spent).get_epsilon_for_delta(1e-5) == pytest.approx(1, abs=0.02)
-    assert quiet.model == "p3gm"
+    assert quiet.network.model == "p3gm"
 
 
 def test_records_are_drawn_from_what_is_decoded(methods, table):

@@ -1,7 +1,11 @@
 """The public names of the package: all of them are shown, and none is imported for that."""
 
+import importlib
+import inspect
+import pkgutil
 import subprocess
 import sys
+from typing import Protocol
 
 import dpaudit
 
@@ -23,3 +27,42 @@ def test_dir_shows_every_public_name_and_imports_none():
 def test_every_public_name_leads_to_something():
     for name in dpaudit.__all__:
         assert getattr(dpaudit, name).__name__.rpartition(".")[2] == name
+
+
+RECORDS = {
+    "dpaudit.config.adversaries.Adversary",
+    "dpaudit.checkpoint.audit.CheckpointReport",
+    "dpaudit.checkpoint.kits.kit.About",
+    "dpaudit.judging.plan.Row",
+    "dpaudit.judging.facts.Settled",
+    "dpaudit.training.descent.Descent",
+    "dpaudit.training.native.stages.Conv",
+    "dpaudit.types.Bound",
+    "dpaudit.types.Report",
+}
+"""Records with a field for each fact, which dpaudit fills by name and nobody configures."""
+
+
+def constructors():
+    """Every public class of the package that has parameters of its own."""
+    for module in pkgutil.walk_packages(dpaudit.__path__, "dpaudit."):
+        if module.name.endswith("__main__"):
+            continue
+        loaded = importlib.import_module(module.name)
+        for name, found in vars(loaded).items():
+            here = (
+                inspect.isclass(found)
+                and found.__module__ == loaded.__name__
+                and "__init__" in vars(found)
+            )
+            if here and not name.startswith("_") and not issubclass(found, (Protocol, Exception)):
+                yield name, found
+
+
+def test_no_constructor_takes_more_than_eight_parameters():
+    many = {
+        f"{found.__module__}.{name}"
+        for name, found in constructors()
+        if len(inspect.signature(found).parameters) > 8
+    }
+    assert many == RECORDS

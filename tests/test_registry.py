@@ -97,7 +97,7 @@ def test_of_an_empty_kind_there_are_none():
 PLUGINS = '''
 from dpaudit.protocols import CanaryBuilder
 
-class Keeper:
+class Keeper(CanaryBuilder):
     """Keeps what it is given.
 
     And has more to say.
@@ -148,7 +148,7 @@ class TestThirdParty:
 
     @pytest.mark.parametrize("offered", [{}, {"recipe": None}])
     def test_a_plug_in_that_needs_what_the_run_does_not_have_says_so(self, offered):
-        with refuses("needs-option", option="keeper", value="recipe"):
+        with refuses("unfit-plug-in", option="canaries", value="keeper"):
             registry.make("canaries", "keeper", **offered)
 
     def test_a_plug_in_may_be_derived_from_its_protocol(self):

@@ -24,6 +24,12 @@ GAP = re.compile(r"\.\*|\\d\+|\n|\{[^}]*\}")
 
 KEBAB = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
+NAME = re.compile(r"[A-Za-z0-9]\w*([.-]\w+)*")
+"""The name of an option, a setting, a field or an environment variable."""
+
+CHECKS = ("positive", "in_range", "at_least", "whole", "not_above", "one_of")
+"""Functions of dpaudit.checks whose first argument is an option, or the words for one."""
+
 
 def modules(*folders):
     for folder in folders:
@@ -67,6 +73,21 @@ def codeless(tree):
             yield node.lineno
 
 
+def nameless(tree):
+    """The lines that blame an option by words of a sentence or by its dashes, not by its name."""
+    named = set()
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Call):
+            continue
+        called = getattr(node.func, "attr", getattr(node.func, "id", ""))
+        if called == "of":
+            named.update(map(id, node.args[1:]))
+        first = node.args[:1] if called in CHECKS and id(node) not in named else []
+        given = [*first, *(k.value for k in node.keywords if k.arg == "option")]
+        if any(isinstance(n, ast.Constant) and not NAME.fullmatch(str(n.value)) for n in given):
+            yield node.lineno
+
+
 def usable(code):
     """Whether it is a code in kebab case, or what a caller or another error gives as one."""
     if isinstance(code, ast.IfExp):
@@ -96,6 +117,15 @@ def test_every_refusal_has_a_code_in_kebab_case():
     assert {name: count for name, count in found.items() if count} == CODELESS
 
 
+def test_every_refusal_blames_an_option_by_its_name():
+    found = [
+        f"{path.relative_to(ROOT)}:{line}"
+        for path in modules(*PACKAGES)
+        for line in nameless(parsed(path))
+    ]
+    assert found == []
+
+
 def test_a_repeated_sentence_is_found_and_a_number_of_it_is_not():
     tree = ast.parse('"""it holds too many models"""\nsay(f"{n} models are too many here")')
     (one,) = texts(tree)
@@ -119,3 +149,17 @@ def test_a_repeated_sentence_is_found_and_a_number_of_it_is_not():
 )
 def test_a_refusal_without_a_code_is_found(call, lines):
     assert list(codeless(ast.parse(call))) == lines
+
+
+@pytest.mark.parametrize(
+    ("call", "lines"),
+    [
+        ("checks.positive('the claim', 1)", [1]),
+        ("BadInput(said, 'too-small', option='--out')", [1]),
+        ("checks.of('claim', checks.positive('the claim', 1))", []),
+        ("checks.positive('claim', 1)", []),
+        ("BadInput(said, 'too-small', option=name)", []),
+    ],
+)
+def test_an_option_that_is_blamed_in_words_is_found(call, lines):
+    assert list(nameless(ast.parse(call))) == lines

@@ -5,11 +5,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import ClassVar
 
 import numpy as np
 
-from dpaudit.types import Array, Canary, Claim, Data, Known, Observation, Pair, Trial, neighbours
+from dpaudit.protocols import Mechanism
+from dpaudit.types import (
+    About,
+    Array,
+    Canary,
+    Claim,
+    Data,
+    Known,
+    Observation,
+    Pair,
+    Trial,
+    neighbours,
+)
 from mutants.network import PIXELS, SECOND, gradients, parts, random_start
 from mutants.trainer import Correct, Recipe
 
@@ -73,26 +84,29 @@ class LoneNeuron:
 
 
 @dataclass(frozen=True)
-class Watched:
+class Watched(Mechanism):
     """A trainer as a mechanism: of each update one sees how far it goes along g*, in clip norms."""
 
     trainer: type[Correct]
     recipe: Recipe
-    at_once: ClassVar[int] = 32
-    adversary: ClassVar[str] = "crafts the start and all records, and sees every update"
+
+    trials_per_call = 32
 
     @cached_property
     def claim(self) -> Claim:
         """What the trainer's author would claim."""
         return self.trainer.claim(self.recipe)
 
-    @property
-    def known(self) -> Known:
+    def about(self, pair: Pair) -> About:
+        """Describe the adversary."""
+        return About("crafts the start and all records, and sees every update")
+
+    def known(self, pair: Pair) -> Known:
         """The recipe, which is no secret."""
         told = ("sample_rate", "noise_multiplier", "batch", "epoch")
         return {name: np.array(getattr(self.recipe, name)) for name in told}
 
-    def play(self, pair: Pair, trials: Sequence[Trial]) -> list[Observation]:
+    def run(self, pair: Pair, trials: Sequence[Trial]) -> list[Observation]:
         """One model a trial."""
         start, g = pair.given["initial"], pair.given["direction"]
         unit = self.recipe.clip / self.recipe.batch

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from dpaudit import registry
+from dpaudit.accounting.curves import DPSGD, Family, family, symmetrised
 from dpaudit.calibration import unsound
 from dpaudit.calibration.judgements import AsRun, UntilDecided
 from dpaudit.calibration.mechanisms import KnownMechanism
@@ -12,15 +13,13 @@ from dpaudit.calibration.no_bounds import Estimated, OfOneRun, OfScores
 from dpaudit.calibration.plays import SHOWN
 from dpaudit.calibration.tabulated import Tabulated
 from dpaudit.calibration.way import Standing, Way
-from dpaudit.calibration.ways import PURE, SELECTIONS, OneTraining, Selected
-from dpaudit.choice import ALL
-from dpaudit.config import Config
-from dpaudit.curves import DPSGD, Family, family, symmetrised
+from dpaudit.calibration.ways import PURE, OneTraining, Selected
+from dpaudit.config.settings import ALL, Judging
 from dpaudit.estimators import FREE
-from dpaudit.jury import takes
-from dpaudit.protocols import Attack, lacking, scoring
-from dpaudit.selections import chooses
-from dpaudit.types import Assumption, Claim, Counts, Curve, Guesses, Scores
+from dpaudit.estimators.selections import chooses
+from dpaudit.judging.panel import takes
+from dpaudit.protocols import Attack, lacking
+from dpaudit.types import Assumption, Claim, Counts, Curve, Guesses
 
 LOOKED_AT = "loss"
 """The attack that estimators are compared on: its score is the released number itself."""
@@ -52,15 +51,13 @@ BY_DEFAULT: dict[str, tuple[str, ...]] = {
 def ways(mechanism: KnownMechanism, delta: float, full: bool = False) -> Iterator[Way]:
     """By default each estimator by hold-out, and what decides a run; or all there are."""
     for attack in _attacks():
-        for selection in SELECTIONS:
-            for estimator in registry.names("estimators"):
-                common = selection == "hold-out" and (
-                    attack == LOOKED_AT
-                    or (estimator == FREE[Counts] and _usual("attacks", mechanism))
-                )
-                for way in _selected(attack, selection, estimator, mechanism, delta):
-                    if full or (common and _usual(way.judged, mechanism)):
-                        yield way
+        for estimator in registry.names("estimators"):
+            common = attack == LOOKED_AT or (
+                estimator == FREE[Counts] and _usual("attacks", mechanism)
+            )
+            for way in _selected(attack, estimator, mechanism, delta):
+                if full or (common and _usual(way.judged, mechanism)):
+                    yield way
     for estimator in registry.names("estimators"):
         yield from _one_training(estimator, mechanism, delta)
     yield from _judgements(mechanism, delta, full)
@@ -75,7 +72,7 @@ def quick_ways(mechanism: KnownMechanism, delta: float, full: bool) -> Iterator[
     if not (full or _usual("many trials", mechanism)):
         return
     for estimator in QUICK:
-        yield from _selected(LOOKED_AT, "hold-out", estimator, mechanism, delta)
+        yield from _selected(LOOKED_AT, estimator, mechanism, delta)
         yield from _one_training(estimator, mechanism, delta)
     yield from _no_bounds()
 
@@ -107,7 +104,8 @@ def _judgements(mechanism: KnownMechanism, delta: float, full: bool) -> Iterator
         if full or _usual("until decided", mechanism):
             yield UntilDecided(claim, curves, (LOOKED_AT,), estimator)
         if full or _usual("together", mechanism):
-            yield UntilDecided(claim, curves, Config.attacks if full else TOGETHER, estimator)
+            names = tuple(Judging.attacks) if full else TOGETHER
+            yield UntilDecided(claim, curves, names, estimator)
 
 
 def _attacks() -> list[str]:
@@ -131,25 +129,17 @@ def _claim(mechanism: KnownMechanism, delta: float) -> Claim:
 
 
 def _selected(
-    name: str, selection: str, estimator: str, mechanism: KnownMechanism, delta: float
+    name: str, estimator: str, mechanism: KnownMechanism, delta: float
 ) -> Iterator[Selected]:
-    """The way, by each curve that holds; none where the selection has no bound for these."""
+    """The way, by each curve that holds; none of an estimator of guesses."""
     attack: Attack = registry.make("attacks", name)
     kind = takes(estimator)
     if kind is Guesses:
         return
-    credible = _assumption(estimator) == "prior"
-    chosen = chooses(attack, kind)
-    if selection == "DKW":
-        fits = estimator in ("clopper-pearson", "gdp") and scoring(attack) != "margins"
-    elif selection == "Bonferroni":
-        fits = name == LOOKED_AT and kind is not Scores and not credible
-    else:
-        # What leaves nothing to choose has one bound, whatever the selection.
-        fits = selection == "hold-out" or (chosen and not credible)
-    for curve in _curves(estimator, mechanism, delta) if fits else ():
-        standing: Standing = "credible" if credible else "bound"
-        yield Selected(name, selection, estimator, curve, standing, all_trials=not chosen)
+    standing: Standing = "credible" if _assumption(estimator) == "prior" else "bound"
+    everything = not chooses(attack, kind)
+    for curve in _curves(estimator, mechanism, delta):
+        yield Selected(name, estimator, curve, standing, all_trials=everything)
 
 
 # ---------------------------------------------------------------- curves
@@ -157,12 +147,12 @@ def _selected(
 
 def _assumption(estimator: str) -> Assumption:
     """That of every bound of an estimator which takes no curve."""
-    stated = getattr(registry.load("estimators", estimator), "assumption", "none")
+    stated = registry.load("estimators", estimator).assumption
     return stated if isinstance(stated, str) else "none"  # type: ignore[return-value]
 
 
 def _curves(estimator: str, mechanism: KnownMechanism, delta: float) -> list[Family | str | None]:
-    """What an estimator is given as a curve, as a jury would; empty where it cannot judge."""
+    """What an estimator is given as a curve, as a panel would; empty where it cannot judge."""
     wanted = registry.asked(registry.load("estimators", estimator)).get("curve")
     if wanted is None:
         assumption = _assumption(estimator)

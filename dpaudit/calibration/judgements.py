@@ -5,21 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from dpaudit.accounting.curves import Family
 from dpaudit.calibration.plays import Play
 from dpaudit.calibration.way import Asked, Standing
-from dpaudit.choice import ALL, Choice
-from dpaudit.curves import Family
-from dpaudit.evidence import Bets
-from dpaudit.judge import deciding
-from dpaudit.jury import pick
+from dpaudit.config.settings import ALL
+from dpaudit.estimators.bets import Bets
+from dpaudit.estimators.trials import Trials
+from dpaudit.judging.choice import Choice
+from dpaudit.judging.judge import deciding
+from dpaudit.judging.panel import pick
 from dpaudit.protocols import Attack
-from dpaudit.trials import Trials
 from dpaudit.types import Bound, Claim
 
 
 @dataclass(frozen=True)
 class AsRun:
-    """An attack picked on the choosing half, by its jury's first estimator, at some look.
+    """An attack picked on the choosing half, by its panel's first estimator, at some look.
 
     Or the best of all attacks, which then share the error (`--primary all`).
     """
@@ -48,18 +49,18 @@ class AsRun:
     def epsilon(self, play: Play, asked: Asked, seed: int) -> float:
         choice = Choice(primary=self.primary, confidence=asked.confidence)
         attacks = choice.fitting(play.seen)
-        juries = {
-            name: replace(jury, curves=self.curves)
-            for name, jury in choice.juries(attacks, self.claim, seed).items()
+        panels = {
+            name: replace(panel, curves=self.curves)
+            for name, panel in choice.panels(attacks, self.claim, seed).items()
         }
         trials = _seen(play, attacks)
         deciders, picked = list(attacks), self.primary != ALL
         if picked:
-            deciders = [pick(attacks, juries, {n: t.halves()[0] for n, t in trials.items()})]
+            deciders = [pick(attacks, panels, {n: t.halves()[0] for n, t in trials.items()})]
         surest = deciding(asked.confidence, self.looks, len(deciders))
         found = []
         for name in deciders:
-            first = replace(juries[name], names=juries[name].names[:1])
+            first = replace(panels[name], names=panels[name].names[:1])
             fixed = first.fix(attacks[name], trials[name], always=picked)
             found += first.bounds(fixed, surest, surest)
         return max(bound.epsilon for bound in found)

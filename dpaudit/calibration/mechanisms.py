@@ -14,7 +14,7 @@ import numpy as np
 from scipy.optimize import brentq
 
 from dpaudit.accounting import LEAST_NOISE, gaussian_epsilon
-from dpaudit.curves import DPSGD, Pure
+from dpaudit.accounting.curves import DPSGD, Pure
 from dpaudit.types import IN, Array, Curve, DPSGDCurve, GaussianCurve
 
 SAMPLED = DPSGDCurve(0.05, 100, LEAST_NOISE * DPSGD.steps / 1638)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from dpaudit.calibration.plays import Play
 from dpaudit.calibration.way import Asked, Standing, attack_of
-from dpaudit.selections import InSample
+from dpaudit.estimators.selections import InSample
 from dpaudit.types import Array, Scores
 
 

@@ -11,10 +11,10 @@ import numpy as np
 from scipy.special import expit
 
 from dpaudit.calibration.mechanisms import KnownMechanism
+from dpaudit.estimators.trials import Trials
+from dpaudit.outputs import summarised
 from dpaudit.protocols import Attack
 from dpaudit.seeds import generator
-from dpaudit.summaries import summarised
-from dpaudit.trials import Trials
 from dpaudit.types import IN, OUT, Array, Known, Observations
 
 T = TypeVar("T")

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpaudit.curves import Family, Numbers
+from dpaudit.accounting.curves import Family, Numbers
 from dpaudit.types import Array, Assumption
 
 SIZE, REACH = 56, 1.5

@@ -12,9 +12,8 @@ import numpy as np
 from scipy.special import ndtri
 
 from dpaudit.estimators import GDP, OneRun
-from dpaudit.guessing import called
+from dpaudit.estimators.guesses import called
 from dpaudit.rates import log_ratio, upper_rates
-from dpaudit.selections.dkw import errors
 from dpaudit.types import IN, Array, Guesses, Scores
 
 SHARES = np.linspace(0.1, 1.0, 10)
@@ -37,7 +36,7 @@ def best_gdp(scores: Scores, delta: float, confidence: float) -> float:
     Nasr et al. 2023, "Tight auditing of differentially private machine learning", with the
     threshold chosen on the trials that are counted.
     """
-    return GDP(confidence).best_of(*_upper_rates(scores, confidence), delta)[1]
+    return GDP(confidence).best_of(*_upper_rates(scores, confidence), delta)
 
 
 def best_katz(scores: Scores, delta: float, confidence: float) -> float:
@@ -48,7 +47,7 @@ def best_katz(scores: Scores, delta: float, confidence: float) -> float:
     fails where an event is rare, and there the maximum is found; an event that never occurs in
     one world is skipped. Katz et al. 1978, "Obtaining confidence intervals for the risk ratio".
     """
-    _, fp, fn = errors(scores)
+    fp, fn = _errors(scores)
     n0, n1 = len(scores.out), len(scores.inn)
     z = float(ndtri(confidence))
     said_in = _katz(n1 - fn, n1, fp, n0, delta, z)
@@ -82,8 +81,16 @@ def _one_run(guesses: Guesses, delta: float, confidence: float) -> float:
     return OneRun(confidence).bound(guesses, delta).epsilon
 
 
+def _errors(scores: Scores) -> tuple[Array, Array]:
+    """The false positives and false negatives of every rule 'score > threshold'."""
+    thresholds = np.unique(np.concatenate([[-np.inf], scores.out, scores.inn]))
+    fp = len(scores.out) - np.searchsorted(np.sort(scores.out), thresholds, side="right")
+    fn = np.searchsorted(np.sort(scores.inn), thresholds, side="right")
+    return fp, fn
+
+
 def _upper_rates(scores: Scores, confidence: float) -> tuple[Array, Array]:
     """Of all thresholds, in both worlds."""
-    _, fp, fn = errors(scores)
+    fp, fn = _errors(scores)
     a = (1 - confidence) / 2
     return upper_rates(len(scores.out), a)[fp], upper_rates(len(scores.inn), a)[fn]

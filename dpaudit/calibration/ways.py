@@ -9,69 +9,49 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 from functools import lru_cache
 
-from scipy.special import log_expit
-
 from dpaudit import registry
-from dpaudit.attacks import ThresholdRule
+from dpaudit.accounting.curves import Family
 from dpaudit.calibration.plays import Play
 from dpaudit.calibration.way import Asked, Standing, attack_of
-from dpaudit.curves import Family
 from dpaudit.estimators.checked import Checked
-from dpaudit.guessing import guessed
-from dpaudit.plan import most_telling
+from dpaudit.estimators.guesses import guessed
+from dpaudit.estimators.selections import HoldOut
+from dpaudit.judging.plan import most_telling
+from dpaudit.judging.plan_request import MOST_CANARIES
 from dpaudit.protocols import Estimator
-from dpaudit.question import MOST_CANARIES
-from dpaudit.selections import DKW, Bonferroni, HoldOut, MultiSplit, ReversedKFold, Selection
 from dpaudit.types import IN, Bound, Claim, Counts, Curve, Guesses, Outcome
 
 PURE = "pure"
 """The curve of (epsilon, delta) itself, by which an estimator assumes nothing."""
 
-FIXED_CUTS = (-0.5, 0.5, 1.5)
-"""Released numbers at which Bonferroni's rules cut, written down before anything is drawn."""
-
-SELECTIONS: dict[str, Selection] = {
-    "hold-out": HoldOut(),
-    "5-fold": ReversedKFold(),
-    "splits": MultiSplit(),
-    "DKW": DKW(),
-    "Bonferroni": Bonferroni(
-        [ThresholdRule("&", ("-loss",), (float(log_expit(c)),), (1.0,)) for c in FIXED_CUTS]
-    ),
-}
-
 
 @dataclass(frozen=True)
 class Selected:
-    """An attack, a selection and an estimator, which is given the curve where it asks for one."""
+    """An attack and an estimator, which is given the curve where it asks for one."""
 
     attack: str
-    selection: str
     estimator: str
     curve: Family | str | None
     standing: Standing = "bound"
     all_trials: bool = False
-    """Nothing is chosen: the name of the selection would mislead."""
+    """Nothing is chosen, so that no half is held out."""
     share: float = 1.0
 
     @property
     def judged(self) -> str:
         if self.curve != PURE:
-            return f"{self.estimator}, {'all trials' if self.all_trials else self.selection}"
-        return f"{self.estimator}, {'pure curve' if self.all_trials else f'pure, {self.selection}'}"
+            return f"{self.estimator}, {'all trials' if self.all_trials else 'hold-out'}"
+        return f"{self.estimator}, {'pure curve' if self.all_trials else 'pure, hold-out'}"
 
     def epsilon(self, play: Play, asked: Asked, seed: int) -> float:
         attack = attack_of(self.attack)
 
         def maker(confidence: float) -> Estimator:
             made = _made(self.estimator, self.curve, confidence, seed)
-            # A band asks an estimator for more than bounds, so it is given the thing itself.
-            return made if self.selection == "DKW" else Remembered(self.estimator, made, confidence)
+            return Remembered(self.estimator, made, confidence)
 
-        bound = SELECTIONS[self.selection].bound(
-            attack, play.of(self.attack, attack), maker, asked.delta, asked.confidence, seed
-        )
-        return bound.epsilon
+        trials = play.of(self.attack, attack)
+        return HoldOut().bound(attack, trials, maker, asked.delta, asked.confidence).epsilon
 
 
 @dataclass(frozen=True)

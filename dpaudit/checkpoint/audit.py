@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from dpaudit.advice import after_checkpoint
-from dpaudit.checkpoint.audited import Audited, Question
+from dpaudit.checkpoint.candidates import Candidates
 from dpaudit.checkpoint.doubts import doubted, knowing
+from dpaudit.checkpoint.kits.looks import Looks
 from dpaudit.checkpoint.outputs import Outputs
-from dpaudit.checkpoint.risk import risk, split
-from dpaudit.checkpoint.scoring import fixed
-from dpaudit.checkpoint.subject import Subject
+from dpaudit.checkpoint.request import CheckpointRequest
+from dpaudit.checkpoint.risk import Risk, risk, split
+from dpaudit.checkpoint.scoring import Score, fixed
+from dpaudit.data.fingerprints import fingerprint
 from dpaudit.errors import BadInput
 from dpaudit.estimators import OneRun, OneRunFDP
-from dpaudit.fingerprints import fingerprint
-from dpaudit.guessing import called
-from dpaudit.judge import deciding, verdict
-from dpaudit.kits.looks import Looks
-from dpaudit.selections import GuessNumbers
-from dpaudit.types import Array, Bound, Guesses, Verdict
+from dpaudit.estimators.guesses import called
+from dpaudit.estimators.selections import GuessNumbers
+from dpaudit.judging.advice import after_checkpoint
+from dpaudit.judging.judge import deciding, verdict
+from dpaudit.types import Array, Bound, Claim, Report, Verdict
+from dpaudit.versions import versions
 
 OfGuesses = OneRun | OneRunFDP
 
@@ -29,53 +30,75 @@ SIZES = [digit * 10**power for power in (1, 2, 3, 4) for digit in (1, 2, 5)] + [
 """Of kits that are thought of where one was too small."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class CheckpointReport(Report):
+    """The report of a user's own model: the bound that decides comes first.
+
+    Without a bound no fair coin can have chosen the records.
+    """
+
+    request: CheckpointRequest
+    candidates: Candidates
+    model: str
+    score: Score
+    scores: Array
+    outputs: Outputs
+    calls: Array
+    """What was guessed of each record by the first bound: 1 in, -1 out, 0 nothing."""
+    risk: Risk
+    references: Sequence[str]
+    """The reference models."""
+
+
 def audit(
-    question: Question,
-    subject: Subject,
+    request: CheckpointRequest,
+    candidates: Candidates,
     model: str,
     outputs: Outputs,
     references: Sequence[tuple[str, Outputs]] = (),
     warnings: Sequence[str] = (),
-) -> Audited:
+) -> CheckpointReport:
     """The report of one model; nothing in it was chosen by the coins but what is paid for."""
-    n = len(subject.records)
-    if question.guesses is not None and question.guesses > n:
-        said = f"there are {n:,} canaries to guess, not {question.guesses:,} (--guesses)"
-        raise BadInput(said, "too-large", option="guesses", value=question.guesses)
-    score = fixed(question.score, len(references), bool(outputs.statistics))
+    n = len(candidates.records)
+    if request.guesses is not None and request.guesses > n:
+        said = f"there are {n:,} canaries to guess, not {request.guesses:,} (--guesses)"
+        raise BadInput(said, "too-large", option="guesses", value=request.guesses)
+    score = fixed(request.score, len(references), bool(outputs.statistics))
     scores = score.of(outputs, [reference for _, reference in references])
-    doubts = [*warnings, *doubted(subject, scores), *knowing(subject, outputs, references)]
-    numbers = GuessNumbers.of(n) if question.guesses is None else GuessNumbers([question.guesses])
+    doubts = [*warnings, *doubted(candidates, scores), *knowing(candidates, outputs, references)]
+    numbers = GuessNumbers.of(n) if request.guesses is None else GuessNumbers([request.guesses])
     looks = 1
-    if subject.looks is not None:
-        looks = _looks(question, subject.looks, f"{score.name} of {model}", scores, numbers)
-    sure = deciding(question.confidence, looks)
-    judged = _judged(question, subject, score.name, scores, numbers, sure) if subject.fair else []
-    bounds, guesses = [bound for bound, _ in judged], [guess for _, guess in judged]
-    decided = _verdict(question, subject, bounds)
+    if candidates.looks is not None:
+        looks = _looks(request, candidates.looks, f"{score.name} of {model}", scores, numbers)
+    sure = deciding(request.confidence, looks)
+    bounds = (
+        _bounds(request, candidates, score.name, scores, numbers, sure) if candidates.fair else []
+    )
     # Without a bound nothing is judged, and half of the records are enough to look at.
-    shown = guesses[0].guesses if guesses else max(1, n // 2)
-    return Audited(
-        question=question,
-        subject=subject,
+    shown = bounds[0].guesses if bounds else None
+    return CheckpointReport(
+        claim=request.claim,
+        verdict=_verdict(request.claim, candidates, bounds),
+        bounds=bounds,
+        looks=looks,
+        versions=versions(),
+        seed=request.seed,
+        warnings=doubts,
+        next_steps=after_checkpoint(request.claim, bounds, n, _needed(request, bounds)),
+        request=request,
+        candidates=candidates,
         model=model,
         score=score,
         scores=scores,
         outputs=outputs,
-        calls=called(scores, shown),
-        bounds=bounds,
-        guesses=guesses,
-        verdict=decided,
-        risk=risk(split(scores, subject.put_in), question.confidence),
-        looks=looks,
+        calls=called(scores, shown.guesses if shown else max(1, n // 2)),
+        risk=risk(split(scores, candidates.put_in), request.confidence),
         references=[name for name, _ in references],
-        warnings=doubts,
-        next_steps=after_checkpoint(question.claim, bounds, n, _needed(question, bounds)),
     )
 
 
 def _looks(
-    question: Question, kept: Looks, words: str, scores: Array, numbers: GuessNumbers
+    request: CheckpointRequest, kept: Looks, words: str, scores: Array, numbers: GuessNumbers
 ) -> int:
     """The number of this look at a kit's coins.
 
@@ -83,12 +106,12 @@ def _looks(
     the claim. Another model is another look too, because nobody can tell it from another moment of
     the same training.
     """
-    decides = _makers(question)[0]
+    decides = _makers(request)[0]
     guessed = np.stack([called(scores, r) for r in numbers.numbers])
-    what = fingerprint(f"look {decides(question.confidence)!r}", guesses=guessed)
+    what = fingerprint(f"look {decides(request.confidence)!r}", guesses=guessed)
     number = kept.upcoming(what)
     try:
-        decides(numbers.each(deciding(question.confidence, number)))
+        decides(numbers.each(deciding(request.confidence, number)))
     except BadInput as error:
         raise BadInput(
             f"look {number} at one kit cannot decide any more ({error}); train with a fresh one",
@@ -98,52 +121,51 @@ def _looks(
     return kept.take(what, words)
 
 
-def _judged(
-    question: Question,
-    subject: Subject,
+def _bounds(
+    request: CheckpointRequest,
+    candidates: Candidates,
     score: str,
     scores: Array,
     numbers: GuessNumbers,
     confidence: float,
-) -> list[tuple[Bound, Guesses]]:
+) -> list[Bound]:
     """By what decides, then by what stands beside it."""
+    delta = request.claim.delta
     found = (
-        numbers.bound(scores, subject.put_in, maker, question.at, confidence)
-        for maker in _makers(question)
+        numbers.bound(scores, candidates.put_in, maker, delta, confidence)
+        for maker in _makers(request)
     )
-    return [(replace(bound, attack=score), guesses) for bound, guesses in found]
+    return [replace(bound, attack=score) for bound in found]
 
 
-def _needed(question: Question, bounds: Sequence[Bound]) -> int | None:
+def _needed(request: CheckpointRequest, bounds: Sequence[Bound]) -> int | None:
     """How many canaries could decide on the claim where these could not; None: none could."""
-    if question.claim is None or not bounds or bounds[0].ceiling >= question.claim.epsilon:
+    claim = request.claim
+    if not claim.guarantees or not bounds or bounds[0].ceiling >= claim.epsilon:
         return None
-    decides = _makers(question)[0]
+    decides = _makers(request)[0]
     for count in SIZES:
         numbers = GuessNumbers.of(count)
-        judge = decides(numbers.each(question.confidence))
-        if numbers.ceiling(judge, count, question.at) > question.claim.epsilon:
+        judge = decides(numbers.each(request.confidence))
+        if numbers.ceiling(judge, count, claim.delta) > claim.epsilon:
             return count
     return None
 
 
-def _makers(question: Question) -> list[Callable[[float], OfGuesses]]:
+def _makers(request: CheckpointRequest) -> list[Callable[[float], OfGuesses]]:
     """A stated curve decides; one that is only assumed stands beside what assumes nothing."""
-    curves = question.family
-    if curves is None or question.at == 0:
+    curves = request.family
+    if curves is None or request.claim.delta == 0:
         return [OneRun]
 
     def by_curve(confidence: float) -> OfGuesses:
         return OneRunFDP(confidence, curves)
 
-    return [by_curve, OneRun] if question.curve else [OneRun, by_curve]
+    return [by_curve, OneRun] if request.curve else [OneRun, by_curve]
 
 
-def _verdict(question: Question, subject: Subject, bounds: Sequence[Bound]) -> Verdict | None:
+def _verdict(claim: Claim, candidates: Candidates, bounds: Sequence[Bound]) -> Verdict:
     """What the first bound says of the claim, unless nobody says that coins were tossed."""
-    if question.claim is None:
-        return None
-    if not bounds:
-        return "INCONCLUSIVE"
-    decided = verdict(question.claim, bounds[0])
-    return "INCONCLUSIVE" if subject.coins == "supposed" else decided
+    if bounds and candidates.coins != "supposed":
+        return verdict(claim, bounds[0])
+    return "INCONCLUSIVE" if claim.guarantees else "NO_GUARANTEE_CLAIMED"

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from scipy.stats import binom
 
+from dpaudit.checkpoint.candidates import Candidates
 from dpaudit.checkpoint.outputs import Outputs
 from dpaudit.checkpoint.risk import auc, auc_interval, split
-from dpaudit.checkpoint.subject import Subject
 from dpaudit.errors import BadInput
 from dpaudit.types import Array
 
@@ -17,25 +17,25 @@ CHANCE = 1e-6
 """With which a reference that knows nothing of the coins is taken for one that does."""
 
 
-def doubted(subject: Subject, scores: Array) -> Iterator[str]:
+def doubted(candidates: Candidates, scores: Array) -> Iterator[str]:
     """What a reader should know of the records and of their scores."""
-    n, inn = len(subject.put_in), int(subject.put_in.sum())
-    if not subject.fair:
+    n, inn = len(candidates.put_in), int(candidates.put_in.sum())
+    if not candidates.fair:
         yield (
             f"{inn:,} of {n:,} records are members, which fair coins hardly ever give: no bound is "
             "computed"
         )
-    elif subject.coins != "kit" and 2 * inn == n:
+    elif candidates.coins != "kit" and 2 * inn == n:
         chance = 100 * float(binom.pmf(inn, n, 0.5))
         yield (
             f"exactly half of the {n:,} records are members, which fair coins give in {chance:.2g} "
             "% of splits; a split into two halves is no coin for each record, and its numbers are "
             "no bounds"
         )
-    if subject.shared:
+    if candidates.shared:
         yield (
-            f"{subject.shared:,} records are among the members and among the others, too, which no "
-            "score can tell apart"
+            f"{candidates.shared:,} records are among the members and among the others, too, which "
+            "no score can tell apart"
         )
     same = len(scores) - len(np.unique(scores))
     if same > len(scores) // 10:
@@ -46,7 +46,7 @@ def doubted(subject: Subject, scores: Array) -> Iterator[str]:
 
 
 def knowing(
-    subject: Subject, target: Outputs, references: Sequence[tuple[str, Outputs]]
+    candidates: Candidates, target: Outputs, references: Sequence[tuple[str, Outputs]]
 ) -> Iterator[str]:
     """Refuse reference models that give the coins away: those would be guessed from them.
 
@@ -57,12 +57,12 @@ def knowing(
         if np.array_equal(reference.log_odds, target.log_odds):
             said = f"{name} says what the model itself says; a reference is another model"
             raise BadInput(said, "same-model", option="reference", value=name)
-        scores = split(reference.log_odds, subject.put_in)
+        scores = split(reference.log_odds, candidates.put_in)
         u, n = auc(scores), min(len(scores.out), len(scores.inn))
         low, high = auc_interval(u, n, 1 - CHANCE)
         if low <= 0.5 <= high:
             continue
-        if subject.coins == "supposed":
+        if candidates.coins == "supposed":
             yield (
                 f"{name} tells members from others by itself (AUC {u:.3f}): it was trained on some "
                 "of them, or no fair coin chose them"

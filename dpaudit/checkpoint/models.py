@@ -11,6 +11,7 @@ from typing import Any, Literal
 import numpy as np
 
 from dpaudit.checkpoint import onnx
+from dpaudit.checkpoint.candidates import Candidates
 from dpaudit.checkpoint.outputs import (
     Outputs,
     label_odds,
@@ -18,7 +19,6 @@ from dpaudit.checkpoint.outputs import (
     of_probabilities,
     with_passes,
 )
-from dpaudit.checkpoint.subject import Subject
 from dpaudit.errors import BadInput, blamed
 from dpaudit.mechanisms.given import forward_of
 from dpaudit.mechanisms.reference import Reference
@@ -58,10 +58,10 @@ class Answers:
     warnings: list[str]
 
 
-def ask(path: Path, subject: Subject, how: Asking) -> Answers:
+def ask(path: Path, candidates: Candidates, how: Asking) -> Answers:
     """A checkpoint's answers on all records."""
     if path.suffix.lower() == ".onnx":
-        return _asked_onnx(path, subject, how)
+        return _asked_onnx(path, candidates, how)
     if how.network is None:
         raise BadInput(
             f"name the network of {path}: --network cnn-small (or another of dpaudit list), or "
@@ -74,22 +74,22 @@ def ask(path: Path, subject: Subject, how: Asking) -> Answers:
     from dpaudit.training import cautions, loading, predict, state
 
     tensors = state.read(path)
-    shape = tuple(subject.records.x.shape[1:])
+    shape = tuple(candidates.records.x.shape[1:])
     own = ":" in how.network
-    made = _own(how.network) if own else _named(how, shape, subject.classes)
+    made = _own(how.network) if own else _named(how, shape, candidates.classes)
     untrained = cautions.buffers(made)
-    model = loading.load(made, how.network, tensors, path, shape, subject.classes)
+    model = loading.load(made, how.network, tensors, path, shape, candidates.classes)
     warnings = cautions.cautions(model, untrained)
-    x = subject.records.x
+    x = candidates.records.x
     # A row of numbers is what it is to everybody else: without channels.
-    x = x.reshape(len(x), -1) if own and subject.flat else x
-    forward = partial(_forward, model, str(path), subject.classes, how, _preprocess(how))
-    found = of_logits(_finite(path, predict.logits(model, x, forward)), subject.records.y)
+    x = x.reshape(len(x), -1) if own and candidates.flat else x
+    forward = partial(_forward, model, str(path), candidates.classes, how, _preprocess(how))
+    found = of_logits(_finite(path, predict.logits(model, x, forward)), candidates.records.y)
     numbers = sum(p.numel() for p in model.parameters())
     about = f"{path}, {how.network} of {numbers:,} parameters"
     if how.samples and predict.drops(model):
         passes = partial(predict.mc_logits, model, forward=forward)
-        found = with_passes(found, _finite(path, _passes(passes, x, subject.records.y, how)))
+        found = with_passes(found, _finite(path, _passes(passes, x, candidates.records.y, how)))
         about += f", asked once without dropout and {how.samples:,} times with it"
     elif how.samples:
         has = "a dropout of 0" if predict.has_dropout(model) else "no dropout layer (nn.Dropout)"
@@ -119,7 +119,7 @@ def _named(how: Asking, shape: tuple[int, ...], classes: int) -> Any:
 
 
 def _own(network: str) -> Any:
-    function = Reference(network, takes=(), option="--network").find()
+    function = Reference(network, takes=(), option="network").find()
     with blamed(network):
         return function()
 
@@ -127,7 +127,7 @@ def _own(network: str) -> Any:
 def _preprocess(how: Asking) -> Callable[[Any], Any] | None:
     if how.preprocess is None:
         return None
-    return Reference(how.preprocess, takes=("batch",), option="--preprocess").find()
+    return Reference(how.preprocess, takes=("batch",), option="preprocess").find()
 
 
 def _passes(
@@ -143,7 +143,7 @@ def _passes(
     return np.concatenate(found)
 
 
-def _asked_onnx(path: Path, subject: Subject, how: Asking) -> Answers:
+def _asked_onnx(path: Path, candidates: Candidates, how: Asking) -> Answers:
     if how.network is not None or how.preprocess is not None:
         raise BadInput(
             f"{path} is a whole model; leave --network and --preprocess out",
@@ -151,17 +151,17 @@ def _asked_onnx(path: Path, subject: Subject, how: Asking) -> Answers:
             option="preprocess" if how.network is None else "network",
             value=how.network or how.preprocess,
         )
-    said = _finite(path, onnx.ask(path, subject.records.x))
-    if said.shape[1] != subject.classes:
+    said = _finite(path, onnx.ask(path, candidates.records.x))
+    if said.shape[1] != candidates.classes:
         raise BadInput(
-            f"{path} says something of {said.shape[1]} classes, not {subject.classes}",
+            f"{path} says something of {said.shape[1]} classes, not {candidates.classes}",
             "class-mismatch",
-            value=[said.shape[1], subject.classes],
+            value=[said.shape[1], candidates.classes],
         )
     if how.outputs == "probabilities":
-        found = of_probabilities(said, subject.records.y, str(path))
+        found = of_probabilities(said, candidates.records.y, str(path))
     else:
-        found = of_logits(said, subject.records.y)
+        found = of_logits(said, candidates.records.y)
     warnings = []
     if how.samples:
         warnings.append(f"{path} is asked without dropout, so that --samples changes nothing")

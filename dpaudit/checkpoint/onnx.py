@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dpaudit.errors import BadInput
-from dpaudit.opened import opened
+from dpaudit.files import opened
 from dpaudit.types import Array
 
 CHUNK = 512

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import expit, log_expit, log_softmax, logsumexp
 
 from dpaudit.errors import BadInput
-from dpaudit.summaries import deviation
+from dpaudit.outputs import deviation
 from dpaudit.types import Array
 
 SUREST = 700.0

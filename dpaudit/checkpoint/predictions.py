@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
+from dpaudit.checkpoint.candidates import Candidates
 from dpaudit.checkpoint.outputs import Outputs, of_logits, of_losses, of_probabilities
-from dpaudit.checkpoint.subject import Subject
 from dpaudit.checks import listed
 from dpaudit.data import csv_text, npz
 from dpaudit.data.columns import number
@@ -35,14 +35,14 @@ def is_file_of(path: Path) -> bool:
     return path.name.lower().endswith(SUFFIXES)
 
 
-def read(path: str | os.PathLike[str], subject: Subject) -> Outputs:
-    """The outputs for every record of a subject, in its order, or what is wrong with them."""
+def read(path: str | os.PathLike[str], candidates: Candidates) -> Outputs:
+    """Return the outputs for every candidate, in their order, or say what is wrong with them."""
     file = Path(os.path.expanduser(path))
     if not is_file_of(file):
         said = f"predictions are a .csv or .npz file; {COLUMNS}"
         raise BadInput(f"{file}: {said}", "wrong-format", value=str(file))
     kind, values, numbers = _archive(file) if file.suffix.lower() == ".npz" else _table(file)
-    n = len(subject.records)
+    n = len(candidates.records)
     values = _in_order(file, values, numbers, n)
     if not np.isfinite(values).all():
         bad = np.flatnonzero(~np.isfinite(values).reshape(n, -1).all(axis=1))
@@ -55,17 +55,17 @@ def read(path: str | os.PathLike[str], subject: Subject) -> Outputs:
         )
     if kind == "losses":
         return of_losses(values, str(file))
-    if values.shape[1] != subject.classes:
+    if values.shape[1] != candidates.classes:
         raise BadInput(
             f"{file}: it has {kind} of {values.shape[1]} classes, and the canaries are of "
-            f"{subject.classes}",
+            f"{candidates.classes}",
             "class-mismatch",
             option=kind,
-            value=[values.shape[1], subject.classes],
+            value=[values.shape[1], candidates.classes],
         )
     if kind == "logits":
-        return of_logits(values, subject.records.y)
-    return of_probabilities(values, subject.records.y, str(file))
+        return of_logits(values, candidates.records.y)
+    return of_probabilities(values, candidates.records.y, str(file))
 
 
 def _in_order(file: Path, values: Array, numbers: Array | None, n: int) -> Array:

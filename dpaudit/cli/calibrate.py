@@ -26,9 +26,7 @@ from dpaudit.cli.progress import Progress
 @click.option("--delta", type=float, default=1e-5, help="Of each bound.  [default: 1e-5]")
 @click.option("--seed", type=int, default=0, show_default=True, help="Of all that is drawn.")
 @click.option("--workers", type=int, help="Worker processes.  [default: one a core]")
-@click.option(
-    "--full", is_flag=True, help="Every attack, selection, estimator and look; takes hours."
-)
+@click.option("--full", is_flag=True, help="Every attack, estimator and look; takes hours.")
 @click.option("--json", type=Destination(), help="Also write it here, for a machine.")
 @click.option("--figure", type=Destination(*FIGURES), help="Also draw it here, as .png or .svg.")
 def command(

@@ -12,10 +12,10 @@ from dpaudit.cli.progress import Progress
 from dpaudit.cli.settings import DATA, options
 
 if TYPE_CHECKING:
-    from dpaudit.kits import Kit
+    from dpaudit.checkpoint.kits import Kit
 
 KINDS = ("mislabelled", "adv", "blank", "random")
-"""As `dpaudit.kits.kinds` has them; not from there, because help answers at once."""
+"""As `dpaudit.checkpoint.kits.kinds` has them; not from there, because help answers at once."""
 
 
 @click.group("canaries")
@@ -67,8 +67,8 @@ def make(
         dpaudit canaries make --data train.npz --count 1000 --out kit
         dpaudit canaries make --data people.csv --label income --bounds age=0:120 --out kit
     """
-    from dpaudit import kits
-    from dpaudit.kits.readme import reach
+    from dpaudit.checkpoint import kits
+    from dpaudit.checkpoint.kits.readme import reach
 
     said: dict[str, Any] = {"root": data_root, "download": download, "label": label}
     said |= {"bounds": bounds, "ignore": ignore}
@@ -103,7 +103,7 @@ def show(kit: Path, figure: Path | None) -> None:
     \b
         dpaudit canaries show kit
     """
-    from dpaudit import kits
+    from dpaudit.checkpoint import kits
     from dpaudit.report import drawing, figure_kit
 
     found = kits.read(kit)

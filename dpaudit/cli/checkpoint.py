@@ -16,10 +16,10 @@ from dpaudit.cli.progress import Progress
 from dpaudit.cli.settings import pair
 
 if TYPE_CHECKING:
-    from dpaudit.checkpoint.audited import Audited
+    from dpaudit.checkpoint.audit import CheckpointReport
+    from dpaudit.checkpoint.candidates import Candidates
     from dpaudit.checkpoint.models import Answers, Asking
     from dpaudit.checkpoint.outputs import Outputs
-    from dpaudit.checkpoint.subject import Subject
 
 FILE = click.Path(path_type=Path)
 SCORES = ("auto", "loss", "calibrated", "lira", "rmia", "mean", "inv_std", "min", "max")
@@ -190,15 +190,15 @@ def _refuse_idle(names: Sequence[str], on: str) -> None:
         raise Misuse(f"{', '.join(idle)} {verb} no effect on {on}", "no-effect")
 
 
-def _audited(given: dict[str, Any], progress: Progress) -> Audited:
+def _audited(given: dict[str, Any], progress: Progress) -> CheckpointReport:
     from dpaudit import checks
     from dpaudit.checkpoint import models
     from dpaudit.checkpoint.audit import audit
-    from dpaudit.checkpoint.audited import Question
+    from dpaudit.checkpoint.request import CheckpointRequest
 
     settings = {n: given[n] for n in ("confidence", "curve", "guesses", "score", "seed")}
     delta = {} if given["delta"] is None else {"delta": given["delta"]}
-    question = Question(given["claim"], **delta, **settings)
+    request = CheckpointRequest(given["claim"], **delta, **settings)
     samples, classes = given["samples"], given["classes"]
     checks.refuse(
         [
@@ -207,26 +207,25 @@ def _audited(given: dict[str, Any], progress: Progress) -> Audited:
             checks.in_range("dropout", given["dropout"], 0, 1, ends="[)"),
         ]
     )
-    subject = _subject(given)
+    candidates = _candidates(given)
     told = {n: given[n] for n in ("network", "outputs", "preprocess", "dropout", "seed")}
     asking = models.Asking(samples=samples or 0, **told)
     progress.say("asking the model")
     if given["predictions"] is not None:
-        own = _predicted(given["predictions"], subject)
+        own = _predicted(given["predictions"], candidates)
     else:
-        own = models.ask(given["model"], subject, asking)
-    others = [(str(path), _reference(path, subject, asking)) for path in given["reference"]]
+        own = models.ask(given["model"], candidates, asking)
+    others = [(str(path), _reference(path, candidates, asking)) for path in given["reference"]]
     progress.say("judging")
-    return audit(question, subject, own.about, own.outputs, others, own.warnings)
+    return audit(request, candidates, own.about, own.outputs, others, own.warnings)
 
 
-def _subject(given: dict[str, Any]) -> Subject:
-    from dpaudit import kits
-    from dpaudit.checkpoint import subject
+def _candidates(given: dict[str, Any]) -> Candidates:
+    from dpaudit.checkpoint import candidates, kits
 
     if given["kit"] is not None:
-        return subject.of_kit(kits.read(given["kit"]), given["commitment"])
-    return subject.of_members(
+        return candidates.of_kit(kits.read(given["kit"]), given["commitment"])
+    return candidates.of_members(
         given["members"],
         given["nonmembers"],
         given["fair_coins"],
@@ -235,16 +234,16 @@ def _subject(given: dict[str, Any]) -> Subject:
     )
 
 
-def _reference(path: Path, subject: Subject, asking: Asking) -> Outputs:
+def _reference(path: Path, candidates: Candidates, asking: Asking) -> Outputs:
     """What a reference model says: predictions by their name, else a checkpoint."""
     from dpaudit.checkpoint import models, predictions
 
     if predictions.is_file_of(path):
-        return _predicted(path, subject).outputs
-    return models.ask(path, subject, asking).outputs
+        return _predicted(path, candidates).outputs
+    return models.ask(path, candidates, asking).outputs
 
 
-def _predicted(path: Path, subject: Subject) -> Answers:
+def _predicted(path: Path, candidates: Candidates) -> Answers:
     from dpaudit.checkpoint import models, predictions
 
-    return models.Answers(predictions.read(path, subject), f"predictions from {path}", [])
+    return models.Answers(predictions.read(path, candidates), f"predictions from {path}", [])

@@ -10,10 +10,10 @@ import click
 from dpaudit.cli import names
 from dpaudit.cli.destination import FIGURES, Destination, refuse_same
 from dpaudit.cli.progress import Progress
-from dpaudit.config import Config
+from dpaudit.config.settings import Judging
 
 if TYPE_CHECKING:
-    from dpaudit.compare import Comparison
+    from dpaudit.judging.compare import Comparison
 
 
 @click.command("compare")
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     help="Scores or errors to epsilon.  [default: that of the run]",
     shell_complete=names.plugins("estimators"),
 )
-@click.option("--confidence", type=float, help=f"[default: {Config.confidence}]")
+@click.option("--confidence", type=float, help=f"[default: {Judging.confidence}]")
 @click.option("--json", type=Destination(), help="Also write it here, for a machine.")
 @click.option("--figure", type=Destination(*FIGURES), help="Also draw it here, as .png or .svg.")
 def command(

@@ -10,9 +10,9 @@ from typing import Any
 
 import click
 
-from dpaudit import journal_file
 from dpaudit.cli.misuse import BadValue, Misuse
 from dpaudit.errors import BadInput
+from dpaudit.journal import file as journal_file
 
 FIGURES = (".png", ".svg")
 """What a figure can be drawn as."""
@@ -54,7 +54,7 @@ class Destination(click.Path):
         # What exists and is no file, such as a pipe, is written to where it is.
         touched = path if path.exists() and not path.is_file() else path.parent
         writable = os.access(touched, os.W_OK)
-        return None if writable else ("unwritable", f"{touched} is not writable")
+        return None if writable else ("file-unwritable", f"{touched} is not writable")
 
 
 def _is_journal(path: Path) -> bool:

@@ -14,7 +14,7 @@ from dpaudit.cli.progress import Progress
 from dpaudit.errors import BadInput
 
 if TYPE_CHECKING:
-    from dpaudit.estimates import Given
+    from dpaudit.judging.estimates import Given
 
 COUNTS = ("--fp", "--out", "--fn", "--in")
 GUESSES = ("--canaries", "--guesses", "--correct")
@@ -83,7 +83,7 @@ def command(
     Counts are of decisions by a rule that was fixed beforehand. With --claim each bound is held
     against it; only one that assumes nothing, or the stated curve, can refute it.
     """
-    from dpaudit.estimates import Question, estimate
+    from dpaudit.judging.estimates import Question, estimate
     from dpaudit.report import estimates, estimates_json
     from dpaudit.types import Scores
 
@@ -109,7 +109,7 @@ def _silent(text: str) -> None:
 
 def _outcome(options: dict[str, int | None], scores: Path | None) -> Given:
     """Whichever of the three kinds is given, and no other."""
-    from dpaudit import scores as files
+    from dpaudit.data import score_files as files
     from dpaudit.types import Counts, Guesses
 
     given: dict[str, Any] = {name: n for name, n in options.items() if n is not None}
@@ -138,12 +138,15 @@ def _outcome(options: dict[str, int | None], scores: Path | None) -> Given:
 
 def _refuse(given: dict[str, int], parts: list[tuple[str, str]], least: tuple[str, ...]) -> None:
     """Refuse numbers that no trials give."""
-    problems = [checks.at_least(name, n, 1 if name in least else 0) for name, n in given.items()]
+    problems = [
+        checks.of(name.lstrip("-"), checks.at_least(name, n, 1 if name in least else 0))
+        for name, n in given.items()
+    ]
     problems += [
         BadInput(
             f"{part} must be at most {whole}, not {given[part]:,} of {given[whole]:,}",
             "too-large",
-            option=part,
+            option=part.lstrip("-"),
             value=given[part],
         )
         for part, whole in parts

@@ -6,9 +6,10 @@ import inspect
 
 import click
 
-from dpaudit import own_settings, registry
-from dpaudit.adversaries import ADVERSARIES, Adversary
+from dpaudit import registry
 from dpaudit.cli import names
+from dpaudit.config import mechanism_settings
+from dpaudit.config.adversaries import ADVERSARIES, Adversary
 from dpaudit.errors import BadInput
 from dpaudit.report.wrapping import wrap
 from dpaudit.training.networks import NETWORKS
@@ -42,7 +43,7 @@ def command(name: str) -> None:
     for kind in kinds:
         click.secho(f"{name} ({kind})", bold=True)
         click.echo(registry.description(kind, name) + "\n")
-        if kind == "mechanisms" and (own := own_settings.told(name)):
+        if kind == "mechanisms" and (own := mechanism_settings.told(name)):
             click.echo("Settings of its own, as they are by default:\n")
             click.echo("".join(f"    {line}\n" for line in own))
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
-from dpaudit import own_settings, registry
-from dpaudit.adversaries import ADVERSARIES, PER_STEP, Adversary
+from dpaudit import registry
 from dpaudit.cli.misuse import Misuse
-from dpaudit.config import Config, unasked
+from dpaudit.config import Config, mechanism_settings, unasked
+from dpaudit.config.adversaries import ADVERSARIES, PER_STEP, Adversary
 
 OWN_TRAINING = "dpsgd"
 """The mechanism that takes all settings of training."""
@@ -16,7 +16,6 @@ OWN_TRAINING = "dpsgd"
 
 def refuse(config: Config, said: Mapping[str, Any]) -> None:
     """Refuse settings that were `said` for a configuration in which they have no effect."""
-    _refuse_unknown(config.mechanism, said)
     for name, why in _without_effect(config, said):
         if name in said:
             raise Misuse(f"{_flags([name])} has no effect {why}", "no-effect")
@@ -32,7 +31,7 @@ def refuse(config: Config, said: Mapping[str, Any]) -> None:
         )
 
 
-def _refuse_unknown(mechanism: str, said: Mapping[str, Any]) -> None:
+def refuse_unknown(mechanism: str, said: Mapping[str, Any]) -> None:
     """Refuse settings that a mechanism does not look at."""
     unused = [name for name in said if name in _unknown(mechanism)]
     if unused:
@@ -47,21 +46,21 @@ def _unknown(mechanism: str) -> Collection[str]:
 
 def _without_effect(config: Config, said: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Settings that others make idle, and why."""
-    adversary = ADVERSARIES.get(config.adversary)
-    if config.mechanism == OWN_TRAINING and adversary is not None:
+    adversary = ADVERSARIES.get(config.attacker.adversary)
+    if config.target.mechanism == OWN_TRAINING and adversary is not None:
         yield from _of_adversary(adversary, config)
-        if config.batch == "full":
+        if config.training.batch == "full":
             yield "accountant", "on full batches, whose epsilon is computed exactly"
-    if "clip_canary" in said and not _takes_noise(config.canary):
-        yield "clip_canary", f"on {config.canary}, to which no adversarial noise is added"
+    if "clip_canary" in said and not _takes_noise(config.planting.canary):
+        yield "clip_canary", f"on {config.planting.canary}, to which no adversarial noise is added"
 
 
 def _by_own_settings(config: Config) -> Iterator[tuple[str, str]]:
     """Settings that those of a mechanism's own make idle, as it says itself, and why."""
-    if config.mechanism in registry.names("mechanisms"):
-        plugin = registry.load("mechanisms", config.mechanism)
-        if hasattr(plugin, "idle"):
-            yield from plugin.idle(own_settings.read(config.mechanism, config.set)).items()
+    if config.target.mechanism in registry.names("mechanisms"):
+        plugin = registry.load("mechanisms", config.target.mechanism)
+        own = mechanism_settings.read(config.target.mechanism, config.target.set)
+        yield from plugin.unused_settings(own).items()
 
 
 def _of_adversary(adversary: Adversary, config: Config) -> Iterator[tuple[str, str]]:
@@ -72,7 +71,7 @@ def _of_adversary(adversary: Adversary, config: Config) -> Iterator[tuple[str, s
     yield "init", f"where the adversary chooses the initial parameters, as {adversary.name} does"
     if not adversary.asks:
         yield "samples", f"where the trained model is asked nothing, as by {adversary.name}"
-    elif config.dropout == 0:
+    elif config.training.dropout == 0:
         yield "samples", "without dropout, which leaves nothing to sample (--dropout)"
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import click
 
 from dpaudit import registry
-from dpaudit.adversaries import ADVERSARIES
+from dpaudit.config.adversaries import ADVERSARIES
 from dpaudit.errors import BadInput
 from dpaudit.training.networks import NETWORKS
 

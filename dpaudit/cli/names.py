@@ -18,7 +18,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from dpaudit import registry
-from dpaudit.adversaries import ADVERSARIES
+from dpaudit.config.adversaries import ADVERSARIES
 
 Offer: TypeAlias = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
 
@@ -63,9 +63,9 @@ def defences(ctx: click.Context, param: click.Parameter, typed: str) -> list[Com
 @_silent
 def deciding(ctx: click.Context, param: click.Parameter, typed: str) -> list[CompletionItem]:
     """Completes to an attack that takes part."""
-    from dpaudit.config import Config
+    from dpaudit.config.settings import Judging
 
-    return _starting(typed, ["auto", *(ctx.params.get("attack") or Config.attacks)])
+    return _starting(typed, ["auto", *(ctx.params.get("attack") or Judging.attacks)])
 
 
 @_silent

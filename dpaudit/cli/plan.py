@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dpaudit.adversaries import PER_STEP
 from dpaudit.cli import names
 from dpaudit.cli.destination import FIGURES, Destination, refuse_same
 from dpaudit.cli.misuse import Misuse
 from dpaudit.cli.progress import Progress
 from dpaudit.cli.settings import CLAIMED, TRAINED, configured, options
-from dpaudit.config import Config
+from dpaudit.config.adversaries import PER_STEP
+from dpaudit.config.settings import Judging
 
 if TYPE_CHECKING:
-    from dpaudit.question import Question
+    from dpaudit.judging.plan_request import PlanRequest
 
 
 @click.command("plan")
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     help="The claimed trade-off curve.  [default: the mechanism's; none with --claim]",
 )
 @click.option("--fixed-score", is_flag=True, help="One score that is fixed: all models judge.")
-@click.option("--confidence", type=float, help=f"Of the bounds.  [default: {Config.confidence}]")
+@click.option("--confidence", type=float, help=f"Of the bounds.  [default: {Judging.confidence}]")
 @click.option("--probe", is_flag=True, help="Train a few models to tell how long all take.")
 @click.option("--json", type=Destination(), help="Also write it here, for a machine.")
 @click.option("--figure", type=Destination(*FIGURES), help="Also draw it here, as .png or .svg.")
@@ -85,8 +85,9 @@ def command(
         dpaudit plan --claim 1,1e-5 --true 3 --true-curve pure
         dpaudit plan --claim 8,1e-5 --curve gaussian --canaries 1000
     """
-    from dpaudit import forecast, plan
-    from dpaudit.question import Question
+    from dpaudit.audit import forecast
+    from dpaudit.judging import plan
+    from dpaudit.judging.plan_request import PlanRequest
     from dpaudit.report import plan as terminal
     from dpaudit.report import plan_json
 
@@ -99,30 +100,30 @@ def command(
         raise Misuse("--epsilon and --claim are two claims; give either", "excluded-options")
     refuse_same({"--json": json, "--figure": figure})
     config = configured(file, given)
-    if config.adversary == PER_STEP.name:
+    if config.attacker.adversary == PER_STEP.name:
         raise Misuse(
             "per-step scores every step of two trainings, which leaves no number of models to "
             "plan; more steps show more (dpaudit run --adversary per-step --steps N)",
             "not-plannable",
         )
-    if canaries is None and config.one_run:
-        canaries, guesses = config.canaries, guesses or config.guesses
+    if canaries is None and config.attacker.one_run:
+        canaries, guesses = config.attacker.canaries, guesses or config.attacker.guesses
     progress = Progress()
     try:
         claim = forecast.claim(config, download)
-        question = Question.of(
+        question = PlanRequest.of(
             claim,
             **({} if curve is None else {"curve": curve}),
-            models=config.models,
+            models=config.volume.models,
             canaries=canaries,
             guesses=guesses,
-            confidence=config.confidence,
+            confidence=config.judging.confidence,
             reach=reach,
             true=true,
             true_curve=true_curve,
             power=power,
             fixed_score=fixed_score or (canaries is None and forecast.fixed_score(config)),
-            adversary=config.adversary,
+            adversary=config.attacker.adversary,
         )
         # What cannot be trained is refused before anything is computed.
         pace = forecast.probe(config, workers, progress.say, download) if probe else None
@@ -139,8 +140,8 @@ def command(
         click.echo(terminal.render(found))
 
 
-def _draw(question: Question, path: Path) -> None:
-    from dpaudit.plan import courses
+def _draw(question: PlanRequest, path: Path) -> None:
+    from dpaudit.judging.plan import courses
     from dpaudit.report import drawing, figure_plan
 
     drawing.dump(figure_plan.draw(question, courses(question)), path)

@@ -20,7 +20,9 @@ from dpaudit.cli.verdict import (
     show,
     showing_options,
 )
+from dpaudit.protocols import Mechanism
 from dpaudit.report.by_step import unit
+from dpaudit.types import Backend
 
 
 def _seconds(ctx: click.Context, param: click.Parameter, text: str | None) -> float | None:
@@ -105,7 +107,7 @@ def command(
     shown = {name: given.pop(name) for name in SHOWN}
     refuse_unwritable(shown, out)
     config = configured(file, given)
-    if budget and not config.until_decided:
+    if budget and not config.volume.until_decided:
         raise Misuse("--budget has no effect without --until-decided", "no-effect")
     progress = Progress()
     # Whoever ends the run politely, by hand or by a scheduler, finds everything kept.
@@ -139,7 +141,7 @@ def command(
     show(run, report, keep=True, **shown)
 
 
-def _name_backend(mechanism: Any, progress: Progress) -> None:
+def _name_backend(mechanism: Mechanism, progress: Progress) -> None:
     """One line that stays, where there is a choice: a slower backend than usual should be seen."""
-    if hasattr(mechanism, "backend_reason"):
-        progress.note(f"backend {mechanism.backend} ({mechanism.backend_reason})")
+    if mechanism.backend != Backend():
+        progress.note(f"backend {mechanism.backend.name} ({mechanism.backend.reason})")

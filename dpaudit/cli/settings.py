@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
 from dpaudit.accounting import NUMERICAL
-from dpaudit.adversaries import ADVERSARIES
 from dpaudit.checks import MOST
 from dpaudit.cli import idle, names
 from dpaudit.cli.misuse import BadValue, Misuse
-from dpaudit.config import BACKENDS, Config, brought
+from dpaudit.config import DEFAULT, Config, brought
+from dpaudit.config.adversaries import ADVERSARIES
+from dpaudit.config.settings import BACKENDS
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -24,7 +24,7 @@ WORKERS = click.IntRange(1, MOST["workers"])
 def setting(flag: str, kind: Any, text: str, **more: Any) -> Callable[[F], F]:
     """An option that is a setting of the run; left out, it is the configuration's own."""
     name = flag.split("/")[0].lstrip("-").replace("-", "_")
-    value = getattr(Config, name)
+    value = DEFAULT[name]
     shown = "" if value in (None, (), True, False) else f"  [default: {value}]"
     return click.option(flag, type=kind, default=None, help=text + shown, **more)
 
@@ -171,7 +171,8 @@ def options(*groups: Sequence[Callable[[Any], Any]]) -> Callable[[F], F]:
 
 def configured(file: Path | None, given: dict[str, Any]) -> Config:
     """The saved configuration, or the default one, with what the command line says instead."""
-    from dpaudit import data, own_settings
+    from dpaudit import data
+    from dpaudit.config import mechanism_settings
 
     config = Config() if file is None else Config.from_toml(file)
     said = {name: value for name, value in given.items() if value not in (None, ())}
@@ -183,11 +184,11 @@ def configured(file: Path | None, given: dict[str, Any]) -> Config:
         said["data_root"] = str(Path(said["data_root"]).expanduser().resolve())
     if "data" in said:
         said |= {"fingerprint": None, "data": data.absolute(said["data"])}
-    mechanism = said.get("mechanism", config.mechanism)
+    mechanism = said.get("mechanism", config.target.mechanism)
     if "set" in said:
-        kept = config.set if mechanism == config.mechanism else ()
-        said["set"] = own_settings.merged(kept, said["set"])
-    elif mechanism != config.mechanism:
+        kept = config.target.set if mechanism == config.target.mechanism else ()
+        said["set"] = mechanism_settings.merged(kept, said["set"])
+    elif mechanism != config.target.mechanism:
         said["set"] = ()
     if "mechanism" in said:
         said["code"] = None
@@ -200,14 +201,11 @@ def configured(file: Path | None, given: dict[str, Any]) -> Config:
         )
     if "epochs" in said:
         said["steps"] = None
-    if "noise_multiplier" in said:
-        said.setdefault("epsilon", None)
-    elif "epsilon" in said:
-        said["noise_multiplier"] = None
-    made = replace(config, **{**brought(said), **said})
-    idle.refuse(made, named)
-    if "models" in said and made.one_run:
+    idle.refuse_unknown(said.get("mechanism", mechanism), named)
+    if "models" in said and said.get("canaries", config.attacker.canaries) > 1:
         raise Misuse(
             "--canaries are of one training, and --models of many; give either", "excluded-options"
         )
+    made = config.changed(**{**brought(said), **said})
+    idle.refuse(made, named)
     return made

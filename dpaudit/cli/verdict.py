@@ -11,15 +11,16 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from dpaudit import journal_file, report
+from dpaudit import report
 from dpaudit.cli import names
 from dpaudit.cli.destination import Destination, refuse_same
 from dpaudit.cli.misuse import Misuse
-from dpaudit.config import Config
+from dpaudit.config.settings import Judging
+from dpaudit.journal import file
 from dpaudit.types import Report
 
 if TYPE_CHECKING:
-    from dpaudit.runs import Run
+    from dpaudit.audit.folder import Run
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -35,7 +36,7 @@ def judging_options(command: F) -> F:
             help="Do not round scores: a deliberate audit of what the low bits of floating-point "
             "noise give away.  [default: rounded]",
         ),
-        click.option("--confidence", type=float, help=f"[default: {Config.confidence}]"),
+        click.option("--confidence", type=float, help=f"[default: {Judging.confidence}]"),
         click.option(
             "--primary",
             help="The attack whose bound decides, or all, each at its share of the error.  "
@@ -57,7 +58,7 @@ def judging_options(command: F) -> F:
             "--attack",
             multiple=True,
             help="A name from dpaudit list, or an expression such as 'mean & inv_std'; may be "
-            f"repeated.  [default: {', '.join(Config.attacks)}]",
+            f"repeated.  [default: {', '.join(Judging.attacks)}]",
             shell_complete=names.plugins("attacks"),
         ),
     ):
@@ -93,7 +94,7 @@ def refuse_unwritable(shown: Mapping[str, Any], folder: Path | None = None) -> N
     refuse_same({f"--{name}": shown[name] for name in FILES})
     for path in filter(None, (shown[name] for name in FILES)):
         problem = Destination().problem(os.fspath(path))
-        own = path.parent == folder and path.name != journal_file.NAME
+        own = path.parent == folder and path.name != file.NAME
         if problem and not own:
             raise Misuse(str(problem), problem.code)
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
-from dpaudit import fingerprints
 from dpaudit.checks import at_least, refuse
+from dpaudit.data import fingerprints
 from dpaudit.data.source import absolute, loader
 from dpaudit.data.subset import subset
 from dpaudit.errors import blamed

@@ -15,6 +15,7 @@ from dpaudit.data.columns import Categories, Interval, categories, measured, num
 from dpaudit.data.csv_text import Cells, read
 from dpaudit.data.split import split, too_few
 from dpaudit.errors import BadInput
+from dpaudit.protocols import Loader
 from dpaudit.types import Array, Data, Records
 
 MOST_VALUES = 20
@@ -25,7 +26,7 @@ MOST_CLASSES = 1_000
 
 
 @dataclass(frozen=True)
-class Csv:
+class Csv(Loader):
     """Your own table: a .csv or .csv.gz file with a header; --label names its class column.
 
     Give the file's path and say what its columns are, such as --data people.csv --label income

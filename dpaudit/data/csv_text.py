@@ -14,7 +14,7 @@ from typing import BinaryIO, NamedTuple
 
 from dpaudit.data import memory
 from dpaudit.errors import BadInput
-from dpaudit.opened import in_file, opened
+from dpaudit.files import in_file, opened
 
 DELIMITERS = (",", ";", "\t")
 

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpaudit.data.split import split
+from dpaudit.protocols import Loader
 from dpaudit.types import Data, Records
 
 
 @dataclass(frozen=True)
-class Digits:
+class Digits(Loader):
     """Handwritten digits, 1,797 images of 8x8 pixels in 10 classes; embedded, no download.
 
     They come with scikit-learn (the test part of UCI's Optical Recognition of Handwritten

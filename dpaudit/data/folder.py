@@ -17,6 +17,7 @@ from dpaudit.data.arrays import as_records
 from dpaudit.data.picture import SUFFIXES, pixels
 from dpaudit.data.split import split, too_few
 from dpaudit.errors import BadInput
+from dpaudit.protocols import Loader
 from dpaudit.types import Array, Data, Records
 
 LAYOUT = "put the images of each class into a folder of its own, FOLDER/<class>/*.png"
@@ -24,7 +25,7 @@ TRAIN, TEST = "train", "test"
 
 
 @dataclass(frozen=True)
-class ImageFolder:
+class ImageFolder(Loader):
     """Your own images: a folder with one folder of images per class, FOLDER/<class>/*.png.
 
     Give the folder's path, such as --data ./images. The classes are numbered 0, 1, 2 in the

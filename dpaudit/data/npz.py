@@ -16,7 +16,8 @@ from dpaudit.data.archive import Archive, Unusable, refuse_too_large
 from dpaudit.data.arrays import as_records, form_problems, problems, problems_of_few
 from dpaudit.data.split import split
 from dpaudit.errors import BadInput
-from dpaudit.opened import in_file, opened
+from dpaudit.files import in_file, opened
+from dpaudit.protocols import Loader
 from dpaudit.types import Array, Data, Records
 
 TRAIN_TEST = ("x_train", "y_train", "x_test", "y_test")
@@ -28,7 +29,7 @@ WAY_OUT = (
 
 
 @dataclass(frozen=True)
-class Npz:
+class Npz(Loader):
     """Your own data: a .npz file with x_train, y_train, x_test, y_test, or with x, y.
 
     Of x_train 5 parts in 7 become the pool for D and 2 shadow models' own; x_test is the test

@@ -77,7 +77,8 @@ def _plugin(source: str) -> Callable[..., Any]:
     if source not in registry.names("data"):
         known = registry.unknown("data", source, registry.names("data"))
         raise BadInput(f"{known} ({HOW})", "unknown-name", option="data", value=source)
-    return registry.load("data", source)
+    plugin: Callable[..., Any] = registry.load("data", source)
+    return plugin
 
 
 def _required(parameter: inspect.Parameter | None) -> bool:

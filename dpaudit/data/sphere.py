@@ -9,6 +9,7 @@ import numpy as np
 
 from dpaudit.data.split import split
 from dpaudit.ensemble.sources import points
+from dpaudit.protocols import Loader
 from dpaudit.seeds import generator
 from dpaudit.types import Data, Records
 
@@ -16,7 +17,7 @@ POINTS, FEATURES = 6000, 10
 
 
 @dataclass(frozen=True)
-class Sphere:
+class Sphere(Loader):
     """6,000 points on the unit sphere in 10 dimensions, in two halves; made, no download.
 
     The class is 1 where the first coordinate is above 0. The synthetic data of Minami, Sato, Arai

@@ -18,6 +18,7 @@ from dpaudit.checks import refuse
 from dpaudit.data.arrays import as_records, problems
 from dpaudit.data.split import split
 from dpaudit.errors import BadInput, is_full, kind_of
+from dpaudit.protocols import Loader
 from dpaudit.types import Array, Data, Records
 
 PATIENCE = 60.0
@@ -27,7 +28,7 @@ NPZ = "save the data as a .npz file and give its path (dpaudit explain npz)"
 
 
 @dataclass(frozen=True)
-class Cifar10:
+class Cifar10(Loader):
     """CIFAR-10: 60,000 colour images of 32x32 pixels in 10 classes; --download fetches it.
 
     Krizhevsky 2009, through torchvision: the folder cifar-10-batches-py, 180 MB, in --data-root
@@ -46,7 +47,7 @@ class Cifar10:
 
 
 @dataclass(frozen=True)
-class Mnist:
+class Mnist(Loader):
     """MNIST: 70,000 handwritten digits of 28x28 pixels in 10 classes; --download fetches it.
 
     LeCun, Cortes and Burges 1998, through torchvision: the four files of MNIST/raw, 65 MB, in
@@ -64,7 +65,7 @@ class Mnist:
 
 
 @dataclass(frozen=True)
-class FashionMnist:
+class FashionMnist(Loader):
     """Fashion-MNIST: 70,000 grey images of clothes, 28x28, in 10 classes; --download fetches it.
 
     Xiao, Rasul and Vollgraf 2017 (https://arxiv.org/abs/1708.07747), through torchvision: the

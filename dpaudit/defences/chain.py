@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,14 +12,11 @@ from dpaudit.protocols import Defence
 from dpaudit.types import OWN, Observations
 
 
-class Composable(ABC):
+class Composable(Defence):
     """Lets `MeanStd() + Quantize(0.01)` be the one and then the other."""
 
-    @abstractmethod
-    def protect(self, seen: Observations) -> Observations: ...
-
     def __add__(self, other: Defence) -> Chain:
-        if not callable(getattr(other, "protect", None)):
+        if not isinstance(other, Defence):
             return NotImplemented
         return Chain((*_parts(self), *_parts(other)))
 

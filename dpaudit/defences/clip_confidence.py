@@ -28,7 +28,9 @@ class ClipConfidence(Composable):
     p: float
 
     def __post_init__(self) -> None:
-        checks.refuse([checks.in_range("the P of clip-confidence", self.p, 0.5, 1, ends="(]")])
+        checks.refuse(
+            [checks.of("p", checks.in_range("the P of clip-confidence", self.p, 0.5, 1, ends="(]"))]
+        )
 
     def protect(self, seen: Observations) -> Observations:
         return with_logits(each_pass(self, seen, self._capped), seen)

@@ -9,7 +9,7 @@ import numpy as np
 from dpaudit import checks
 from dpaudit.defences.chain import Composable
 from dpaudit.defences.outputs import need
-from dpaudit.summaries import summarised
+from dpaudit.outputs import summarised
 from dpaudit.types import Observations
 
 
@@ -30,7 +30,9 @@ class FewerSamples(Composable):
     samples: int
 
     def __post_init__(self) -> None:
-        checks.refuse([checks.at_least("the number of fewer-samples", self.samples, 1)])
+        checks.refuse(
+            [checks.of("samples", checks.at_least("the number of fewer-samples", self.samples, 1))]
+        )
 
     def protect(self, seen: Observations) -> Observations:
         need(self, seen, "mc")

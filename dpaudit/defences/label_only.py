@@ -8,7 +8,7 @@ import numpy as np
 
 from dpaudit.defences.chain import Composable
 from dpaudit.defences.outputs import predictions, with_logits
-from dpaudit.summaries import labels_of
+from dpaudit.outputs import labels_of
 from dpaudit.types import Observations
 
 

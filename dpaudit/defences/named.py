@@ -12,7 +12,7 @@ from dpaudit.protocols import Defence
 from dpaudit.types import OWN, Array, Observations
 
 
-class Nothing:
+class Nothing(Defence):
     """No defence: everything is released as it is."""
 
     def protect(self, seen: Observations) -> Observations:
@@ -20,7 +20,7 @@ class Nothing:
 
 
 @dataclass(frozen=True)
-class Named:
+class Named(Defence):
     """Any defence, a third party's too: what it does wrong is told in one sentence.
 
     It is shown arrays that it cannot write into, so that the undefended outputs stay as they are;
@@ -31,8 +31,8 @@ class Named:
     defence: Defence
 
     def protect(self, seen: Observations) -> Observations:
-        draws = getattr(self.defence, "random", False)
-        shown = {name: _read_only(a) for name, a in seen.items() if draws or name != OWN}
+        given = {name: a for name, a in seen.items() if self.defence.random or name != OWN}
+        shown = {name: _read_only(a) for name, a in given.items()}
         with blamed(f"the defence {self.name}"):
             kept = self.defence.protect(shown)
             if not isinstance(kept, Mapping):

@@ -38,7 +38,7 @@ class Noise(Composable):
     random = True
 
     def __post_init__(self) -> None:
-        checks.refuse([checks.positive("the sigma of noise", self.sigma)])
+        checks.refuse([checks.of("sigma", checks.positive("the sigma of noise", self.sigma))])
 
     def protect(self, seen: Observations) -> Observations:
         need(self, seen, OWN)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from dpaudit.errors import BadInput
-from dpaudit.summaries import CHUNK, softmax, summarised
+from dpaudit.outputs import CHUNK, softmax, summarised
 from dpaudit.types import OWN, Array, Observations
 
 PREDICTIONS = ("mean", "probabilities")

@@ -9,7 +9,7 @@ import numpy as np
 from dpaudit import checks
 from dpaudit.defences.chain import Composable
 from dpaudit.defences.outputs import each_pass
-from dpaudit.summaries import softmax
+from dpaudit.outputs import softmax
 from dpaudit.types import Array, Observations
 
 
@@ -31,7 +31,7 @@ class Temperature(Composable):
     tau: float
 
     def __post_init__(self) -> None:
-        checks.refuse([checks.positive("the temperature", self.tau)])
+        checks.refuse([checks.of("tau", checks.positive("the temperature", self.tau))])
 
     def protect(self, seen: Observations) -> Observations:
         kept = each_pass(self, seen, self._flatter)

@@ -22,9 +22,9 @@ def named(given: str | Defence) -> Named:
         return make(given)
     if isinstance(given, Named):
         return given
-    if not callable(getattr(given, "protect", None)):
+    if not isinstance(given, Defence):
         raise BadInput(
-            f"{given!r} is no defence: it has no method protect",
+            f"{given!r} is no defence: it does not derive from dpaudit.protocols.Defence",
             "not-a-defence",
             option="defence",
             value=type(given).__name__,
@@ -83,13 +83,6 @@ def _one(text: str) -> Defence:
     numbers = [_number(given, text, taken[0])] if colon else []
     with blamed(f"the defence '{text}'", "cannot be made"):
         made: Defence = plugin(*numbers)
-    if not callable(getattr(made, "protect", None)):
-        raise BadInput(
-            f"the plug-in '{name}' is no defence: it has no method protect",
-            "not-a-defence",
-            option="defence",
-            value=name,
-        )
     return made
 
 

@@ -28,7 +28,7 @@ class TopK(Composable):
     k: int
 
     def __post_init__(self) -> None:
-        checks.refuse([checks.at_least("the K of top-k", self.k, 1)])
+        checks.refuse([checks.of("k", checks.at_least("the K of top-k", self.k, 1))])
 
     def protect(self, seen: Observations) -> Observations:
         shown = {name: (p, self._largest(p)) for name, p in predictions(self, seen).items()}

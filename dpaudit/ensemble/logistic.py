@@ -43,7 +43,7 @@ def minimised(rows: Rows, lam: float, b: Array | None = None) -> Array:
     strongly convex, so that this ends at its only minimum. Each term is solved by products of its
     own, so that its result is the same to the last bit whatever is solved beside it.
     """
-    checks.refuse([checks.positive("the regularisation", lam)])
+    checks.refuse([checks.of("lam", checks.positive("the regularisation", lam))])
     if b is None:
         return np.asarray(minimised(rows, lam, np.zeros((1, rows.features)))[0])
     w = np.zeros_like(b, dtype=np.float64)

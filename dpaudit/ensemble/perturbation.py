@@ -44,7 +44,7 @@ class Noise:
             [
                 checks.positive("epsilon", epsilon),
                 checks.at_least("records", n, 1),
-                checks.positive("the regularisation", lam),
+                checks.of("lam", checks.positive("the regularisation", lam)),
             ]
         )
         left = epsilon - 2 * math.log1p(C / (n * lam))

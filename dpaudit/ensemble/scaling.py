@@ -21,7 +21,7 @@ class Scaling:
     What is longer than 1 then is refused, or clipped; or all are divided by their own norm.
     """
 
-    longer: str = "refuse"
+    rows: str = "refuse"
     bound: float = 1.0
     features: int | None = None
     intercept: bool = False
@@ -29,7 +29,7 @@ class Scaling:
     def __post_init__(self) -> None:
         checks.refuse(
             [
-                checks.one_of("rows", self.longer, LONGER),
+                checks.one_of("rows", self.rows, LONGER),
                 checks.positive("bound", self.bound),
                 None if self.features is None else checks.at_least("features", self.features, 1),
             ]
@@ -38,9 +38,9 @@ class Scaling:
     def of(self, records: Records) -> Rows:
         """The rows of records; classes become -1 (even) and 1 (odd)."""
         x = self._first(records.x.reshape(len(records), -1).astype(np.float64)) / self.bound
-        if self.longer == "clip":
+        if self.rows == "clip":
             x = clipped(x)
-        elif self.longer == "normalise":
+        elif self.rows == "normalise":
             x = normalised(x)
         try:
             return Rows(self._whole(x), 2 * (records.y % 2) - 1)

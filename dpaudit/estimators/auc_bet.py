@@ -10,7 +10,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from dpaudit import checks
-from dpaudit.curves import Family, family, last_refuted
+from dpaudit.accounting.curves import Family, family, last_refuted
 from dpaudit.estimators.sentences import APART, confident, of_curve, sentence
 from dpaudit.estimators.stakes import FRACTIONS
 from dpaudit.types import Adjacency, Array, Bound, Curve

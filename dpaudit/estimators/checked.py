@@ -7,27 +7,24 @@ from typing import get_args
 
 from dpaudit.errors import blamed
 from dpaudit.protocols import Criterion, Estimator
-from dpaudit.types import Assumption, Bound, Counts, Outcome
+from dpaudit.types import Assumption, Bound, Outcome
 
 
 @dataclass(frozen=True)
-class Checked:
+class Checked(Estimator):
     """An estimator, whoever wrote it, whose bounds are what they were asked to be."""
 
     name: str
     estimator: Estimator
     confidence: float
 
-    @property
-    def takes(self) -> type:
-        """The kind of outcome that it needs."""
-        kind: type = getattr(self.estimator, "takes", Counts)
-        return kind
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "takes", self.estimator.takes)
 
     @property
     def criterion(self) -> Criterion | None:
         """By which rules are chosen for it, where it says so."""
-        return getattr(self.estimator, "criterion", None)
+        return self.estimator.criterion
 
     def bound(self, outcome: Outcome, delta: float) -> Bound:
         with blamed(f"the estimator {self.name}"):

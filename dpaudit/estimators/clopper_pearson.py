@@ -6,12 +6,13 @@ from dataclasses import dataclass
 
 from dpaudit.estimators import inputs
 from dpaudit.estimators.sentences import ASSUMED, RULE, confident, sentence
+from dpaudit.protocols import Estimator
 from dpaudit.rates import epsilon_interval, log_ratio, lower_rate, upper_rate
-from dpaudit.types import Array, Bound, Counts, Outcome
+from dpaudit.types import Bound, Counts, Outcome
 
 
 @dataclass(frozen=True)
-class ClopperPearson:
+class ClopperPearson(Estimator):
     """Exact binomial confidence bounds on both error rates; assumes nothing.
 
     U0 and U1 are upper bounds on the false-positive and the false-negative rate, each at half
@@ -54,12 +55,6 @@ class ClopperPearson:
         """The largest bound that so many trials could give: that of no error at all."""
         flawless = Counts(fp=0, out=out, fn=0, inn=inn)
         return self._epsilon(inputs.given("Clopper-Pearson", Counts, flawless, delta), delta)
-
-    def best_of(self, u0: Array, u1: Array, delta: float) -> tuple[int, float]:
-        """Of upper bounds on many rules' rates: which shows most, and how much."""
-        shown = log_ratio(u0, u1, delta)
-        place = int(shown.argmax())
-        return place, max(0.0, float(shown[place]))
 
     def _epsilon(self, c: Counts, delta: float) -> float:
         a = (1 - self.confidence) / 2

@@ -5,21 +5,22 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from dpaudit import checks
-from dpaudit.curves import Pure
+from dpaudit.accounting.curves import Pure
 from dpaudit.errors import BadInput
 from dpaudit.estimators import inputs
 from dpaudit.estimators.sentences import ASSUMED, confident, sentence
 from dpaudit.estimators.stakes import FRACTIONS
+from dpaudit.protocols import Estimator
 from dpaudit.types import Array, Bound, Counts, Decisions, Outcome
 
 
 @dataclass(frozen=True)
-class EProcess:
+class EProcess(Estimator):
     """A bound that may be looked at after every pair of trials, and stopped at will.
 
     One trial of each world makes a pair: X is the decision on the in-trial, Y that on the
@@ -38,7 +39,7 @@ class EProcess:
     step: float = 0.05
     highest: float = 10.0
 
-    takes: ClassVar[type] = Decisions
+    takes = Decisions
 
     def __post_init__(self) -> None:
         checks.refuse(

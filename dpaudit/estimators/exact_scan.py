@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
 from dpaudit import checks
-from dpaudit.curves import Pure
+from dpaudit.accounting.curves import Pure
 from dpaudit.estimators.ranking import own_seed, ranks, refuse_empty
 from dpaudit.estimators.sentences import ASSUMED, SCORE, confident, sentence
 from dpaudit.estimators.simulation import Draws, enough, last_rejected
+from dpaudit.protocols import Estimator
 from dpaudit.rates import log_ratio, upper_rate
 from dpaudit.types import Array, Bound, Outcome, Scores
 
@@ -27,7 +27,7 @@ EQUAL = 1e-9
 
 
 @dataclass(frozen=True)
-class ExactScan:
+class ExactScan(Estimator):
     """The best Clopper-Pearson bound over all thresholds, its selection accounted for.
 
     T is the maximum over all thresholds of the naive 95 % bound ln((1-d-U0)/U1) or
@@ -44,7 +44,7 @@ class ExactScan:
     seed: int = 0
     draws: int = 2000
 
-    takes: ClassVar[type] = Scores
+    takes = Scores
 
     def __post_init__(self) -> None:
         checks.refuse(

@@ -9,16 +9,16 @@ from typing import ClassVar
 import numpy as np
 from scipy.special import ndtri
 
-from dpaudit.curves import Gaussian
+from dpaudit.accounting.curves import Gaussian
 from dpaudit.estimators import inputs
 from dpaudit.estimators.sentences import ASSUMED, RULE, confident, sentence
-from dpaudit.protocols import Criterion
+from dpaudit.protocols import Criterion, Estimator
 from dpaudit.rates import GaussianCriterion, lower_rate, upper_rate
 from dpaudit.types import Array, Assumption, Bound, Counts, Outcome
 
 
 @dataclass(frozen=True)
-class GDP:
+class GDP(Estimator):
     """The bound for mechanisms that are Gaussian; assumes a Gaussian trade-off curve.
 
     mu_L = Phi^-1(1-U0) - Phi^-1(U1), where U0 and U1 are Clopper-Pearson's upper bounds on the
@@ -69,12 +69,12 @@ class GDP:
         a = (1 - self.confidence) / 2
         return _mu(float(upper_rate(c.fp, c.out, a)), float(upper_rate(c.fn, c.inn, a)))
 
-    def best_of(self, u0: Array, u1: Array, delta: float) -> tuple[int, float]:
-        """Of upper bounds on many rules' rates: which shows most, and how much."""
+    def best_of(self, u0: Array, u1: Array, delta: float) -> float:
+        """The most that any of many rules shows, by upper bounds on their rates."""
         inputs.positive_delta("GDP", delta)
         mu = -ndtri(u0) - ndtri(u1)
         place = int(np.where(np.isnan(mu), -np.inf, mu).argmax())
-        return place, _epsilon(_mu(float(u0[place]), float(u1[place])), delta)
+        return _epsilon(_mu(float(u0[place]), float(u1[place])), delta)
 
     def _interval(self, c: Counts, delta: float) -> tuple[float, float]:
         a = (1 - self.confidence) / 4

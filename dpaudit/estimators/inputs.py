@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from dpaudit import checks
+from dpaudit.accounting.curves import family
 from dpaudit.errors import BadInput
-from dpaudit.types import Counts, Decisions, Guesses, Outcome, Scores
+from dpaudit.protocols import Estimator
+from dpaudit.types import Adjacency, Assumption, Counts, Decisions, Guesses, Outcome, Scores
 
 Kind = TypeVar("Kind", Counts, Scores, Guesses, Decisions)
 
@@ -16,6 +18,22 @@ _WORDS: dict[type, tuple[str, str]] = {
     Guesses: ("guesses of one run", "guesses"),
     Decisions: ("decisions in pairs in the order of play", "decisions in pairs"),
 }
+
+
+class CurveEstimator(Estimator):
+    """An estimator that assumes the kind of its `curve`."""
+
+    curve: Any
+    adjacency: Adjacency
+
+    @property
+    def assumption(self) -> Assumption:
+        """What the kind of curve assumes, whatever the delta."""
+        return family(self.curve, 0.0, self.adjacency).assumption
+
+    @property
+    def assumed_curve(self) -> tuple[Any, Adjacency]:
+        return self.curve, self.adjacency
 
 
 def sure(confidence: float) -> None:

@@ -9,12 +9,13 @@ from scipy.special import betaincinv
 
 from dpaudit.estimators import inputs
 from dpaudit.estimators.sentences import RULE, credible, sentence
+from dpaudit.protocols import Estimator
 from dpaudit.rates import epsilon_interval, log_ratio
 from dpaudit.types import Assumption, Bound, Counts, Outcome
 
 
 @dataclass(frozen=True)
-class Jeffreys:
+class Jeffreys(Estimator):
     """Posterior quantiles of both error rates; assumes a prior: credible, not certified.
 
     With Jeffreys' prior a rate is Beta(k + 1/2, n - k + 1/2) after k errors in n trials.

@@ -12,6 +12,7 @@ from scipy.special import betainc, betaincinv, expit
 
 from dpaudit.estimators import inputs
 from dpaudit.estimators.sentences import RULE, credible, sentence
+from dpaudit.protocols import Estimator
 from dpaudit.types import Array, Assumption, Bound, Counts, Outcome
 
 _STEPS = np.linspace(-1, 1, 801)
@@ -26,7 +27,7 @@ _HIGHEST = 700.0
 
 
 @dataclass(frozen=True)
-class JointBeta:
+class JointBeta(Estimator):
     """The posterior of both error rates at once; assumes a prior: credible, not certified.
 
     With Jeffreys' prior x = FNR ~ Beta(1/2 + FN, 1/2 + TP) and y = FPR ~ Beta(1/2 + FP, 1/2 + TN),

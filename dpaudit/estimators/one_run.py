@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 from scipy.special import betainc, betaincinv, gammaln, logit
@@ -11,7 +10,8 @@ from scipy.special import betainc, betaincinv, gammaln, logit
 from dpaudit.errors import BadInput
 from dpaudit.estimators import inputs
 from dpaudit.estimators.sentences import ASSUMED, COINS, confident, sentence
-from dpaudit.ties import level
+from dpaudit.estimators.ties import level
+from dpaudit.protocols import Estimator
 from dpaudit.types import Array, Bound, Guesses, Outcome
 
 MOST = 10**6
@@ -21,7 +21,7 @@ _SCAN = 17
 
 
 @dataclass(frozen=True)
-class OneRun:
+class OneRun(Estimator):
     """One training run with many canaries; assumes nothing of the mechanism.
 
     Each of m canaries is put in by its own fair coin. r of them are guessed, those with the
@@ -35,7 +35,7 @@ class OneRun:
 
     confidence: float = 0.95
 
-    takes: ClassVar[type] = Guesses
+    takes = Guesses
 
     def __post_init__(self) -> None:
         inputs.sure(self.confidence)
@@ -51,6 +51,7 @@ class OneRun:
             assumption="none",
             selection="as given",
             ceiling=self.ceiling(g.canaries, g.guesses, delta),
+            guesses=g,
             sentence=sentence(
                 confident(self.confidence),
                 epsilon,

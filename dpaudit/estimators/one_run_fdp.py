@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
-from dpaudit.curves import Family, family, last_refuted, symmetrised
+from dpaudit.accounting.curves import Family, family, last_refuted, symmetrised
 from dpaudit.estimators import inputs
+from dpaudit.estimators.inputs import CurveEstimator
 from dpaudit.estimators.sentences import COINS, confident, of_curve, sentence
-from dpaudit.ties import level
-from dpaudit.types import Adjacency, Assumption, Bound, Curve, Guesses, Outcome
+from dpaudit.estimators.ties import level
+from dpaudit.types import Adjacency, Bound, Curve, Guesses, Outcome
 
 
 @dataclass(frozen=True)
-class OneRunFDP:
+class OneRunFDP(CurveEstimator):
     """One training run judged against a trade-off curve; assumes its kind.
 
     Of m canaries, each put in by its own fair coin, c' are guessed and c rightly. A curve f is
@@ -32,16 +32,11 @@ class OneRunFDP:
     curve: str | Curve | Family = "gaussian"
     adjacency: Adjacency = "add-remove"
 
-    takes: ClassVar[type] = Guesses
+    takes = Guesses
 
     def __post_init__(self) -> None:
         inputs.sure(self.confidence)
         family(self.curve, 0.0, self.adjacency)  # refused here, if at all
-
-    @property
-    def assumption(self) -> Assumption:
-        """That of the kind of curve, whatever the delta."""
-        return family(self.curve, 0.0, self.adjacency).assumption
 
     def bound(self, outcome: Outcome, delta: float) -> Bound:
         g = inputs.given("one-run-fdp", Guesses, outcome, delta)
@@ -55,6 +50,7 @@ class OneRunFDP:
             assumption=self.assumption,
             selection="as given",
             ceiling=ceiling,
+            guesses=g,
             sentence=sentence(
                 confident(self.confidence),
                 epsilon,

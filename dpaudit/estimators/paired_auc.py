@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 from scipy.special import bdtr, ndtri
 
 from dpaudit import checks
-from dpaudit.curves import Family, family, last_refuted
+from dpaudit.accounting.curves import Family, family, last_refuted
+from dpaudit.estimators.inputs import CurveEstimator
 from dpaudit.estimators.ranking import ranks, refuse_empty
 from dpaudit.estimators.sentences import NOTHING_TO_CHOOSE, PAIRS, confident, of_curve, sentence
+from dpaudit.estimators.ties import SURE, level
 from dpaudit.rates import upper_rate
-from dpaudit.ties import SURE, level
-from dpaudit.types import Adjacency, Assumption, Bound, Curve, Outcome, Scores
+from dpaudit.types import Adjacency, Bound, Curve, Outcome, Scores
 
 
 @dataclass(frozen=True)
-class PairedAUC:
+class PairedAUC(CurveEstimator):
     """How often the in-trial of a pair scores higher, against the largest AUC of a curve.
 
     Trials are paired by their index; of n pairs the in-trial scores higher in k, so that the
@@ -37,16 +37,11 @@ class PairedAUC:
     confidence: float = 0.95
     adjacency: Adjacency = "add-remove"
 
-    takes: ClassVar[type] = Scores
+    takes = Scores
 
     def __post_init__(self) -> None:
         checks.refuse([checks.in_range("confidence", self.confidence, 0, 1, ends="()")])
         family(self.curve, 0.0, self.adjacency)  # refused here, if at all
-
-    @property
-    def assumption(self) -> Assumption:
-        """That of the kind of curve, whatever the delta."""
-        return family(self.curve, 0.0, self.adjacency).assumption
 
     @property
     def _a(self) -> float:

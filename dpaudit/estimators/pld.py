@@ -5,16 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dpaudit import checks
-from dpaudit.curves import Family, family, last_refuted, margin
+from dpaudit.accounting.curves import Family, family, last_refuted, margin
 from dpaudit.estimators import inputs
+from dpaudit.estimators.inputs import CurveEstimator
 from dpaudit.estimators.sentences import RULE, confident, of_curve, sentence
 from dpaudit.protocols import Criterion
 from dpaudit.rates import GaussianCriterion, upper_rate
-from dpaudit.types import Adjacency, Assumption, Bound, Counts, Curve, Outcome
+from dpaudit.types import Adjacency, Bound, Counts, Curve, Outcome
 
 
 @dataclass(frozen=True)
-class PLD:
+class PLD(CurveEstimator):
     """The effective noise multiplier of DP-SGD is at most s*, so epsilon at least that of s*.
 
     The trade-off curve f_s of q, T and a noise multiplier s is refuted if f_s(U0) > U1, where
@@ -33,11 +34,6 @@ class PLD:
     def __post_init__(self) -> None:
         checks.refuse([checks.in_range("confidence", self.confidence, 0, 1, ends="()")])
         family(self.curve, 0.0, self.adjacency)  # refused here, if at all
-
-    @property
-    def assumption(self) -> Assumption:
-        """That of the kind of curve, whatever the delta."""
-        return family(self.curve, 0.0, self.adjacency).assumption
 
     @property
     def criterion(self) -> Criterion | None:

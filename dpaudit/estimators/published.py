@@ -11,10 +11,10 @@ import math
 import numpy as np
 
 from dpaudit.estimators.point import Point
+from dpaudit.estimators.trials import Trials
 from dpaudit.protocols import Attack
 from dpaudit.rates import PointCriterion
 from dpaudit.seeds import generator
-from dpaudit.trials import Trials
 from dpaudit.types import IN, OUT, Counts, Published
 
 CHUNK = 100

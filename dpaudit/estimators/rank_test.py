@@ -4,24 +4,24 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import ClassVar
 
 import numpy as np
 
 from dpaudit import checks
-from dpaudit.curves import Family, family, last_refuted
+from dpaudit.accounting.curves import Family, family, last_refuted
+from dpaudit.estimators.inputs import CurveEstimator
 from dpaudit.estimators.ranking import own_seed, pairs_won, ranks, refuse_empty
 from dpaudit.estimators.sentences import NOTHING_TO_CHOOSE, SCORE, confident, of_curve, sentence
 from dpaudit.estimators.simulation import Draws, enough, last_rejected
-from dpaudit.ties import level
-from dpaudit.types import Adjacency, Array, Assumption, Bound, Curve, Outcome, Scores
+from dpaudit.estimators.ties import level
+from dpaudit.types import Adjacency, Array, Bound, Curve, Outcome, Scores
 
 NODES = 2**13
 """Of the quadrature over the lowest out-trial, for the ceiling."""
 
 
 @dataclass(frozen=True)
-class RankTest:
+class RankTest(CurveEstimator):
     """The Wilcoxon statistic over all pairs of trials; assumes a kind of trade-off curve.
 
     U counts the pairs in which the in-trial scores higher. Under a curve f it is largest, in
@@ -43,7 +43,7 @@ class RankTest:
     draws: int = 2000
     adjacency: Adjacency = "add-remove"
 
-    takes: ClassVar[type] = Scores
+    takes = Scores
 
     def __post_init__(self) -> None:
         checks.refuse(
@@ -53,11 +53,6 @@ class RankTest:
             ]
         )
         family(self.curve, 0.0, self.adjacency)  # refused here, if at all
-
-    @property
-    def assumption(self) -> Assumption:
-        """That of the kind of curve, whatever the delta."""
-        return family(self.curve, 0.0, self.adjacency).assumption
 
     @property
     def _a(self) -> float:

@@ -9,9 +9,9 @@ import numpy as np
 
 from dpaudit import checks
 from dpaudit.errors import BadInput
+from dpaudit.estimators.ties import TOSSES, reached
 from dpaudit.rates import rounded
 from dpaudit.seeds import derive, generator
-from dpaudit.ties import TOSSES, reached
 from dpaudit.types import Array, Outcome, Scores
 
 AT_ONCE = 2**18

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
-from dpaudit.curves import DPSGD, DPSGDSteps, Family
-from dpaudit.percentages import percent
+from dpaudit.accounting.curves import DPSGD, DPSGDSteps, Family
+from dpaudit.estimators.percentages import percent
 from dpaudit.types import Assumption, Bound
 
 NOTHING_TO_CHOOSE = "nothing to choose"

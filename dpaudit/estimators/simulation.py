@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpaudit.curves import Family
+from dpaudit.accounting.curves import Family
 from dpaudit.seeds import generator
 from dpaudit.types import Array
 

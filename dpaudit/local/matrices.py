@@ -47,7 +47,7 @@ def checked(matrix: Array) -> Array:
 
 def binary(p: float) -> Array:
     """Yes or no, told as it is with probability p (Warner 1965)."""
-    checks.refuse([checks.in_range("the probability of a true answer", p, 0, 1)])
+    checks.refuse([checks.of("p", checks.in_range("the probability of a true answer", p, 0, 1))])
     return np.array([[p, 1 - p], [1 - p, p]])
 
 
@@ -137,6 +137,8 @@ def _refuse(values: int, epsilon: float) -> None:
     checks.refuse(
         [
             checks.at_least("values", values, 2),
-            checks.in_range("epsilon of a matrix", epsilon, 0, LARGEST, ends="(]"),
+            checks.of(
+                "epsilon", checks.in_range("epsilon of a matrix", epsilon, 0, LARGEST, ends="(]")
+            ),
         ]
     )

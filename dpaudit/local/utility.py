@@ -52,7 +52,7 @@ def errors(
         [
             checks.at_least("users", users, 2),
             checks.at_least("rounds", rounds, 1),
-            checks.in_range("the share of d0", share, 0, 1),
+            checks.of("share", checks.in_range("the share of d0", share, 0, 1)),
         ]
     )
     draw = np.random.default_rng(seed)

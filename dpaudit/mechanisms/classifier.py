@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import numpy as np
 
+from dpaudit.outputs import softmax
 from dpaudit.seeds import stream
-from dpaudit.summaries import softmax
 from dpaudit.types import Array, Observation, Pair, Records, Trial
 
 UTILITY_TRIALS, UTILITY_RECORDS, UTILITY_SAMPLES = 20, 500, 32

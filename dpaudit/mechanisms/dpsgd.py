@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Mapping, Sequence
+import copy
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from dpaudit import accounting
-from dpaudit.adversaries import ADVERSARIES, OBSERVER, PER_STEP
-from dpaudit.config import Config, brought
+from dpaudit import accounting, checks, registry
+from dpaudit.config import Config
+from dpaudit.config.adversaries import ADVERSARIES, OBSERVER, PER_STEP
+from dpaudit.config.settings import Attacker, Privacy, Training
 from dpaudit.errors import BadInput
 from dpaudit.mechanisms.cautions import (
     NO_DROPOUT,
@@ -23,11 +24,14 @@ from dpaudit.mechanisms.cautions import (
     start_not_learned,
 )
 from dpaudit.mechanisms.views import View, example
+from dpaudit.protocols import Mechanism
 from dpaudit.seeds import derive
 from dpaudit.training import networks
-from dpaudit.training.recipe import Init, Recipe
+from dpaudit.training.recipe import Recipe
 from dpaudit.types import (
     OUT,
+    About,
+    Backend,
     Claim,
     Curve,
     Data,
@@ -49,15 +53,15 @@ LARGEST = 240_000_000
 """Values of all canaries together: nearly 1 GB, the most that SQLite takes of one array."""
 
 
-class DPSGD:
+class DPSGD(Mechanism):
     """A network trained by DP-SGD: Poisson sampling, per-sample clipping, Gaussian noise.
 
     Each trial trains one model and asks it about the canary: logits and class probabilities
     with dropout off, and `samples` times the class probabilities with dropout on.
 
     The claim is (epsilon, delta) for the whole model under adding or removing one record.
-    Either `epsilon` is given and the least noise is solved for that the accountant allows
-    (`pld`, `rdp` or `prv`; full batches are exact), or `noise_multiplier` is.
+    `privacy` has an epsilon, for which the least noise is solved that the accountant allows
+    (`pld`, `rdp` or `prv`; full batches are exact), or a noise multiplier.
 
     With many `canaries` a trial puts each of them in by a fair coin, and shows how the updates
     point along every one of them, beside the coins.
@@ -72,46 +76,14 @@ class DPSGD:
     def __init__(
         self,
         data: Data,
-        network: str = "cnn-small",
-        epsilon: float | None = 8.0,
-        noise_multiplier: float | None = None,
-        delta: float = 1e-5,
-        accountant: str = "pld",
-        epochs: int = 60,
-        steps: int | None = None,
-        batch: int | str = 256,
-        lr: float = 1.0,
-        clip: float = 1.0,
-        dropout: float = 0.5,
-        init: Init = "random",
-        samples: int = 1000,
+        privacy: Privacy = Privacy(),
+        training: Training = Training(),
+        attacker: Attacker = Attacker(),
         seed: int = 0,
-        backend: str = "auto",
-        adversary: str = OBSERVER.name,
-        canaries: int = 1,
     ) -> None:
-        from dpaudit.training import backends
-
-        Config(
-            epsilon=epsilon if noise_multiplier is None else None,
-            noise_multiplier=noise_multiplier,
-            delta=delta,
-            accountant=accountant,
-            epochs=epochs,
-            steps=steps,
-            batch=batch,
-            lr=lr,
-            clip=clip,
-            dropout=dropout,
-            init=init,
-            samples=samples,
-            seed=seed,
-            backend=backend,
-            adversary=adversary,
-            canaries=canaries,
-        ).check()
+        checks.refuse([checks.at_least("seed", seed, 0)])
         # Refuses, before anything is solved or trained, records that the network cannot take.
-        networks.check(network, data.shape)
+        networks.check(training.network, data.shape)
         if (dtype := data.pool.x.dtype) != np.float32:
             raise BadInput(
                 f"DP-SGD trains on records of float32, not {dtype}; convert them, or audit a "
@@ -120,61 +92,64 @@ class DPSGD:
                 option="data",
                 value=str(dtype),
             )
-        _refuse_crowded(canaries, network, data)
+        _refuse_crowded(attacker.canaries, training.network, data)
         # The pool's size is public: the sampling rate and the steps are made from it, and so
         # are the same in both worlds, whichever record is in or out.
         self.records = len(data.pool)
-        self.delta, self.accountant = delta, accountant
-        self.samples, self._adversary = samples, ADVERSARIES[adversary]
-        self.canaries = canaries
-        plan = Recipe(
-            network=network,
-            shape=data.shape,
-            classes=data.classes,
-            epochs=epochs,
-            total_steps=steps,
-            batch=None if batch == "full" else int(batch),
-            lr=lr,
-            clip=clip,
-            noise_multiplier=noise_multiplier or 0.0,
-            dropout=dropout,
-            init=init,
-            init_seed=derive(seed, "init"),
-            backend=backend,
-        )
-        if epsilon is not None and noise_multiplier is None:
-            q, rounds = plan.sample_rate(self.records), plan.steps(self.records)
-            solved = accounting.noise_multiplier(epsilon, q, rounds, delta, accountant)
-            plan = replace(plan, noise_multiplier=solved)
-        if self._by_step and plan.steps(self.records) < FEWEST_STEPS:
+        self.privacy, self._adversary = privacy, ADVERSARIES[attacker.adversary]
+        self.samples, self.canaries = attacker.samples, attacker.canaries
+        q, steps = training.sample_rate(self.records), training.rounds(self.records)
+        noise = privacy.noise_multiplier
+        if noise is None and privacy.epsilon is not None:
+            given = (privacy.epsilon, q, steps, privacy.delta, privacy.accountant)
+            noise = accounting.noise_multiplier(*given)
+        if self._by_step and steps < FEWEST_STEPS:
             raise BadInput(
                 f"single steps show nothing if there are fewer than {FEWEST_STEPS}",
                 "too-small",
                 option="steps",
-                value=plan.steps(self.records),
+                value=steps,
             )
-        # Found out here, once: all models of a run, shadow models too, are trained alike.
-        chosen = backends.choose(plan)
-        self.backend, self.backend_reason = chosen.name, chosen.reason
-        self.recipe = replace(plan, backend=chosen.name)
+        self.backend = Backend(training.backend, "as configured")
+        init_seed = derive(seed, "init")
+        self.recipe = Recipe(
+            training, data.shape, data.classes, privacy.clip, noise or 0.0, init_seed
+        )
+        if self._by_step:  # all steps, in fours, of two trainings
+            self.models = 4 * (steps // 2)
+            self.trials_per_call = self.models
+
+    def build_backend(self) -> DPSGD:
+        """Build and check what trains; return a mechanism that names it.
+
+        With it, all models of a run, shadow models too, are trained alike. Until then 'auto' is
+        the fastest backend of each process that trains.
+        """
+        from dpaudit.training import backends
+
+        built, same = backends.build(self.recipe), copy.copy(self)
+        same.backend = Backend(built.name, built.reason)
+        training = replace(self.recipe.training, backend=built.name)
+        same.recipe = replace(self.recipe, training=training)
+        return same
 
     @classmethod
-    def facing(cls, adversary: str, data: Data, **given: Any) -> DPSGD:
-        """As a run with this adversary has it: with the settings that it brings along."""
-        given = {"adversary": adversary, **given}
-        known = inspect.signature(cls).parameters
-        return cls(data, **{k: v for k, v in brought(given).items() if k in known} | given)
+    def facing(cls, adversary: str, data: Data, **settings: Any) -> DPSGD:
+        """Return DP-SGD with the default settings of this adversary."""
+        given = {n: value for n, value in settings.items() if value is not None}
+        config = Config.from_dict({**given, "adversary": adversary})
+        return cls(**registry.arguments(cls, {**config.flat(), "data": data}))
 
-    def about(self, pair: Pair) -> Mapping[str, Any]:
-        """What a report tells of the training and of who attacks it, with this canary."""
+    def about(self, pair: Pair) -> About:
+        """Describe the training, and who attacks it with this canary."""
         adversary, told = self._adversary, self.recipe.told(self.records)
-        return {
-            "attacker": adversary.name,
-            "adversary": adversary.told(0 if pair.canary.record else self.canaries),
-            "deployment": adversary.follows,
-            "training": {**told, "start": "crafted"} if adversary.crafts else told,
-            "warnings": self._weak(pair),
-        }
+        return About(
+            attacker=adversary.name,
+            adversary=adversary.told(0 if pair.canary.record else self.canaries),
+            deployment=adversary.follows,
+            training={**told, "start": "crafted"} if adversary.crafts else told,
+            warnings=[*self._warnings(), *self._weak(pair)],
+        )
 
     def _weak(self, pair: Pair) -> list[str]:
         """Warnings of a start that has not learned, and of a record that moves too little."""
@@ -191,7 +166,6 @@ class DPSGD:
             found += gradient_too_small(norm, self.recipe.clip)
         return found
 
-    @property
     def example(self) -> Observation:
         """What the adversary sees of a trial, but for its numbers."""
         return example(self._adversary, self.recipe, self.records, self.samples)
@@ -204,9 +178,8 @@ class DPSGD:
 
         return {"initial": pretrained(self.recipe, data.shadow, seed)}
 
-    @property
-    def known(self) -> Known:
-        """What the adversary knows of the training, beside the canary."""
+    def known(self, pair: Pair) -> Known:
+        """Return what the adversary knows of the training, beside the canary."""
         q = self.recipe.sample_rate(self.records)
         return {
             "sample_rate": np.array(q),
@@ -214,21 +187,22 @@ class DPSGD:
         }
 
     def __repr__(self) -> str:
-        told = {t: getattr(self, t) for t in ("records", "delta", "accountant", "samples")}
+        delta, accountant = self.privacy.delta, self.privacy.accountant
+        told: dict[str, Any] = {"records": self.records, "delta": delta, "accountant": accountant}
+        told["samples"] = self.samples
         if self._adversary != OBSERVER:
             told["adversary"] = self._adversary.name
         if self.canaries > 1:
             told["canaries"] = self.canaries
         return f"DPSGD({self.recipe}, {', '.join(f'{t}={x!r}' for t, x in told.items())})"
 
-    @property
-    def cautions(self) -> list[str]:
-        """What a user may have got wrong without noticing."""
-        found = delta_too_large(self.delta, self.records)
-        found += batch_too_large(self.recipe.batch or 1, self.records)
+    def _warnings(self) -> list[str]:
+        found = delta_too_large(self.privacy.delta, self.records)
+        batch = self.recipe.training.batch
+        found += batch_too_large(1 if batch == "full" else int(batch), self.records)
         if self._adversary != OBSERVER:
             return found
-        if self.recipe.dropout == 0:
+        if self.recipe.training.dropout == 0:
             found.append(NO_DROPOUT)
         elif self.samples == 1:
             found.append(ONE_SAMPLE)
@@ -249,33 +223,23 @@ class DPSGD:
     @cached_property
     def claim(self) -> Claim:
         """The chosen accountant's epsilon; the others' stand beside it."""
-        curve = self.curve
+        curve, delta, accountant = self.curve, self.privacy.delta, self.privacy.accountant
         exact = isinstance(curve, GaussianCurve)
-        others = [] if exact else [a for a in accounting.NUMERICAL if a != self.accountant]
+        others = [] if exact else [a for a in accounting.NUMERICAL if a != accountant]
         return Claim(
-            epsilon=accounting.epsilon(curve, self.delta, self.accountant),
-            delta=self.delta,
+            epsilon=accounting.epsilon(curve, delta, accountant),
+            delta=delta,
             curve=self._stepwise if self._by_step else curve,
-            source=EXACT if exact else f"{self.accountant} accountant",
-            beside=accounting.epsilons(curve, self.delta, others),
+            source=EXACT if exact else f"{accountant} accountant",
+            beside=accounting.epsilons(curve, delta, others),
         )
 
-    def play(self, pair: Pair, trials: Sequence[Trial]) -> list[Observation]:
+    def run(self, pair: Pair, trials: Sequence[Trial]) -> list[Observation]:
         """One model a trial, and what the adversary sees of it."""
         view = View(self._adversary, self.recipe, pair, self.records, self.samples)
         if self._by_step:
             return view.of_steps(trials)
         return [view.of_many(t) if self.canaries > 1 else view.of(t) for t in trials]
-
-    @property
-    def models(self) -> int | None:
-        """How many trials a run must have, where that is not free: all steps, in fours."""
-        return 4 * (self.recipe.steps(self.records) // 2) if self._by_step else None
-
-    @property
-    def at_once(self) -> int:
-        """Trials that are played together, at the cost of few: all steps of two trainings."""
-        return self.models or 1
 
     @property
     def _by_step(self) -> bool:

@@ -9,22 +9,28 @@ import random
 import sys
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dpaudit import checks
-from dpaudit.adversaries import OBSERVER
-from dpaudit.errors import BadInput, blamed
+from dpaudit.config.adversaries import OBSERVER
+from dpaudit.config.settings import Training
+from dpaudit.errors import BadInput, DpauditError, blamed
 from dpaudit.mechanisms.cautions import delta_too_large
+from dpaudit.mechanisms.dataset import Arrays, TorchNeeded
 from dpaudit.mechanisms.given import released
 from dpaudit.mechanisms.reference import Reference, refuse_uncallable
+from dpaudit.protocols import Mechanism
 from dpaudit.seeds import derive, stream
 from dpaudit.types import (
     IN,
     OUT,
+    About,
     Array,
+    Backend,
     Claim,
     Data,
     Observation,
@@ -49,15 +55,17 @@ One that changes what a seed in ten releases is missed with a probability of 0.9
 """
 
 
-class Function:
+class Function(Mechanism):
     """Your own code: a function (dataset, seed) that gives back a model or released numbers.
 
     Named as my_module:train or path/to/my_module.py:train, with --claim EPS,DELTA.
 
     `dataset` is a torch TensorDataset, x float32 (n, channels, height, width) in [0, 1] and y
     int64, so an Opacus training loop works on it unchanged. (A float .npz that is not in [0, 1] is
-    given as it is, with a warning.) `seed` is an int below 2^32; Python's,
-    numpy's and torch's own generators are seeded before each call too.
+    given as it is, with a warning.) `dataset.x` and `dataset.y` are the same as numpy arrays: a
+    function that takes these, and releases numbers, is audited without importing torch, if the
+    canary needs no shadow models. `seed` is an int below 2^32; Python's, numpy's and torch's own
+    generators are seeded before each call too.
 
     A model is anything that can be called with a batch of x: it gives back logits (n, classes),
     or probabilities with --outputs probabilities. A torch module is asked in eval mode and, if it
@@ -96,25 +104,33 @@ class Function:
         self.train = Reference.read(train) if isinstance(train, str) else train
         refuse_uncallable(self.name, self._find())
         self.code = self._digest()
-        self.claim = claim
+        self._claim = claim
         self.outputs, self.samples, self.seed = outputs, samples, seed
         self.records, self.shape, self.classes = len(data.pool), data.shape, data.classes
         self.range = float(data.pool.x.min()), float(data.pool.x.max())
 
-    adversary = (
-        "observer: sees what the function gives back or, of a model, what it says of the canary"
-    )
-    deployment = OBSERVER.follows
-    backend = "own function"
-    backend_reason = "the training code is the user's"
+    bounded_canary = True  # a user's function is promised pixels from 0 to 1
+    rehearses = True
+    backend = Backend("own function", "the training code is the user's")
+
+    @property
+    def claim(self) -> Claim:
+        """What the user claims of the function."""
+        return self._claim
 
     def __repr__(self) -> str:
         told = ("code", "claim", "outputs", "samples")
         return f"Function({self.name}, {', '.join(f'{t}={getattr(self, t)!r}' for t in told)})"
 
-    @property
-    def cautions(self) -> list[str]:
-        """What a user may have got wrong without noticing."""
+    def about(self, pair: Pair) -> About:
+        return About(
+            adversary="observer: sees what the function gives back or, of a model, what it says of "
+            "the canary",
+            deployment=OBSERVER.follows,
+            warnings=self._warnings(),
+        )
+
+    def _warnings(self) -> list[str]:
         found = delta_too_large(self.claim.delta, self.records)
         low, high = self.range
         if low < 0 or high > 1:
@@ -131,7 +147,6 @@ class Function:
             text = ""
         return hashlib.sha256(text.encode()).hexdigest()[:12]
 
-    @property
     def files(self) -> list[Path]:
         """The modules that other machines need; a package is not sent, but installed there."""
         sources = self.train.sources() if isinstance(self.train, Reference) else []
@@ -145,7 +160,7 @@ class Function:
                 )
         return sources
 
-    @property
+    @cached_property
     def recipe(self) -> Recipe:
         """How shadow models are trained, from which canaries learn what is hard: without noise."""
         from dpaudit.training import networks
@@ -156,20 +171,11 @@ class Function:
             networks.check(network, self.shape)
         except BadInput:
             network = "mlp"
-        return Recipe(
-            network=network,
-            shape=self.shape,
-            classes=self.classes,
-            epochs=20,
-            batch=64,
-            lr=0.5,
-            clip=1.0,
-            noise_multiplier=0.0,
-            dropout=0.0,
-            init_seed=derive(self.seed, "init"),
-        )
+        training = Training(network=network, epochs=20, batch=64, lr=0.5, dropout=0.0)
+        init_seed = derive(self.seed, "init")
+        return Recipe(training, self.shape, self.classes, init_seed=init_seed)
 
-    def play(self, pair: Pair, trials: Sequence[Trial]) -> list[Observation]:
+    def run(self, pair: Pair, trials: Sequence[Trial]) -> list[Observation]:
         """One call of the function a trial, and what it releases."""
         return [self._play(pair, trial) for trial in trials]
 
@@ -224,21 +230,37 @@ class Function:
         """The release of one rehearsal: numbers, or the canary's logits."""
         trial = Trial(0, world, derive(self.seed, "rehearsal", number))
         # One after the other: threads of one process would share their random numbers.
-        (seen,) = executor.submit(self.play, pair, [trial]).result()
+        (seen,) = executor.submit(self.run, pair, [trial]).result()
         return np.asarray(seen["values" if "values" in seen else "logits"])
 
     def _call(self, records: Records, seed: int) -> Any:
+        """What the function gives back: the same whether torch was imported before or not."""
+        train = self._find()  # which may import torch
+        if "torch" not in sys.modules:
+            arrays = Arrays(records)
+            try:
+                given = self._given(train, arrays, seed)
+            except (TorchNeeded, DpauditError):
+                if not arrays.tensors_needed and "torch" not in sys.modules:
+                    raise
+            else:
+                # A model is asked by torch.
+                needed = arrays.tensors_needed or callable(given)
+                if not needed and "torch" not in sys.modules:
+                    return given
+        # Also for a function that has just imported torch, whose generator was not seeded then.
         import torch
-        from torch.utils.data import TensorDataset
 
-        from dpaudit.training.layout import row_by_row
+        from dpaudit.training.layout import Tensors
+        from dpaudit.training.restored import one_thread
 
-        torch.set_num_threads(1)
+        one_thread()
+        torch.manual_seed(stream(seed, "torch"))
+        return self._given(train, Tensors(records), seed)
+
+    def _given(self, train: Callable[[Any, int], Any], dataset: Any, seed: int) -> Any:
         random.seed(stream(seed, "random"))
         np.random.seed(stream(seed, "numpy") % 2**32)
-        torch.manual_seed(stream(seed, "torch"))
-        dataset = TensorDataset(row_by_row(torch.tensor(records.x)), torch.tensor(records.y))
-        train = self._find()
         # Standard output is the report's alone.
         with contextlib.redirect_stdout(sys.stderr), blamed(self.name):
             return train(dataset, seed % 2**32)

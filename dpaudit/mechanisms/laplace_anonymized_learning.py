@@ -3,27 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar, cast
 
 import numpy as np
 
 from dpaudit import checks
 from dpaudit.errors import BadInput
-from dpaudit.laplace import Limits
 from dpaudit.laplace.counterexample import released
 from dpaudit.laplace.learning import Anonymized, Clip, Twin, learned
-from dpaudit.mechanisms import laplace_training
 from dpaudit.mechanisms.laplace_training import (
     EXACT,
     PROMISES,
     TRAINING,
     UNITS,
+    Perceptron,
+    Thresholds,
     accuracy,
     foreseen,
     of_world,
     replaced,
 )
-from dpaudit.types import IN, OUT, Claim, Data, Known, Observation, Pair, Trial
+from dpaudit.protocols import Mechanism
+from dpaudit.types import IN, OUT, About, Backend, Claim, Data, Known, Observation, Pair, Trial
 
 OBSERVERS = ("updates", "weights")
 
@@ -31,7 +34,50 @@ OTHERS = 100
 """Parameters of the counterexample that carry the record into one."""
 
 
-class LaplaceAnonymizedLearning:
+@dataclass(frozen=True)
+class Reading:
+    """The unit of the claim, the observer and the promise. None is chosen from the others."""
+
+    unit: str | None = None
+    observer: str | None = None
+    promise: str = "theorem"
+
+    def __post_init__(self) -> None:
+        unit, observer = self.unit, self.observer
+        checks.refuse(
+            [
+                None if unit is None else checks.one_of("unit", unit, UNITS),
+                None if observer is None else checks.one_of("observer", observer, OBSERVERS),
+                checks.one_of("promise", self.promise, PROMISES),
+            ]
+        )
+
+
+@dataclass(frozen=True)
+class Counterexample:
+    """Later batches and other parameters; without later batches, a network is trained."""
+
+    later: int | None = None
+    others: int | None = None
+
+    def __post_init__(self) -> None:
+        later, others = self.later, self.others
+        checks.refuse(
+            [
+                None if later is None else checks.whole("later", later, 0, 10_000),
+                None if others is None else checks.whole("others", others, 1, 10_000),
+            ]
+        )
+        if later is None and others is not None:
+            raise BadInput(
+                "others are of the counterexample alone; give later, or leave them out",
+                "no-effect",
+                option="others",
+                value=others,
+            )
+
+
+class LaplaceAnonymizedLearning(Mechanism):
     """A network trained by updates that each have Laplace noise, parameter by parameter.
 
     ReLU inside, softmax and cross-entropy at the end. How far a record can move each parameter is
@@ -61,12 +107,9 @@ class LaplaceAnonymizedLearning:
     Japanese). As printed, noise is put on w instead of its update, and min stands for max.
     """
 
-    sets: ClassVar[Mapping[str, Any]] = {
+    default_settings: ClassVar[Mapping[str, Any]] = {
         "canary": "replaced",
         "attacks": ("laplace",),
-        "epsilon": 1.0,
-        "epochs": 1,
-        "batch": 50,
         "lr": 1.0,
         "models": 400,
     }
@@ -75,51 +118,32 @@ class LaplaceAnonymizedLearning:
         self,
         data: Data,
         epsilon: float = 1.0,
-        epochs: int = 1,
-        batch: int | str = 50,
-        lr: float = 1.0,
+        training: Perceptron = Perceptron(epochs=1, lr=1.0),
         seed: int = 0,
-        weights: str = "-0.1,0.1",
-        biases: str = "-0.1,0.1",
-        hidden: int = 3,
-        width: int = 16,
-        decay: float = 0.001,
+        thresholds: Thresholds = Thresholds("-0.1,0.1", "-0.1,0.1"),
         clipped: str = "record",
-        unit: str | None = None,
-        observer: str | None = None,
-        promise: str = "theorem",
-        later: int | None = None,
-        others: int | None = None,
+        reading: Reading = Reading(),
+        counterexample: Counterexample = Counterexample(),
     ) -> None:
         checks.refuse(
             [
                 checks.positive("epsilon", epsilon),
                 checks.one_of("clipped", clipped, ("record", "sum")),
-                None if unit is None else checks.one_of("unit", unit, UNITS),
-                None if observer is None else checks.one_of("observer", observer, OBSERVERS),
-                checks.one_of("promise", promise, PROMISES),
-                None if later is None else checks.whole("later", later, 0, 10_000),
-                None if others is None else checks.whole("others", others, 1, 10_000),
             ]
         )
-        self.unit = unit or ("model" if later is None else "parameter")
-        self.observer = observer or ("updates" if self.unit == "model" else "weights")
-        self.promise, self.later, self.others = promise, later, others or OTHERS
-        self._refuse_idle(others)
-        course = laplace_training.course(data, hidden, width, epochs, batch, lr, decay, seed)
-        limits = Limits.read(weights, biases)
-        self.training = Anonymized(course, limits, epsilon, cast(Clip, clipped))
+        later = counterexample.later
+        self.unit = reading.unit or ("model" if later is None else "parameter")
+        self.observer = reading.observer or ("updates" if self.unit == "model" else "weights")
+        self.promise, self.later = reading.promise, later
+        self.others = counterexample.others or OTHERS
+        self._refuse_idle()
+        course = training.course(data, seed)
+        self.training = Anonymized(course, thresholds.limits(), epsilon, cast(Clip, clipped))
+        self.trials_per_call = 20 if later is None else 1000  # few, where each trains a network
         self.batches = len(course.batches(len(data.pool))) if later is None else 1 + later
 
-    def _refuse_idle(self, others: int | None) -> None:
+    def _refuse_idle(self) -> None:
         """Refuse what would have no effect."""
-        if self.later is None and others is not None:
-            raise BadInput(
-                "others are of the counterexample alone; give later, or leave them out",
-                "no-effect",
-                option="others",
-                value=others,
-            )
         if self.later is not None and self.unit != "parameter":
             raise BadInput(
                 "the counterexample is about one parameter; leave unit out",
@@ -139,20 +163,14 @@ class LaplaceAnonymizedLearning:
         told = ("training", "unit", "observer", "promise", "later", "others")
         return f"LaplaceAnonymizedLearning({', '.join(f'{t}={getattr(self, t)!r}' for t in told)})"
 
-    @staticmethod
-    def idle(own: Mapping[str, Any]) -> Mapping[str, str]:
-        """Settings without an effect beside those of its own, and why."""
+    @classmethod
+    def unused_settings(cls, settings: Mapping[str, Any]) -> Mapping[str, str]:
         names, why = (*TRAINING, "weights", "biases", "clipped"), "on the counterexample of later"
-        return {} if own["later"] is None else dict.fromkeys(names, why)
-
-    @property
-    def at_once(self) -> int:
-        """Trials in one call: few, where each trains a network."""
-        return 20 if self.later is None else 1000
+        return {} if settings["later"] is None else dict.fromkeys(names, why)
 
     # ------------------------------------------------------------ what is promised
 
-    @property
+    @cached_property
     def claim(self) -> Claim:
         """What Theorem 4 says of each parameter, or what composition allows."""
         composed, theorem = self.promise == "composed", "Theorem 4 of Sei and Ohsuga"
@@ -185,9 +203,7 @@ class LaplaceAnonymizedLearning:
     def _parameters(self) -> int:
         return self.training.course.network.parameters
 
-    @property
-    def adversary(self) -> str:
-        """What the observer knows and sees."""
+    def _adversary(self) -> str:
         if self.later is not None:
             return (
                 f"observer: has one of {1 + self.others} parameters after {self.batches} batches, "
@@ -198,24 +214,26 @@ class LaplaceAnonymizedLearning:
         sees = "sees every noisy update" if self.observer == "updates" else "has all parameters"
         return f"observer: {sees}, and knows the other records"
 
-    @property
-    def deployment(self) -> str:
-        """What follows for models that are released as usual."""
-        if self.observer == "weights":
-            return "whoever has what is released could show as much"
-        return "who has only the final parameters, no updates, sees less (--set observer=weights)"
+    def about(self, pair: Pair) -> About:
+        deployment = "whoever has what is released could show as much"
+        if self.observer == "updates":
+            deployment = (
+                "who has only the final parameters, no updates, sees less (--set observer=weights)"
+            )
+        return About(
+            adversary=self._adversary(),
+            deployment=deployment,
+            breaks="Theorem 4 leaves out that later batches depend on a record through other "
+            "parameters, and that a model is all of them: dpaudit explain "
+            "laplace-anonymized-learning. Claim what composition allows (--set promise=composed), "
+            "or train with DP-SGD.",
+        )
 
-    breaks = (
-        "Theorem 4 leaves out that later batches depend on a record through other parameters, and "
-        "that a model is all of them: dpaudit explain laplace-anonymized-learning. Claim what "
-        "composition allows (--set promise=composed), or train with DP-SGD."
-    )
-    backend = "numpy"
-    backend_reason = "the paper's training"
+    backend = Backend("numpy", "the paper's training")
 
     # ------------------------------------------------------------ the game
 
-    def foresee(self, pair: Pair) -> Known:
+    def known(self, pair: Pair) -> Known:
         """What the adversary has of a pair: where training would end in either world without noise.
 
         Only who sees no updates needs it, to know which way the canary pulls.
@@ -232,16 +250,15 @@ class LaplaceAnonymizedLearning:
         place = most if self.unit == "parameter" else np.arange(len(out))
         return {EXACT[OUT]: out[place], EXACT[IN]: inn[place], "place": place}
 
-    @property
     def example(self) -> Observation:
         """What is seen of a trial, but for its numbers."""
         if self.observer == "updates":
             return {"ratios": np.zeros(self.training.course.epochs)}
         return {"trained": np.zeros(self._parameters if self.unit == "model" else 1)}
 
-    def play(self, pair: Pair, trials: Sequence[Trial]) -> list[Observation]:
+    def run(self, pair: Pair, trials: Sequence[Trial]) -> list[Observation]:
         """A network for each trial, or the number that the counterexample releases."""
-        seen = self.foresee(pair)
+        seen = self.known(pair)
         return [
             self._play(pair, seen, trial) if self.later is None else self._number(pair, trial)
             for trial in trials

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,9 +12,9 @@ import numpy as np
 from dpaudit import checks
 from dpaudit.laplace.learning import learned
 from dpaudit.laplace.microaggregation import Groups, records_of, rows_of
-from dpaudit.mechanisms import laplace_training
 from dpaudit.mechanisms.laplace_training import (
     TRAINING,
+    Perceptron,
     accuracy,
     exact,
     foreseen,
@@ -21,10 +22,23 @@ from dpaudit.mechanisms.laplace_training import (
     noisy,
     of_world,
 )
-from dpaudit.types import IN, OUT, Array, Claim, Data, Known, Observation, Pair, Trial
+from dpaudit.protocols import Mechanism
+from dpaudit.types import (
+    IN,
+    OUT,
+    About,
+    Array,
+    Backend,
+    Claim,
+    Data,
+    Known,
+    Observation,
+    Pair,
+    Trial,
+)
 
 
-class LaplaceAnonymizingFirst:
+class LaplaceAnonymizingFirst(Mechanism):
     """A network trained on noisy means of groups of similar records, instead of the records.
 
     Records, their class one-hot among the columns, are put in an order that no data decide (the
@@ -49,13 +63,9 @@ class LaplaceAnonymizingFirst:
     Differential Privacy via Microaggregation-based k-Anonymity (2014).
     """
 
-    sets: ClassVar[Mapping[str, Any]] = {
+    default_settings: ClassVar[Mapping[str, Any]] = {
         "canary": "negative",
         "attacks": ("laplace",),
-        "epsilon": 1.0,
-        "epochs": 20,
-        "batch": 50,
-        "lr": 0.3,
         "models": 4000,
     }
 
@@ -63,15 +73,10 @@ class LaplaceAnonymizingFirst:
         self,
         data: Data,
         epsilon: float = 1.0,
-        epochs: int = 20,
-        batch: int | str = 50,
-        lr: float = 0.3,
+        training: Perceptron = Perceptron(),
         seed: int = 0,
         k: int | None = None,
         trained: bool = False,
-        hidden: int = 3,
-        width: int = 16,
-        decay: float = 0.001,
     ) -> None:
         n = len(data.pool)
         checks.refuse(
@@ -80,8 +85,9 @@ class LaplaceAnonymizingFirst:
                 None if k is None else checks.whole("k", k, 1, n),
             ]
         )
-        self.course = laplace_training.course(data, hidden, width, epochs, batch, lr, decay, seed)
+        self.course = training.course(data, seed)
         self.epsilon, self.classes, self.trained = epsilon, data.classes, trained
+        self.trials_per_call = 20 if trained else 1000  # few, where each trains a network
         # Two records differ in their class by 2: one column more and one less.
         self.groups = Groups(n, k or max(1, n // 2), width=math.prod(data.shape) + 2)
 
@@ -89,19 +95,15 @@ class LaplaceAnonymizingFirst:
         told = ("course", "groups", "epsilon", "trained")
         return f"LaplaceAnonymizingFirst({', '.join(f'{t}={getattr(self, t)!r}' for t in told)})"
 
-    @staticmethod
-    def idle(own: Mapping[str, Any]) -> Mapping[str, str]:
-        """Settings without an effect beside those of its own, and why."""
-        return {} if own["trained"] else dict.fromkeys(TRAINING, "on means (--set trained=true)")
-
-    @property
-    def at_once(self) -> int:
-        """Trials in one call: few, where each trains a network."""
-        return 20 if self.trained else 1000
+    @classmethod
+    def unused_settings(cls, settings: Mapping[str, Any]) -> Mapping[str, str]:
+        return (
+            {} if settings["trained"] else dict.fromkeys(TRAINING, "on means (--set trained=true)")
+        )
 
     # ------------------------------------------------------------ what is promised
 
-    @property
+    @cached_property
     def claim(self) -> Claim:
         """Epsilon for all means together, and so for whatever is trained on them."""
         return Claim(
@@ -113,28 +115,23 @@ class LaplaceAnonymizingFirst:
             trials="models" if self.trained else "releases",
         )
 
-    adversary = (
-        "observer: has the noisy means that the network learns from, and knows them without noise "
-        "in either world"
-    )
-    breaks = (
-        "Look for what breaks the claim: records that are not in [0, 1], an order that other "
-        "records decide, or the noise's scale."
-    )
-    backend = "numpy"
-    backend_reason = "the paper's training; trials differ in their noise"
+    backend = Backend("numpy", "the paper's training; trials differ in their noise")
 
-    def about(self, pair: Pair) -> Mapping[str, Any]:
-        """What a report tells of this pair: how much it leaks in truth."""
-        return {
-            "deployment": "between these two worlds all means together leak epsilon "
-            f"{leak(self.foresee(pair)):.4g}, which is known exactly; a network that is trained on "
-            "them can only show less"
-        }
+    def about(self, pair: Pair) -> About:
+        """Describe the adversary and how much this pair leaks in truth."""
+        return About(
+            adversary="observer: has the noisy means that the network learns from, and knows them "
+            "without noise in either world",
+            deployment="between these two worlds all means together leak epsilon "
+            f"{leak(self.known(pair)):.4g}, which is known exactly; a network that is trained on "
+            "them can only show less",
+            breaks="Look for what breaks the claim: records that are not in [0, 1], an order that "
+            "other records decide, or the noise's scale.",
+        )
 
     # ------------------------------------------------------------ the game
 
-    def foresee(self, pair: Pair) -> Known:
+    def known(self, pair: Pair) -> Known:
         """What the adversary has of a pair: the means of either world without noise."""
         if (known := foreseen(pair)) is not None:
             return known
@@ -145,15 +142,14 @@ class LaplaceAnonymizingFirst:
         free, scale = np.full(len(out), np.inf), self.groups.scale(self.epsilon)
         return exact(out, inn, -free, free, np.full(len(out), scale))
 
-    @property
     def example(self) -> Observation:
         """What is seen of a trial, but for its numbers."""
         columns = self.course.network.nodes[0] + self.classes
         return {"noisy": np.zeros(self.groups.number * columns)}
 
-    def play(self, pair: Pair, trials: Sequence[Trial]) -> list[Observation]:
+    def run(self, pair: Pair, trials: Sequence[Trial]) -> list[Observation]:
         """The noisy means of a trial's world and, if one is trained, a network's accuracy."""
-        seen = self.foresee(pair)
+        seen = self.known(pair)
         return [self._play(pair, seen, trial) for trial in trials]
 
     def _play(self, pair: Pair, seen: Known, trial: Trial) -> Observation:

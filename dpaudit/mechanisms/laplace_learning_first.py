@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
 
 from dpaudit import checks
 from dpaudit.errors import BadInput
-from dpaudit.laplace import Limits
 from dpaudit.laplace.learning import learned
-from dpaudit.mechanisms import laplace_training
 from dpaudit.mechanisms.laplace_training import (
     PROMISES,
     TRAINING,
     UNITS,
+    Perceptron,
+    Thresholds,
     accuracy,
     exact,
     foreseen,
@@ -23,13 +25,41 @@ from dpaudit.mechanisms.laplace_training import (
     noisy,
     of_world,
 )
-from dpaudit.types import IN, OUT, Claim, Data, Known, Observation, Pair, Trial
+from dpaudit.protocols import Mechanism
+from dpaudit.types import IN, OUT, About, Backend, Claim, Data, Known, Observation, Pair, Trial
 
 PARAMETERS = 100
 """That a record shifts where nothing is trained."""
 
 
-class LaplaceLearningFirst:
+@dataclass(frozen=True)
+class WorstCase:
+    """Parameters that a record shifts by a part of their range.
+
+    Without a shift, a network is trained.
+    """
+
+    shift: float | None = None
+    parameters: int | None = None
+
+    def __post_init__(self) -> None:
+        shift, parameters = self.shift, self.parameters
+        checks.refuse(
+            [
+                None if shift is None else checks.in_range("shift", shift, 0, 1, ends="(]"),
+                None if parameters is None else checks.whole("parameters", parameters, 1, 100_000),
+            ]
+        )
+        if parameters is not None and shift is None:
+            raise BadInput(
+                "a trained network has its own parameters; give shift, or no parameters",
+                "no-effect",
+                option="parameters",
+                value=parameters,
+            )
+
+
+class LaplaceLearningFirst(Mechanism):
     """A network trained as usual, each parameter of which is released with Laplace noise.
 
     ReLU inside, softmax and cross-entropy at the end. Weights and biases are kept between
@@ -57,65 +87,44 @@ class LaplaceLearningFirst:
     Japanese). Lemma 1 is printed with min and max exchanged, which would release a constant.
     """
 
-    sets: ClassVar[Mapping[str, Any]] = {
+    default_settings: ClassVar[Mapping[str, Any]] = {
         "canary": "replaced",
         "attacks": ("laplace",),
-        "epsilon": 1.0,
-        "epochs": 100,
-        "batch": 50,
-        "lr": 0.3,
         "models": 2000,
     }
-    at_once = 250
+    trials_per_call = 250
 
     def __init__(
         self,
         data: Data,
         epsilon: float = 1.0,
-        epochs: int = 100,
-        batch: int | str = 50,
-        lr: float = 0.3,
+        training: Perceptron = Perceptron(epochs=100),
         seed: int = 0,
-        weights: str = "-1,1",
-        biases: str = "-1,1",
-        hidden: int = 3,
-        width: int = 16,
-        decay: float = 0.001,
+        thresholds: Thresholds = Thresholds("-1,1", "-1,1"),
         unit: str = "model",
         promise: str = "theorem",
-        shift: float | None = None,
-        parameters: int | None = None,
+        worst: WorstCase = WorstCase(),
     ) -> None:
         checks.refuse(
             [
                 checks.positive("epsilon", epsilon),
                 checks.one_of("unit", unit, UNITS),
                 checks.one_of("promise", promise, PROMISES),
-                None if shift is None else checks.in_range("shift", shift, 0, 1, ends="(]"),
-                None if parameters is None else checks.whole("parameters", parameters, 1, 100_000),
             ]
         )
-        if parameters is not None and shift is None:
-            raise BadInput(
-                "a trained network has its own parameters; give shift, or no parameters",
-                "no-effect",
-                option="parameters",
-                value=parameters,
-            )
-        self.limits = Limits.read(weights, biases)
-        self.course = laplace_training.course(data, hidden, width, epochs, batch, lr, decay, seed)
+        self.limits = thresholds.limits()
+        self.course = training.course(data, seed)
         self.epsilon, self.unit, self.promise = epsilon, unit, promise
-        self.shift, self.parameters = shift, parameters or PARAMETERS
+        self.shift, self.parameters = worst.shift, worst.parameters or PARAMETERS
 
     def __repr__(self) -> str:
         told = ("course", "limits", "epsilon", "unit", "promise", "shift", "parameters")
         return f"LaplaceLearningFirst({', '.join(f'{t}={getattr(self, t)!r}' for t in told)})"
 
-    @staticmethod
-    def idle(own: Mapping[str, Any]) -> Mapping[str, str]:
-        """Settings without an effect beside those of its own, and why."""
+    @classmethod
+    def unused_settings(cls, settings: Mapping[str, Any]) -> Mapping[str, str]:
         why = "where shift moves parameters, all alike, and nothing is trained"
-        return {} if own["shift"] is None else dict.fromkeys((*TRAINING, "biases"), why)
+        return {} if settings["shift"] is None else dict.fromkeys((*TRAINING, "biases"), why)
 
     # ------------------------------------------------------------ what is promised
 
@@ -124,7 +133,7 @@ class LaplaceLearningFirst:
         """How many parameters there are."""
         return self.course.network.parameters if self.shift is None else self.parameters
 
-    @property
+    @cached_property
     def claim(self) -> Claim:
         """What Theorem 3 says of each parameter, read for the unit that was chosen."""
         together = self.numbers * self.epsilon if self.unit == "model" else self.epsilon
@@ -148,31 +157,26 @@ class LaplaceLearningFirst:
         "without noise in either world",
     }
 
-    @property
-    def adversary(self) -> str:
-        """What the observer knows and sees."""
-        return f"observer: {self.adversary_of[self.unit]}"
-
-    breaks = (
-        "The theorem is about single parameters, and the model is all of them: dpaudit explain "
-        "laplace-learning-first. Claim what composition allows (--set promise=composed), or train "
-        "with DP-SGD, whose claim is about the model."
+    backend = Backend(
+        "numpy", "the paper's training, one for each world; trials differ in their noise"
     )
-    backend = "numpy"
-    backend_reason = "the paper's training, one for each world; trials differ in their noise"
 
-    def about(self, pair: Pair) -> Mapping[str, Any]:
-        """What a report tells of this pair: how much it leaks in truth."""
+    def about(self, pair: Pair) -> About:
+        """Describe the adversary and how much this pair leaks in truth."""
         what = "all parameters together leak" if self.unit == "model" else "this parameter leaks"
-        return {
-            "deployment": f"between these two worlds {what} epsilon "
-            f"{leak(self.foresee(pair)):.4g}, which is known "
-            "exactly; whoever has the released model and knows the other records could show as much"
-        }
+        return About(
+            adversary=f"observer: {self.adversary_of[self.unit]}",
+            deployment=f"between these two worlds {what} epsilon "
+            f"{leak(self.known(pair)):.4g}, which is known exactly; whoever has the released model "
+            "and knows the other records could show as much",
+            breaks="The theorem is about single parameters, and the model is all of them: dpaudit "
+            "explain laplace-learning-first. Claim what composition allows (--set "
+            "promise=composed), or train with DP-SGD, whose claim is about the model.",
+        )
 
     # ------------------------------------------------------------ the game
 
-    def foresee(self, pair: Pair) -> Known:
+    def known(self, pair: Pair) -> Known:
         """What the adversary has of a pair: the parameters of either world without noise."""
         if (known := foreseen(pair)) is not None:
             return known
@@ -194,14 +198,13 @@ class LaplaceLearningFirst:
         most = np.argmax(np.abs(out - inn))
         return {name: numbers[[most]] for name, numbers in found.items()}
 
-    @property
     def example(self) -> Observation:
         """What is seen of a trial, but for its numbers."""
         return {"noisy": np.zeros(self.numbers if self.unit == "model" else 1)}
 
-    def play(self, pair: Pair, trials: Sequence[Trial]) -> list[Observation]:
+    def run(self, pair: Pair, trials: Sequence[Trial]) -> list[Observation]:
         """The parameters of a trial's world, with noise of its own."""
-        seen = self.foresee(pair)
+        seen = self.known(pair)
         return [self._play(pair, seen, trial) for trial in trials]
 
     def _play(self, pair: Pair, seen: Known, trial: Trial) -> Observation:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from dpaudit import checks
-from dpaudit.laplace import Network, joint_epsilon, release
+from dpaudit.laplace import Limits, Network, joint_epsilon, release
 from dpaudit.laplace.learning import Course
 from dpaudit.types import IN, OUT, Array, Data, Known, Pair, Records, Trial
 
@@ -19,27 +21,46 @@ EXACT = {OUT: "exact_out", IN: "exact_in"}
 """What either world would release without noise, among what the adversary has of a pair."""
 
 
-def course(
-    data: Data,
-    hidden: int,
-    width: int,
-    epochs: int,
-    batch: int | str,
-    lr: float,
-    decay: float,
-    seed: int,
-) -> Course:
-    """How networks for these data are trained; what cannot be is refused."""
-    checks.refuse(
-        [
-            checks.whole("hidden", hidden, 0, 20),
-            checks.whole("width", width, 1, 2000),
-            checks.in_range("decay", decay, 0, 1),
-        ]
-    )
-    network = Network.of(int(np.prod(data.shape)), hidden, width, data.classes)
-    size = len(data.pool) if batch == "full" else int(batch)
-    return Course(network, epochs, size, lr, decay, seed)
+@dataclass(frozen=True)
+class Perceptron:
+    """A fully connected network and how it is trained."""
+
+    epochs: int = 20
+    batch: int | str = 50
+    lr: float = 0.3
+    hidden: int = 3
+    width: int = 16
+    decay: float = 0.001
+
+    def __post_init__(self) -> None:
+        checks.refuse(
+            [
+                checks.at_least("epochs", self.epochs, 1),
+                None if self.batch == "full" else checks.at_least("batch", self.batch, 1),
+                checks.positive("lr", self.lr),
+                checks.whole("hidden", self.hidden, 0, 20),
+                checks.whole("width", self.width, 1, 2000),
+                checks.in_range("decay", self.decay, 0, 1),
+            ]
+        )
+
+    def course(self, data: Data, seed: int) -> Course:
+        """Return how networks for these data are trained."""
+        network = Network.of(int(np.prod(data.shape)), self.hidden, self.width, data.classes)
+        size = len(data.pool) if self.batch == "full" else int(self.batch)
+        return Course(network, self.epochs, size, self.lr, self.decay, seed)
+
+
+@dataclass(frozen=True)
+class Thresholds:
+    """The limits of weights and of biases, each as LOW,HIGH."""
+
+    weights: str
+    biases: str
+
+    def limits(self) -> Limits:
+        """Return them as numbers."""
+        return Limits.read(self.weights, self.biases)
 
 
 def of_world(pair: Pair, world: int) -> tuple[Array, Array]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -12,14 +12,27 @@ import numpy as np
 
 from dpaudit import checks
 from dpaudit.accounting import gaussian_mu
+from dpaudit.config.settings import Budget, Schedule
 from dpaudit.errors import BadInput
 from dpaudit.mechanisms.cautions import batch_too_large, delta_too_large
 from dpaudit.mechanisms.threads import one_thread
 from dpaudit.p3gm import Design, Generator, Phases, fit, noise_multiplier, replacing
-from dpaudit.p3gm.design import LIKELIHOODS, MODELS
+from dpaudit.p3gm.design import Architecture, FirstReleases
 from dpaudit.p3gm.labels import with_labels
+from dpaudit.protocols import Mechanism
 from dpaudit.training.steps import Steps
-from dpaudit.types import Array, Claim, Data, GaussianCurve, Observation, Pair, Records, Trial
+from dpaudit.types import (
+    About,
+    Array,
+    Backend,
+    Claim,
+    Data,
+    GaussianCurve,
+    Observation,
+    Pair,
+    Records,
+    Trial,
+)
 
 THEOREM = "Theorem 3 of the paper"
 """Where the claim of the published variant comes from."""
@@ -28,7 +41,44 @@ FIRST_PHASE = {"safe": (0.3, 60.0), "published": (0.05, 100.0)}
 """epsilon_pca and em_noise of each variant, where they are not given: both leave most to DP-SGD."""
 
 
-class P3GM:
+@dataclass(frozen=True)
+class FirstPhase:
+    """DP-PCA and DP-EM."""
+
+    variant: str = "safe"
+    components: int = 3
+    iterations: int = 5
+    epsilon_pca: float | None = None
+    em_noise: float | None = None
+
+    def __post_init__(self) -> None:
+        checks.refuse(
+            [
+                checks.one_of("variant", self.variant, FIRST_PHASE),
+                checks.at_least("components", self.components, 1),
+                checks.at_least("iterations", self.iterations, 1),
+                *(
+                    checks.positive(name, value)
+                    for name, value in (
+                        ("epsilon_pca", self.epsilon_pca),
+                        ("em_noise", self.em_noise),
+                    )
+                    if value is not None
+                ),
+            ]
+        )
+
+    @property
+    def noise(self) -> tuple[float, float]:
+        """epsilon_pca and em_noise, those of the variant where they are left out."""
+        usual_pca, usual_em = FIRST_PHASE[self.variant]
+        return (
+            usual_pca if self.epsilon_pca is None else self.epsilon_pca,
+            usual_em if self.em_noise is None else self.em_noise,
+        )
+
+
+class P3GM(Mechanism):
     """P3GM, the phased private generator: DP-PCA, then DP-EM, then a decoder by DP-SGD.
 
     Records, each with its label as a block of zeros and a one, are divided by a public radius and
@@ -64,72 +114,30 @@ class P3GM:
     Preserving Phased Generative Model (2021), and their first paper on it (in Japanese).
     """
 
-    sets: ClassVar[Mapping[str, Any]] = {
+    default_settings: ClassVar[Mapping[str, Any]] = {
         "canary": "opposites",
         "attacks": ("nearest", "reconstruction", "elbo"),
         "models": 400,
-        "epsilon": 1.0,
-        "epochs": 10,
-        "batch": 100,
-        "lr": 0.01,
     }
-    at_once = 4
+    trials_per_call = 4
 
     def __init__(
         self,
         data: Data,
-        variant: str = "safe",
-        model: str = "p3gm",
-        latent: int = 10,
-        hidden: int = 100,
-        components: int = 3,
-        iterations: int = 5,
-        epsilon_pca: float | None = None,
-        em_noise: float | None = None,
-        likelihood: str = "bernoulli",
-        label_length: float = 0.0,
+        network: Architecture = Architecture(),
+        first: FirstPhase = FirstPhase(),
+        privacy: Budget = Budget(epsilon=1.0),
+        training: Schedule = Schedule(epochs=10, batch=100, lr=0.01),
         rows: int = 1000,
-        epsilon: float | None = 1.0,
-        noise_multiplier: float | None = None,
-        delta: float = 1e-5,
-        epochs: int = 10,
-        steps: int | None = None,
-        batch: int | str = 100,
-        lr: float = 0.01,
-        clip: float = 1.0,
     ) -> None:
-        usual_pca, usual_em = FIRST_PHASE.get(variant, (1.0, 1.0))
-        epsilon_pca = usual_pca if epsilon_pca is None else epsilon_pca
-        em_noise = usual_em if em_noise is None else em_noise
-        phased, features = model != "vae", math.prod(data.shape)
-        most = features if label_length else features + data.classes
+        features = math.prod(data.shape)
+        phased, apart = network.model != "vae", network.label_length > 0
+        most, least = features if apart else features + data.classes, data.classes if apart else 1
         checks.refuse(
             [
-                checks.one_of("variant", variant, FIRST_PHASE),
-                checks.one_of("model", model, MODELS),
-                checks.one_of("likelihood", likelihood, LIKELIHOODS),
-                checks.whole("latent", latent, 1, most)
-                if phased
-                else checks.at_least("latent", latent, 1),
-                checks.at_least("hidden", hidden, 1),
-                checks.in_range("label_length", label_length, 0, 10),
-                checks.at_least(
-                    "components", components, data.classes if label_length and phased else 1
-                ),
-                checks.at_least("iterations", iterations, 1),
-                checks.positive("epsilon_pca", epsilon_pca),
-                checks.positive("em_noise", em_noise),
+                checks.whole("latent", network.latent, 1, most) if phased else None,
+                checks.at_least("components", first.components, least) if phased else None,
                 checks.at_least("rows", rows, 1),
-                checks.in_range("delta", delta, 0, 1, ends="()"),
-                checks.at_least("epochs", epochs, 1),
-                None if batch == "full" else checks.at_least("batch", batch, 1),
-                checks.positive("lr", lr),
-                checks.positive("clip", clip),
-                *(
-                    checks.positive(name, value)
-                    for name, value in (("noise_multiplier", noise_multiplier), ("steps", steps))
-                    if value is not None
-                ),
             ]
         )
         if not (data.pool.x.min() >= 0 and data.pool.x.max() <= 1):
@@ -138,30 +146,33 @@ class P3GM:
                 "out-of-range",
                 option="data",
             )
-        self.variant, self.delta, self.rows = variant, delta, rows
+        self.variant, self.delta, self.rows = first.variant, privacy.delta, rows
         self.classes, self.records = data.classes, len(data.pool)
-        self.epsilon_pca, self._batch = epsilon_pca, batch
-        q = 1.0 if batch == "full" else min(1.0, int(batch) / self.records)
-        count = max(1, int(epochs / q + 1e-9)) if steps is None else steps
-        published = variant == "published"
+        self._batch = training.batch
+        self.epsilon_pca, em_noise = first.noise
+        q, noise = training.sample_rate(self.records), privacy.noise_multiplier
+        published = self.variant == "published"
         self.design = Design(
-            model=next(m for m in MODELS if m == model),
-            latent=latent,
-            hidden=hidden,
-            components=components,
-            iterations=iterations,
-            steps=Steps(count, q, q * self.records, lr, clip, noise_multiplier or 0.0),
+            network,
+            FirstReleases(
+                first.components,
+                first.iterations,
+                pca="wishart" if published else "gaussian",
+                pca_noise=self.epsilon_pca
+                if published
+                else 1 / gaussian_mu(self.epsilon_pca, self.delta),
+                em=self.variant,
+                em_noise=em_noise,
+            ),
+            Steps(
+                training.rounds(self.records),
+                *(q, q * self.records, training.lr, privacy.clip, noise or 0.0),
+            ),
             radius=_radius(data.shadow, data.classes),
-            pca="wishart" if published else "gaussian",
-            pca_noise=epsilon_pca if published else 1 / gaussian_mu(epsilon_pca, delta),
-            em=variant,
-            em_noise=em_noise,
-            likelihood=likelihood,
-            label_length=label_length,
             pretraining=100,
         )
-        if noise_multiplier is None:
-            found = replace(self.design.steps, noise_multiplier=self._solved(epsilon))
+        if privacy.epsilon is not None:
+            found = replace(self.design.steps, noise_multiplier=self._solved(privacy.epsilon))
             self.design = replace(self.design, steps=found)
 
     def __repr__(self) -> str:
@@ -170,10 +181,8 @@ class P3GM:
 
     # ------------------------------------------------------------ what is promised
 
-    def _solved(self, epsilon: float | None) -> float:
+    def _solved(self, epsilon: float) -> float:
         """The least noise multiplier of DP-SGD by which all phases spend what is claimed."""
-        checks.refuse([checks.positive("epsilon", epsilon)])
-        assert epsilon is not None
         if self._by_theorem:
             return self._phases(1.0).solved(epsilon, self.delta).s_s
         s = self.design.steps
@@ -182,12 +191,12 @@ class P3GM:
     @property
     def _by_theorem(self) -> bool:
         """Of a model without the phases nothing is published but DP-SGD."""
-        return self.variant == "published" and self.design.model != "vae"
+        return self.variant == "published" and self.design.network.model != "vae"
 
     def _phases(self, s_s: float) -> Phases:
         d = self.design
         return Phases(
-            *(self.epsilon_pca, d.components, d.iterations, d.em_noise),
+            *(self.epsilon_pca, d.first.components, d.first.iterations, d.first.em_noise),
             *(d.steps.sample_rate, d.steps.count, s_s),
         )
 
@@ -213,21 +222,9 @@ class P3GM:
             source=source,
         )
 
-    adversary = "has the generator and synthetic records; knows all records but which of two was in"
-    deployment = (
-        "who gets synthetic records alone sees what the attack nearest sees; a generator that "
-        "shows little of one record may show more of another"
-    )
-    breaks = (
-        "Look for what breaks the claim: dpaudit explain p3gm; the parts have audits of their own, "
-        "p3gm-pca and p3gm-em."
-    )
-    backend = "torch"
-    backend_reason = "not native: it knows no loss but cross-entropy"
+    backend = Backend("torch", "not native: it knows no loss but cross-entropy")
 
-    @property
-    def cautions(self) -> list[str]:
-        """What a user may have got wrong without noticing."""
+    def _warnings(self) -> list[str]:
         batch = 1 if self._batch == "full" else int(self._batch)
         found = delta_too_large(self.delta, self.records) + batch_too_large(batch, self.records)
         if self._by_theorem:
@@ -237,11 +234,10 @@ class P3GM:
             )
         return found
 
-    def about(self, pair: Pair) -> Mapping[str, Any]:
-        """What a report tells of the training."""
+    def about(self, pair: Pair) -> About:
         d, steps = self.design, self.design.steps
         told = {
-            "network": f"{self._first_phase}{d.model}, {d.hidden} wide, by Adam",
+            "network": f"{self._first_phase}{d.network.model}, {d.network.hidden} wide, by Adam",
             "steps": steps.count,
             "batch": steps.expected,
             "sample_rate": steps.sample_rate,
@@ -249,31 +245,39 @@ class P3GM:
             "clip": steps.clip,
             "noise_multiplier": steps.noise_multiplier,
             "dropout": 0.0,
-            "start": "random" if d.model == "vae" else "taught",
+            "start": "random" if d.network.model == "vae" else "taught",
         }
-        return {"training": told}
+        return About(
+            adversary="has the generator and synthetic records; knows all records but which of two "
+            "was in",
+            deployment="who gets synthetic records alone sees what the attack nearest sees; a "
+            "generator that shows little of one record may show more of another",
+            breaks="Look for what breaks the claim: dpaudit explain p3gm; the parts have audits of "
+            "their own, p3gm-pca and p3gm-em.",
+            training=told,
+            warnings=self._warnings(),
+        )
 
     @property
     def _first_phase(self) -> str:
-        d = self.design
-        if d.model == "vae":
+        d, first = self.design, self.design.first
+        if d.network.model == "vae":
             return ""
         return (
-            f"{d.latent} directions by DP-PCA ({d.pca} noise, epsilon {self.epsilon_pca:g}), "
-            f"{d.components} components by DP-EM ({d.em}, {d.iterations} iterations, noise "
-            f"{d.em_noise:g}), then "
+            f"{d.network.latent} directions by DP-PCA ({first.pca} noise, epsilon "
+            f"{self.epsilon_pca:g}), {first.components} components by DP-EM ({first.em}, "
+            f"{first.iterations} iterations, noise {first.em_noise:g}), then "
         )
 
     # ------------------------------------------------------------ the game
 
-    @property
     def example(self) -> Observation:
         """What is seen of a trial, but for its numbers."""
         names = ["nearest", "reconstruction", "elbo"]
-        names += [] if self.design.model == "vae" else ["subspace"]
+        names += [] if self.design.network.model == "vae" else ["subspace"]
         return {name: np.zeros(()) for name in names}
 
-    def play(self, pair: Pair, trials: Sequence[Trial]) -> list[Observation]:
+    def run(self, pair: Pair, trials: Sequence[Trial]) -> list[Observation]:
         """A generator for each trial, and how well it knows the canary."""
         c = pair.canary
         canary = with_labels(Records(c.x[None], np.array([c.y])), self.classes)

@@ -13,11 +13,22 @@ from dpaudit import checks
 from dpaudit.accounting import gaussian_epsilon
 from dpaudit.mechanisms.threads import one_thread
 from dpaudit.p3gm import em, pca
+from dpaudit.protocols import Mechanism
 from dpaudit.seeds import generator
-from dpaudit.types import Array, Claim, Data, GaussianCurve, Known, Observation, Pair, Trial
+from dpaudit.types import (
+    About,
+    Array,
+    Claim,
+    Data,
+    GaussianCurve,
+    Known,
+    Observation,
+    Pair,
+    Trial,
+)
 
 
-class P3GMEM:
+class P3GMEM(Mechanism):
     """DP-EM of P3GM: a mixture of Gaussians whose every M-step is released with Gaussian noise.
 
     Records are cut to unit length and projected to `latent` directions, those of the shadow set,
@@ -41,12 +52,12 @@ class P3GMEM:
     (2021).
     """
 
-    sets: ClassVar[Mapping[str, Any]] = {
+    default_settings: ClassVar[Mapping[str, Any]] = {
         "canary": "opposites",
         "attacks": ("mixture",),
         "models": 1000,
     }
-    at_once = 50
+    trials_per_call = 50
 
     def __init__(
         self,
@@ -96,25 +107,23 @@ class P3GMEM:
             trials="releases",
         )
 
-    adversary = (
-        "observer: sees what every iteration releases, and knows all records but which of two was "
-        "there"
-    )
-    deployment = (
-        "who gets the last mixture alone sees less, but DP-EM promises as much for all iterations"
-    )
-
-    @property
-    def breaks(self) -> str:
-        """Where to look if the claim is refuted."""
-        if self.variant == "safe":
-            return "Look for what breaks the claim: the noise's scale, or points beyond unit norm."
-        return (
+    def about(self, pair: Pair) -> About:
+        breaks = (
             "The noise's deviation depends on how many records a component has, which is private: "
             "dpaudit explain p3gm-em. Release sums instead (--set variant=safe)."
         )
+        if self.variant == "safe":
+            breaks = (
+                "Look for what breaks the claim: the noise's scale, or points beyond unit norm."
+            )
+        return About(
+            adversary="observer: sees what every iteration releases, and knows all records but "
+            "which of two was there",
+            deployment="who gets the last mixture alone sees less, but DP-EM promises as much for "
+            "all iterations",
+            breaks=breaks,
+        )
 
-    @property
     def example(self) -> Observation:
         """What is seen of a trial, but for its numbers."""
         return {"mixture_ratio": np.zeros(())}
@@ -130,7 +139,7 @@ class P3GMEM:
     def _embedded(self, x: Array) -> Array:
         return np.asarray(pca.within_unit_ball(x) @ self._projection)
 
-    def play(self, pair: Pair, trials: Sequence[Trial]) -> list[Observation]:
+    def run(self, pair: Pair, trials: Sequence[Trial]) -> list[Observation]:
         """A fit for each trial, and how likely all that it releases is in either world."""
         how = (self._start, self.iterations, self.em_noise, self.variant)
         with one_thread():

@@ -15,10 +15,12 @@ from dpaudit.errors import BadInput
 from dpaudit.mechanisms.threads import one_thread
 from dpaudit.p3gm import pca
 from dpaudit.p3gm.design import PCA
+from dpaudit.protocols import Mechanism
 from dpaudit.seeds import generator
 from dpaudit.types import (
     IN,
     OUT,
+    About,
     Array,
     Claim,
     Data,
@@ -30,7 +32,7 @@ from dpaudit.types import (
 )
 
 
-class P3GMPCA:
+class P3GMPCA(Mechanism):
     """DP-PCA of P3GM: the second moment of all records with Wishart noise, or with Gaussian.
 
     Records are cut to unit length; A = (1/n) sum of x x^T is released, not centred and without
@@ -53,12 +55,12 @@ class P3GMPCA:
     (2016); Takagi, Takahashi, Cao and Yoshikawa, P3GM (2021), whose code has Gaussian noise by now.
     """
 
-    sets: ClassVar[Mapping[str, Any]] = {
+    default_settings: ClassVar[Mapping[str, Any]] = {
         "canary": "opposites",
         "attacks": ("second-moment",),
         "models": 2000,
     }
-    at_once = 100
+    trials_per_call = 100
 
     def __init__(
         self,
@@ -108,26 +110,24 @@ class P3GMPCA:
             trials="releases",
         )
 
-    adversary = (
-        "observer: sees the released second moment, and knows all records but which of two was "
-        "there"
-    )
-    deployment = (
-        "whoever gets the second moment could show as much; who gets its eigenvectors alone sees "
-        "less, but the composition of P3GM counts on what is claimed here"
-    )
-
-    @property
-    def breaks(self) -> str:
-        """Where to look if the claim is refuted."""
-        if self.noise == "gaussian":
-            return "Look for what breaks the claim: the noise's scale, or records beyond unit norm."
-        return (
+    def about(self, pair: Pair) -> About:
+        breaks = (
             "Wishart noise is one-sided, so that some releases are possible without the canary "
             "only: dpaudit explain p3gm-pca. Take Gaussian noise (--set noise=gaussian)."
         )
+        if self.noise == "gaussian":
+            breaks = (
+                "Look for what breaks the claim: the noise's scale, or records beyond unit norm."
+            )
+        return About(
+            adversary="observer: sees the released second moment, and knows all records but which "
+            "of two was there",
+            deployment="whoever gets the second moment could show as much; who gets its "
+            "eigenvectors alone sees less, but the composition of P3GM counts on what is claimed "
+            "here",
+            breaks=breaks,
+        )
 
-    @property
     def example(self) -> Observation:
         """What is seen of a trial, but for its numbers."""
         return {"gap" if self.noise == "wishart" else "moment_ratio": np.zeros(())}
@@ -139,7 +139,7 @@ class P3GMPCA:
         out = np.zeros(self.features) if self.noise == "wishart" else lit[1]
         return {"opposites": np.stack([out, lit[0]]).reshape(2, *data.shape)}
 
-    def play(self, pair: Pair, trials: Sequence[Trial]) -> list[Observation]:
+    def run(self, pair: Pair, trials: Sequence[Trial]) -> list[Observation]:
         """A release for each trial, and how it lies to the second moments of both worlds."""
         n = len(pair.out)
         with one_thread():

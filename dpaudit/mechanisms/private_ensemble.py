@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,9 +17,10 @@ from dpaudit.ensemble.organisations import Learner
 from dpaudit.ensemble.perturbation import PERTURBATIONS
 from dpaudit.ensemble.scaling import Scaling
 from dpaudit.errors import BadInput
+from dpaudit.protocols import Mechanism
 from dpaudit.rates import rounded
 from dpaudit.seeds import generator
-from dpaudit.types import Array, Claim, Data, Observation, Pair, Trial
+from dpaudit.types import About, Array, Claim, Data, Known, Observation, Pair, Trial
 
 TARGETS = ("learner", "aggregate", "receiver")
 
@@ -25,7 +28,28 @@ DIRECTIONS = 64
 """In which an aggregate of signs is asked."""
 
 
-class PrivateEnsemble:
+@dataclass(frozen=True)
+class Exchange:
+    """The organisations that publish, and their perturbation."""
+
+    organisations: int = 16
+    records: int | None = None
+    """Of each; as many as there are if left out."""
+    lam: float = 0.005
+    perturbation: str = "objective"
+
+    def __post_init__(self) -> None:
+        checks.refuse(
+            [
+                checks.one_of("perturbation", self.perturbation, PERTURBATIONS),
+                checks.positive("lam", self.lam),
+                checks.at_least("organisations", self.organisations, 2),
+                None if self.records is None else checks.at_least("records", self.records, 2),
+            ]
+        )
+
+
+class PrivateEnsemble(Mechanism):
     """Private logistic regressions that organisations exchange, and one aggregates.
 
     M + 1 organisations have n records each. Number m publishes w_m = argmin (1/n) sum of
@@ -57,15 +81,13 @@ class PrivateEnsemble:
     Chaudhuri, Monteleoni and Sarwate, Differentially Private Empirical Risk Minimization (2011).
     """
 
-    sets: ClassVar[Mapping[str, Any]] = {
+    default_settings: ClassVar[Mapping[str, Any]] = {
         "data": "sphere",
         "canary": "corner",
         "attacks": ("learner",),
-        "epsilon": 4.0,
         "models": 20_000,
     }
-    at_once = 500
-    told_apart = (0, 1)
+    trials_per_call = 500
 
     def __init__(
         self,
@@ -73,37 +95,20 @@ class PrivateEnsemble:
         epsilon: float = 4.0,
         seed: int = 0,
         target: str = "learner",
-        organisations: int = 16,
-        records: int | None = None,
-        lam: float = 0.005,
-        perturbation: str = "objective",
-        features: int | None = None,
-        bound: float = 1.0,
-        rows: str = "refuse",
-        intercept: bool = False,
-        beta: float = 3.0,
-        start: int = 0,
-        reading: str = "linear",
-        average: str = "mirror",
+        exchange: Exchange = Exchange(),
+        scaling: Scaling = Scaling(),
+        weighting: Weighting = Weighting(),
     ) -> None:
         checks.refuse(
-            [
-                checks.one_of("target", target, TARGETS),
-                checks.one_of("perturbation", perturbation, PERTURBATIONS),
-                checks.positive("epsilon", epsilon),
-                checks.positive("lam", lam),
-                checks.at_least("organisations", organisations, 2),
-                None if records is None else checks.at_least("records", records, 2),
-            ]
+            [checks.one_of("target", target, TARGETS), checks.positive("epsilon", epsilon)]
         )
-        self.target, self.seed, self.perturbation = target, seed, perturbation
-        self.learner: Learner = PERTURBATIONS[perturbation](epsilon, lam)
-        self.epsilon, self.organisations = epsilon, organisations
-        self.records = records or len(data.pool) // organisations
-        _refuse_too_few(data, organisations, self.records)
-        self.weighting = Weighting(beta, start, reading, average)
-        self.scaling = Scaling(rows, bound, features, intercept)
-        self.features = self.scaling.of(data.pool).features
+        self.target, self.seed, self.perturbation = target, seed, exchange.perturbation
+        self.learner: Learner = PERTURBATIONS[self.perturbation](epsilon, exchange.lam)
+        self.epsilon, self.organisations = epsilon, exchange.organisations
+        self.records = exchange.records or len(data.pool) // self.organisations
+        _refuse_too_few(data, self.organisations, self.records)
+        self.weighting, self.scaling = weighting, scaling
+        self.features = scaling.of(data.pool).features
 
     def __repr__(self) -> str:
         told = ("learner", "target", "seed", "organisations", "records", "scaling", "weighting")
@@ -111,7 +116,7 @@ class PrivateEnsemble:
 
     # ------------------------------------------------------------ what is promised
 
-    @property
+    @cached_property
     def claim(self) -> Claim:
         """Epsilon for the data of who publishes; for those of the receiver, nothing."""
         if self.target == "receiver":
@@ -128,9 +133,7 @@ class PrivateEnsemble:
             source += f", whose noise has eps' {self.learner.noise(self.records).epsilon:.4g}"
         return Claim(self.epsilon, 0.0, unit=unit, adjacency="replace", source=source)
 
-    @property
-    def adversary(self) -> str:
-        """What it knows and sees."""
+    def _adversary(self) -> str:
         return {
             "learner": "knows all records but one, and sees what their organisation publishes",
             "aggregate": "knows all records but one and the learners of all other organisations, "
@@ -138,8 +141,7 @@ class PrivateEnsemble:
             "receiver": "knows all records but one and all learners, and sees the aggregate",
         }[self.target]
 
-    @property
-    def deployment(self) -> str:
+    def _deployment(self) -> str:
         """What follows for organisations that do as the paper says."""
         if self.target == "receiver":
             return "organisation 0 keeps the aggregate to itself, or tells what its own records are"
@@ -153,8 +155,7 @@ class PrivateEnsemble:
             "does not know the other records"
         )
 
-    @property
-    def breaks(self) -> str:
+    def _breaks(self) -> str:
         """Where to look if the claim is refuted, or what to do where there is none."""
         if self.target == "receiver":
             return (
@@ -167,25 +168,33 @@ class PrivateEnsemble:
             "organisation."
         )
 
-    def about(self, pair: Pair) -> Mapping[str, Any]:
-        """What a report tells of the data: not all that there are, but what was dealt out."""
+    def about(self, pair: Pair) -> About:
+        """Describe the adversary and the data: not all that there are, but what was dealt out."""
         told = {
             "name": pair.about["name"],
             "organisations": self.organisations,
             "records_of_each": self.records,
             "features": self.features,
         }
-        return {"data": told}
+        return About(
+            adversary=self._adversary(),
+            deployment=self._deployment(),
+            breaks=self._breaks(),
+            data=told,
+        )
+
+    def craft(self, data: Data, seed: int) -> Known:
+        """Return the two classes that learners tell apart."""
+        return {"told_apart": np.array([0, 1])}
 
     # ------------------------------------------------------------ the game
 
-    @property
     def example(self) -> Observation:
         """An observation, of which only names and shapes matter."""
         seen = self.features if self.target == "learner" else len(self._asked)
         return {"values": np.zeros(seen), "leaning": np.array(0.0)}
 
-    def play(self, pair: Pair, trials: Sequence[Trial]) -> list[Observation]:
+    def run(self, pair: Pair, trials: Sequence[Trial]) -> list[Observation]:
         """A learner for each trial, and the aggregate that is made of it where that is released."""
         of = self._neighbouring(pair)
         if self.target == "receiver":

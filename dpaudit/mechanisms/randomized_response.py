@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -12,7 +13,19 @@ from dpaudit import checks
 from dpaudit.errors import BadInput
 from dpaudit.local import composed, local_dp, observed, strength
 from dpaudit.local.named import named
-from dpaudit.types import IN, OUT, Array, Claim, Data, Known, Observation, Pair, Trial
+from dpaudit.protocols import Mechanism
+from dpaudit.types import (
+    IN,
+    OUT,
+    About,
+    Array,
+    Claim,
+    Data,
+    Known,
+    Observation,
+    Pair,
+    Trial,
+)
 
 OBSERVERS = ("known", "blended")
 PROMISES = ("pbp", "pbp-sum", "ldp")
@@ -21,7 +34,19 @@ DIGITS = 12
 """Of a promised strength: what enumeration leaves beyond them is rounding."""
 
 
-class RandomizedResponse:
+@dataclass(frozen=True)
+class Users:
+    """The matrices by which users answer, and the share of users of each."""
+
+    matrix: str = "blended"
+    shares: str | None = None
+    values: int | None = None
+
+    def __post_init__(self) -> None:
+        checks.refuse([None if self.values is None else checks.at_least("values", self.values, 2)])
+
+
+class RandomizedResponse(Mechanism):
     """Randomized response, and the promise of Parameter Blending Privacy to users who hide theirs.
 
     Everybody has a value d and reports o with probability P[o, d]. Users choose their matrix P
@@ -55,19 +80,17 @@ class RandomizedResponse:
     Warner, Randomized Response (1965).
     """
 
-    sets: ClassVar[Mapping[str, Any]] = {
+    default_settings: ClassVar[Mapping[str, Any]] = {
         "canary": "replaced",
         "attacks": ("report",),
         "models": 4000,
     }
-    at_once = 1000
+    trials_per_call = 1000
 
     def __init__(
         self,
         data: Data,
-        matrix: str = "blended",
-        shares: str | None = None,
-        values: int | None = None,
+        users: Users = Users(),
         observer: str = "known",
         theta: int | None = None,
         reports: int = 1,
@@ -79,13 +102,12 @@ class RandomizedResponse:
                 checks.one_of("observer", observer, OBSERVERS),
                 checks.one_of("promise", promise, PROMISES),
                 checks.at_least("reports", reports, 1),
-                None if values is None else checks.at_least("values", values, 2),
             ]
         )
-        self.matrix, self.observer, self.promise = matrix, observer, promise
+        self.observer, self.promise = observer, promise
         self.reports, self.support_only = reports, support_only
-        self.population = named(matrix, shares, values, data.classes)
-        self.theta = self._theta(theta) if observer == "known" else None
+        self.population = named(users.matrix, users.shares, users.values, data.classes)
+        self.theta = self._theta(theta, users.matrix) if observer == "known" else None
         if theta is not None and observer != "known":
             raise BadInput(
                 "theta has no effect on an observer who does not know it; leave it out",
@@ -95,20 +117,20 @@ class RandomizedResponse:
             )
         if not np.isfinite(self.claim.epsilon):
             raise BadInput(
-                f"{matrix} promises nothing: some report is possible with one value and not with "
-                "another; set support_only=true, or take a matrix without zeros",
+                f"{users.matrix} promises nothing: some report is possible with one value and not "
+                "with another; set support_only=true, or take a matrix without zeros",
                 "no-finite-epsilon",
                 option="matrix",
-                value=matrix,
+                value=users.matrix,
             )
 
-    def _theta(self, theta: int | None) -> int:
+    def _theta(self, theta: int | None, matrix: str) -> int:
         leaks = [local_dp(p) for p in self.population.matrices]
         if theta is None:
             return int(np.argmax(leaks))
         if not 0 <= theta < len(leaks):
             raise BadInput(
-                f"theta must be from 0 to {len(leaks) - 1} of {self.matrix}, not {theta}",
+                f"theta must be from 0 to {len(leaks) - 1} of {matrix}, not {theta}",
                 "out-of-range",
                 option="theta",
                 value=theta,
@@ -164,18 +186,19 @@ class RandomizedResponse:
         _, d, other = observed(seen, self.reports if len(seen) > 1 else 1)
         return d, other
 
-    @property
-    def known(self) -> Known:
-        """What is public: the matrices, the shares, and which values are in question."""
+    def craft(self, data: Data, seed: int) -> Known:
+        """Return the values that the canary takes."""
+        return {"told_apart": np.array(self.told_apart)}
+
+    def known(self, pair: Pair) -> Known:
+        """Return what is public: the matrices, the shares, and which values are in question."""
         return {
             "matrices": self.population.matrices,
             "shares": self.population.shares,
             "told_apart": np.array(self.told_apart),
         }
 
-    @property
-    def adversary(self) -> str:
-        """What the observer knows and sees."""
+    def _adversary(self) -> str:
         what = "the report" if self.reports == 1 else f"{self.reports} reports"
         if len(self.population) == 1:
             return f"observer: sees {what} of one user; all users have the same public matrix"
@@ -183,14 +206,15 @@ class RandomizedResponse:
             return f"observer: sees {what} of one user, and does not know by which parameter"
         return f"observer: sees {what} of one user, and knows that the parameter is {self.theta}"
 
-    deployment = (
-        "whoever gets a user's reports could show as much; who gets only what is added up over "
-        "many users sees less"
-    )
+    def about(self, pair: Pair) -> About:
+        return About(
+            adversary=self._adversary(),
+            deployment="whoever gets a user's reports could show as much; who gets only what is "
+            "added up over many users sees less",
+            breaks=self._breaks(),
+        )
 
-    @property
-    def breaks(self) -> str:
-        """Where to look if the claim is refuted."""
+    def _breaks(self) -> str:
         if self.promise == "ldp":
             return "Look for what breaks the claim: the matrix, or the source of randomness."
         return (
@@ -201,13 +225,12 @@ class RandomizedResponse:
 
     # ------------------------------------------------------------ the game
 
-    @property
     def example(self) -> Observation:
         """What is seen of a trial, but for its numbers."""
         report = {"report": np.zeros(self.reports, np.int64)}
         return report if self.theta is None else {**report, "theta": np.array(self.theta)}
 
-    def play(self, pair: Pair, trials: Sequence[Trial]) -> list[Observation]:
+    def run(self, pair: Pair, trials: Sequence[Trial]) -> list[Observation]:
         """A user's reports for each trial; with the parameter, if the observer knows it."""
         of_world = self._values(pair)
         d = np.array([of_world[trial.world] for trial in trials])

@@ -28,7 +28,7 @@ class Reference:
     code: str | None = None
     takes: tuple[str, ...] = ("dataset", "seed")
     """What it is called with."""
-    option: str = "--mechanism"
+    option: str = "mechanism"
     """By which the user names it."""
 
     @classmethod
@@ -121,7 +121,7 @@ class Reference:
         file = self._file()
         if file and not (self.code or file.is_file()):
             raise BadInput(
-                f"there is no file {where}; {self.option} names FILE.py:FUNCTION",
+                f"there is no file {where}; --{self.option} names FILE.py:FUNCTION",
                 "file-missing",
                 option=self.option,
                 value=where,

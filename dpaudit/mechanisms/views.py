@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpaudit.adversaries import FINAL_WEIGHTS, OBSERVER, PER_STEP, WHITE_BOX, Adversary
+from dpaudit.config.adversaries import FINAL_WEIGHTS, OBSERVER, PER_STEP, WHITE_BOX, Adversary
 from dpaudit.errors import BadInput
 from dpaudit.mechanisms.classifier import accuracy, observed
 from dpaudit.seeds import coins, derive
@@ -40,7 +40,7 @@ def example(adversary: Adversary, recipe: Recipe, size: int, samples: int) -> Ob
 
 def _has_passes(adversary: Adversary, recipe: Recipe) -> bool:
     """Whether a model is also asked with dropout on."""
-    return adversary == OBSERVER or recipe.dropout > 0
+    return adversary == OBSERVER or recipe.training.dropout > 0
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,8 @@ class View:
         ask = partial(predict.logits, model)
         if not _has_passes(self.adversary, self.recipe):
             return observed(ask, None, pair, trial, self.samples)
-        ask_often = partial(backends.BACKENDS[self.recipe.backend].mc_dropout, model)
+        built = backends.build(self.recipe)
+        ask_often = partial(backends.BACKENDS[built.name].mc_dropout, model)
         return observed(ask, ask_often, pair, trial, self.samples)
 
     def of_steps(self, trials: Sequence[Trial]) -> list[Observation]:
@@ -172,5 +173,5 @@ class View:
 
     def _moved(self, trained: Array) -> Array:
         """theta_0 - theta_T, in units of what a gradient of the clip norm moves in a step."""
-        unit = self.recipe.lr * self.recipe.clip / self.recipe.expected_batch(self.size)
+        unit = self.recipe.training.lr * self.recipe.clip / self.recipe.expected_batch(self.size)
         return np.asarray((self._initial.astype(np.float64) - trained) / unit)

@@ -15,7 +15,7 @@ import numpy as np
 from dpaudit import checks
 from dpaudit.errors import BadInput
 from dpaudit.p3gm import em, embedding
-from dpaudit.p3gm.design import Design, Model
+from dpaudit.p3gm.design import Design
 from dpaudit.p3gm.labels import proportions, shared, with_labels
 from dpaudit.seeds import generator, stream
 from dpaudit.training.steps import Steps
@@ -85,7 +85,7 @@ class Generator:
         from dpaudit.training.variational import Prior, looked_at
 
         given, prior = self.embedded(rows), Prior(*self.prior)
-        return looked_at(self.network, rows, given, prior, self.design.likelihood)
+        return looked_at(self.network, rows, given, prior, self.design.network.likelihood)
 
 
 def fit(
@@ -115,14 +115,14 @@ def fit(
         ]
     )
     rows = with_labels(records, classes)
-    known = design.label_noise or not design.noisy
-    shares = proportions(records, classes, design.label_noise, seed) if known else None
-    kind: dict[Model, Kind] = {"p3gm": "variance", "ae": "none", "vae": "whole"}
+    known = design.first.label_noise or not design.noisy
+    shares = proportions(records, classes, design.first.label_noise, seed) if known else None
+    kind: dict[str, Kind] = {"p3gm": "variance", "ae": "none", "vae": "whole"}
     latent = design.width(classes)
-    network = built(
-        rows.shape[1], latent, design.hidden, kind[design.model], stream(seed, "network")
-    )
-    if design.model == "vae":
+    how = design.network
+    seeded = stream(seed, "network")
+    network = built(rows.shape[1], latent, how.hidden, kind[how.model], seeded)
+    if how.model == "vae":
         standard = em.Mixture(np.ones(1), np.zeros((1, latent)), np.ones((1, latent)))
         made = Generator(design, classes, None, standard, shares, network)
     else:
@@ -134,7 +134,7 @@ def fit(
         rows,
         made.embedded(rows),
         Prior(*made.prior),
-        design.likelihood,
+        how.likelihood,
         design.steps,
         stream(seed, "training"),
         None if watch is None else lambda step: watch(made, step),
@@ -151,10 +151,10 @@ def _pretrain(made: Generator, seed: int) -> None:
         return
     z = made.prior.sample(n, generator(seed, "points"))
     seen = np.clip(embedding.outside(design, z @ made.projection.T, made.classes), 0, 1)
-    alone = built(seen.shape[1], z.shape[1], design.hidden, "none", seed)
+    alone = built(seen.shape[1], z.shape[1], design.network.hidden, "none", seed)
     alone.decoder = made.network.decoder
     steps = Steps(design.pretraining, 0.1, 0.1 * n, lr=3e-3)
-    train(alone, seen, z, None, design.likelihood, steps, seed)
+    train(alone, seen, z, None, design.network.likelihood, steps, seed)
 
 
 def _dealt(said: Array, wanted: Array) -> Array:

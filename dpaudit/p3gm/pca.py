@@ -35,7 +35,7 @@ def wishart(a: Array, n: int, epsilon: float, draw: np.random.Generator) -> Arra
     Principal Components Analysis, 2016), which it is not: W is positive semi-definite, so that
     what is released is never below A in any direction. See `escape`.
     """
-    checks.refuse([checks.positive("epsilon of DP-PCA", epsilon)])
+    checks.refuse([checks.of("epsilon", checks.positive("epsilon of DP-PCA", epsilon))])
     d = len(a)
     g = draw.normal(size=(d, d + 1))
     return np.asarray(a + 3 / (2 * n * epsilon) * (g @ g.T))
@@ -62,7 +62,9 @@ def gaussian(a: Array, n: int, noise_multiplier: float, draw: np.random.Generato
     Off the diagonal the deviation is smaller by sqrt(2), because each number is there twice: the
     noise is then alike in all directions of symmetric matrices.
     """
-    checks.refuse([checks.positive("the noise of DP-PCA", noise_multiplier)])
+    checks.refuse(
+        [checks.of("noise_multiplier", checks.positive("the noise of DP-PCA", noise_multiplier))]
+    )
     z = draw.normal(size=a.shape)
     return np.asarray(a + noise_multiplier * SENSITIVITY / n * (z + z.T) / 2)
 

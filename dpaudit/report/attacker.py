@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dpaudit.adversaries import ADVERSARIES
+from dpaudit.config.adversaries import ADVERSARIES
 from dpaudit.report import by_step, local, one_run, releases, worlds
 from dpaudit.types import Report
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dpaudit.checkpoint.audited import Audited
+from dpaudit.accounting.curves import DPSGD
+from dpaudit.checkpoint.audit import CheckpointReport
 from dpaudit.checkpoint.risk import needed
-from dpaudit.curves import DPSGD
 from dpaudit.report import one_run, promises, words
 from dpaudit.report.consistent import check_bound
 from dpaudit.report.formats import at_least, at_most, nearest, percent, power
-from dpaudit.report.terminal import BOLD, COLORS, RESET, bullets
+from dpaudit.report.terminal import BOLD, RESET, bullets, verdict_lines
 from dpaudit.report.wrapping import labelled, row, wrap
 from dpaudit.types import Bound
 
@@ -44,7 +44,7 @@ TITLES = (
 )
 
 
-def render(found: Audited, color: bool = False) -> str:
+def render(found: CheckpointReport, color: bool = False) -> str:
     """Setting, risk, bounds, verdict and what to do, in lines of under 80 columns."""
     for bound in found.bounds:
         check_bound(bound)
@@ -61,34 +61,32 @@ def render(found: Audited, color: bool = False) -> str:
     return "\n\n".join("\n".join(block) for block in blocks if block) + "\n"
 
 
-def digits_needed(found: Audited) -> int:
+def digits_needed(found: CheckpointReport) -> int:
     """Decimals at which the first bound and its ceiling print on their own side of the claim."""
-    claim = found.question.claim
-    if claim is None or not found.bounds:
-        return 2
-    return words.digits_for(claim.epsilon, found.bounds[0].epsilon, found.bounds[0].ceiling)
+    return words.digits_needed(found) if found.claim.guarantees and found.bounds else 2
 
 
-def _headline(found: Audited, digits: int) -> list[str]:
-    claim = found.question.claim
-    asked = "how much does this model leak?" if claim is None else promises.question(claim, digits)
+def _headline(found: CheckpointReport, digits: int) -> list[str]:
+    asked = "how much does this model leak?"
+    if found.claim.guarantees:
+        asked = promises.question(found.claim, digits)
     title = f"dpaudit: {asked}"
     return [
         title,
         "=" * len(title),
-        *wrap(GAME if found.subject.coins == "kit" else MEMBERS, WIDTH),
+        *wrap(GAME if found.candidates.coins == "kit" else MEMBERS, WIDTH),
     ]
 
 
-def _setting(found: Audited, digits: int) -> list[str]:
-    q, subject = found.question, found.subject
-    inn = int(subject.put_in.sum())
-    out = len(subject.put_in) - inn
-    records = [subject.about]
-    if subject.commitment is not None:
+def _setting(found: CheckpointReport, digits: int) -> list[str]:
+    claim, candidates = found.claim, found.candidates
+    inn = int(candidates.put_in.sum())
+    out = len(candidates.put_in) - inn
+    records = [candidates.about]
+    if candidates.commitment is not None:
         records.append(f"coins put {inn:,} in and left {out:,} out")
-        records.append(f"The coins are those that were sealed: {subject.commitment}")
-    elif subject.coins == "stated":
+        records.append(f"The coins are those that were sealed: {candidates.commitment}")
+    elif candidates.coins == "stated":
         records.append("That a fair coin chose each of them is the user's statement.")
     score = [f"{found.score.name}: {found.score.words}; fixed before any coin was looked at"]
     if found.references:
@@ -97,9 +95,9 @@ def _setting(found: Audited, digits: int) -> list[str]:
             "these canaries, whose coins they would give away."
         )
     lines = [
-        ("Claim", [] if q.claim is None else promises.lines(q.claim, digits)),
+        ("Claim", promises.lines(claim, digits) if claim.guarantees else []),
         ("Model", [found.model]),
-        ("Canaries" if subject.coins == "kit" else "Records", records),
+        ("Canaries" if candidates.coins == "kit" else "Records", records),
         ("Score", score),
     ]
     return [line for label, texts in lines for line in labelled(label, texts, WIDTH)]
@@ -108,7 +106,7 @@ def _setting(found: Audited, digits: int) -> list[str]:
 # ---------------------------------------------------------------- risk
 
 
-def risk_lines(found: Audited) -> Iterator[tuple[str, str]]:
+def risk_lines(found: CheckpointReport) -> Iterator[tuple[str, str]]:
     """The figures of risk, each with its name."""
     risk = found.risk
     low, high = risk.interval
@@ -117,16 +115,16 @@ def risk_lines(found: Audited) -> Iterator[tuple[str, str]]:
         f"{nearest(risk.auc, 3)} ({percent(risk.confidence)} interval {at_least(low, 3)} … "
         f"{at_most(high, 3)}, by Hoeffding's bound)",
     )
-    others = int((~found.subject.put_in).sum())
+    others = int((~found.candidates.put_in).sum())
     what, which = ("canaries", "were left out")
-    if found.subject.coins != "kit":
+    if found.candidates.coins != "kit":
         what, which = ("records", "are no members")
     for fpr, tpr in risk.tpr.items():
         said = f"needs more {what}: {needed(fpr):,} that {which}, not {others:,}"
         yield f"TPR at {percent(fpr)} FPR", said if tpr is None else percent(round(tpr, 3))
 
 
-def _risk(found: Audited) -> list[str]:
+def _risk(found: CheckpointReport) -> list[str]:
     shown = list(risk_lines(found))
     width = max(len(name) for name, _ in shown)
     return [
@@ -138,11 +136,11 @@ def _risk(found: Audited) -> list[str]:
 # ---------------------------------------------------------------- bounds
 
 
-def _bounds(found: Audited, digits: int, color: bool) -> list[str]:
+def _bounds(found: CheckpointReport, digits: int, color: bool) -> list[str]:
     if not found.bounds:
         return wrap(NO_COIN, WIDTH)
     lines = []
-    if found.subject.coins == "supposed":
+    if found.candidates.coins == "supposed":
         warned = wrap(UNLESS, WIDTH)
         lines += [f"{BOLD}{line}{RESET}" if color else line for line in warned] + [""]
     rows = [
@@ -150,10 +148,11 @@ def _bounds(found: Audited, digits: int, color: bool) -> list[str]:
             bound.estimator,
             at_least(bound.epsilon, digits),
             nearest(bound.ceiling, digits),
-            f"{guess.correct:,} of {guess.guesses:,}",
+            f"{guesses.correct:,} of {guesses.guesses:,}",
             assumes(bound, found),
         ]
-        for bound, guess in zip(found.bounds, found.guesses, strict=True)
+        for bound in found.bounds
+        if (guesses := bound.guesses)
     ]
     widths = [max(map(len, column)) for column in zip(*TITLES, *rows, strict=True)]
     lines += [row(titles, widths) for titles in TITLES]
@@ -169,19 +168,19 @@ def _bounds(found: Audited, digits: int, color: bool) -> list[str]:
     return lines
 
 
-def assumes(bound: Bound, found: Audited) -> str:
+def assumes(bound: Bound, found: CheckpointReport) -> str:
     """What a bound stands on, in a few words."""
-    curves = found.question.family
+    curves = found.request.family
     if bound.assumption == "accountant" and isinstance(curves, DPSGD):
         return f"DP-SGD's curve: rate {curves.sample_rate:g}, {curves.rounds:,} steps"
     return {"none": "nothing", "gaussian": "a Gaussian trade-off curve"}[bound.assumption]
 
 
-def reading(found: Audited) -> list[str]:
+def reading(found: CheckpointReport) -> list[str]:
     """Which bound decides, how it was selected, and what would make it none."""
     first = found.bounds[0]
     at = f"{percent(first.confidence)} confidence, delta {power(first.delta)}"
-    decides = "> decides" if found.question.claim is not None else "> shows most surely"
+    decides = "> decides" if found.claim.guarantees else "> shows most surely"
     lines = [
         f"{decides}: {first.estimator}, {first.rule}; {at}; selection: {first.selection}.",
     ]
@@ -191,9 +190,9 @@ def reading(found: Audited) -> list[str]:
     return [*lines, _looked(found)]
 
 
-def _looked(found: Audited) -> str:
+def _looked(found: CheckpointReport) -> str:
     """What the bounds allow for of looking again, and what they do not."""
-    if found.subject.looks is None:
+    if found.candidates.looks is None:
         return (
             "Another score that is tried because of what this one showed is a selection which no "
             "number here allows for: fix it beforehand (--score), or train with a kit."
@@ -203,7 +202,7 @@ def _looked(found: Audited) -> str:
             "This is the first look at the kit's coins. Any other (another model, score or number "
             "of guesses) is counted in the kit, and held to a higher confidence."
         )
-    asked, held = percent(found.question.confidence), percent(found.bounds[0].confidence)
+    asked, held = percent(found.request.confidence), percent(found.bounds[0].confidence)
     return (
         f"This is look {found.looks:,} at the kit's coins, held to {held} confidence instead of "
         f"{asked}. That allows for the looks before it, not for a score that was made up because "
@@ -214,26 +213,21 @@ def _looked(found: Audited) -> str:
 # ---------------------------------------------------------------- the verdict
 
 
-def _verdict(found: Audited, digits: int, color: bool) -> list[str]:
-    if found.verdict is None:
+def _verdict(found: CheckpointReport, digits: int, color: bool) -> list[str]:
+    if not found.claim.guarantees:
         return []
-    label = words.VERDICTS[found.verdict]
-    lines = wrap(f"{label}: {verdict_sentence(found, digits)}", WIDTH)
-    if color:
-        lines[0] = lines[0].replace(label, COLORS[found.verdict] + label + RESET, 1)
-    return lines
+    return verdict_lines(found.verdict, verdict_sentence(found, digits), WIDTH, color)
 
 
-def verdict_sentence(found: Audited, digits: int) -> str:
+def verdict_sentence(found: CheckpointReport, digits: int) -> str:
     """What the verdict rests on, with its numbers, and what it does not say."""
-    claim = found.question.claim
-    assert claim is not None
+    claim, guesses = found.claim, found.guesses
     claimed = nearest(claim.epsilon, digits)
-    if not found.bounds:
+    if guesses is None:
         return f"without a fair coin nothing can be said of the claim of {claimed}."
-    bound, guesses = found.bounds[0], found.guesses[0]
+    bound = found.bounds[0]
     ceiling, shown = nearest(bound.ceiling, digits), words.certified(bound, claim, digits)
-    if found.subject.coins == "supposed":
+    if found.candidates.coins == "supposed":
         above = bound.epsilon > claim.epsilon
         would = "would refute" if above else "would not refute"
         return (

@@ -6,33 +6,32 @@ import os
 from dataclasses import asdict
 from typing import Any
 
-from dpaudit.checkpoint.audited import Audited
+from dpaudit.checkpoint.audit import CheckpointReport
 from dpaudit.report import machine
 from dpaudit.report.consistent import check_bound
-from dpaudit.versions import versions
 
 VERSION = 1
 """Of the contract; grows when a reader of the old one would misread the new one."""
 
 
-def to_dict(found: Audited) -> dict[str, Any]:
+def to_dict(found: CheckpointReport) -> dict[str, Any]:
     """All of it but the single scores as plain values; what is infinite or missing is None."""
     for bound in found.bounds:
         check_bound(bound)
-    question, subject, risk = found.question, found.subject, found.risk
-    inn = int(subject.put_in.sum())
+    claim, request, candidates, risk = found.claim, found.request, found.candidates, found.risk
+    inn = int(candidates.put_in.sum())
     values: dict[str, Any] = machine.plain(
         {
             "version": VERSION,
-            "claim": None if question.claim is None else question.claim.to_dict(),
-            "verdict": found.verdict,
+            "claim": claim.to_dict() if claim.guarantees else None,
+            "verdict": found.verdict if claim.guarantees else None,
             "bounds": [
-                {**machine.bound_values(bound), "guesses": asdict(guesses)}
-                for bound, guesses in zip(found.bounds, found.guesses, strict=True)
+                {**machine.bound_values(bound), "guesses": bound.guesses and asdict(bound.guesses)}
+                for bound in found.bounds
             ],
-            "coins": subject.coins,
-            "commitment": subject.commitment,
-            "canaries": {"in": inn, "out": len(subject.put_in) - inn, "about": subject.about},
+            "coins": candidates.coins,
+            "commitment": candidates.commitment,
+            "canaries": {"in": inn, "out": len(candidates.put_in) - inn, "about": candidates.about},
             "model": found.model,
             "score": {"name": found.score.name, "about": found.score.words},
             "references": found.references,
@@ -43,18 +42,18 @@ def to_dict(found: Audited) -> dict[str, Any]:
                 "confidence": risk.confidence,
                 "tpr": [{"fpr": fpr, "tpr": tpr} for fpr, tpr in risk.tpr.items()],
             },
-            "delta": question.at,
-            "confidence": question.confidence,
-            "curve": question.curve or None,
-            "seed": question.seed,
+            "delta": claim.delta,
+            "confidence": request.confidence,
+            "curve": request.curve or None,
+            "seed": found.seed,
             "warnings": found.warnings,
             "next_steps": found.next_steps,
-            "versions": versions(),
+            "versions": found.versions,
         }
     )
     return values
 
 
-def dump(found: Audited, path: str | os.PathLike[str]) -> None:
+def dump(found: CheckpointReport, path: str | os.PathLike[str]) -> None:
     """Write it as JSON, whole or not at all."""
     machine.write(to_dict(found), path)

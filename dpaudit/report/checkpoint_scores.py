@@ -5,12 +5,12 @@ from __future__ import annotations
 import csv
 import io
 
-from dpaudit.checkpoint.audited import Audited
+from dpaudit.checkpoint.audit import CheckpointReport
 
 GUESSES = {1: "in", -1: "out", 0: ""}
 
 
-def table(found: Audited) -> str:
+def table(found: CheckpointReport) -> str:
     """A row a record: its number, label and score, where the coin fell, and what was guessed."""
     statistics = found.outputs.statistics
     text = io.StringIO(newline="")
@@ -20,8 +20,8 @@ def table(found: Audited) -> str:
         rows.writerow(
             [
                 i,
-                int(found.subject.records.y[i]),
-                "in" if found.subject.put_in[i] else "out",
+                int(found.candidates.records.y[i]),
+                "in" if found.candidates.put_in[i] else "out",
                 GUESSES[int(found.calls[i])],
                 repr(float(score)),
                 f"{found.outputs.log_odds[i]:.9g}",

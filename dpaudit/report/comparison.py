@@ -6,7 +6,8 @@ import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dpaudit.compare import Comparison, Defended
+from dpaudit.judging.compare import Comparison, Defended
+from dpaudit.judging.utility import Utility
 from dpaudit.report import comparison_outputs as outputs
 from dpaudit.report import formats, promises, table, words
 from dpaudit.report.comparison_json import check
@@ -14,7 +15,6 @@ from dpaudit.report.legend import COUNTED, certified_legend, counted_alone
 from dpaudit.report.worlds import worlds
 from dpaudit.report.wrapping import NARROWEST, WIDEST, labelled, wrap
 from dpaudit.types import Bound
-from dpaudit.utility import Utility
 
 ABOUT = (
     "A defence changes what a model releases before anybody sees it. No model was trained for "

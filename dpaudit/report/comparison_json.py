@@ -6,7 +6,7 @@ import os
 from dataclasses import asdict
 from typing import Any
 
-from dpaudit.compare import Comparison
+from dpaudit.judging.compare import Comparison
 from dpaudit.report import consistent, machine
 
 VERSION = 1

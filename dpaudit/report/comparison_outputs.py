@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from dpaudit.judging.utility import Utility
 from dpaudit.report import formats
 from dpaudit.report.words import NOTHING
-from dpaudit.utility import Utility
 
 TITLES = [
     ("calibration", "error"),

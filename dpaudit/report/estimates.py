@@ -6,8 +6,8 @@ import math
 import textwrap
 from collections.abc import Sequence
 
-from dpaudit.curves import DPSGD
-from dpaudit.estimates import Estimates, Question
+from dpaudit.accounting.curves import DPSGD
+from dpaudit.judging.estimates import Estimates, Question
 from dpaudit.report.consistent import check_bound
 from dpaudit.report.formats import at_least, at_most, nearest, percent, power, printable
 from dpaudit.report.words import NOTHING

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from dpaudit.estimates import Estimates, Question
+from dpaudit.judging.estimates import Estimates, Question
 from dpaudit.report import machine
 from dpaudit.report.consistent import check_bound
 from dpaudit.types import Bound, Counts, Guesses

@@ -6,11 +6,11 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from dpaudit.compare import Comparison, Defended
 from dpaudit.errors import BadInput
+from dpaudit.judging.compare import Comparison, Defended
+from dpaudit.judging.utility import Utility
 from dpaudit.report.drawing import FAINT, INK, MUTED, OUT, blank, short, style
 from dpaudit.types import Published
-from dpaudit.utility import Utility
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

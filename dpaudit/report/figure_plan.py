@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from textwrap import fill
 from typing import TYPE_CHECKING
 
-from dpaudit.plan import Course
-from dpaudit.question import Question
+from dpaudit.judging.plan import Course
+from dpaudit.judging.plan_request import PlanRequest
 from dpaudit.report.drawing import CLAIM, FAINT, IN, INK, MUTED, OUT, blank, style
 from dpaudit.report.formats import nearest
 from dpaudit.report.plan import mechanism
@@ -27,7 +27,7 @@ NEAR = 0.2
 """A share of the axis: two names closer than this go to either side of their lines."""
 
 
-def draw(question: Question, found: Sequence[Course]) -> Figure:
+def draw(question: PlanRequest, found: Sequence[Course]) -> Figure:
     """Bounds over the number of models, or canaries, on a logarithmic scale."""
     with style():
         figure = blank(4.6)
@@ -92,7 +92,7 @@ def _level(axes: Axes, epsilon: float, text: str, color: str, side: str) -> None
     )
 
 
-def _below(question: Question) -> str:
-    if question.canaries is not None:
+def _below(question: PlanRequest) -> str:
+    if question.size.canaries is not None:
         return f"canaries in one training (asked for: {question.number:,})"
     return f"models in all (asked for: {question.number:,})"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpaudit.curves import within_reach
+from dpaudit.accounting.curves import within_reach
 from dpaudit.report import (
     figure_bounds,
     figure_canary,

@@ -5,16 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from dpaudit.adversaries import OBSERVER
-from dpaudit.curves import DPSGD, stated
-from dpaudit.evidence import LOOK
-from dpaudit.plan import Decided, Plan, Row
-from dpaudit.power.stopped import LONGEST
-from dpaudit.question import Question
+from dpaudit.accounting.curves import DPSGD, stated
+from dpaudit.accounting.sampled import Sampled
+from dpaudit.config.adversaries import OBSERVER
+from dpaudit.estimators.bets import LOOK
+from dpaudit.estimators.power.stopped import LONGEST
+from dpaudit.judging.plan import Decided, Plan, Row
+from dpaudit.judging.plan_request import PlanRequest
 from dpaudit.report.formats import duration, nearest, percent, power
 from dpaudit.report.words import NOTHING
 from dpaudit.report.wrapping import labelled, wrap
-from dpaudit.sampled import Sampled
 from dpaudit.types import Assumption
 
 WIDTH = 79
@@ -61,11 +61,11 @@ def _curve(name: str) -> str:
     return "a Gaussian curve"
 
 
-def _supposed(q: Question) -> list[str]:
-    origin = "" if q.true is not None else ", twice the claim (--true)"
+def _supposed(q: PlanRequest) -> list[str]:
+    origin = "" if q.leak.true is not None else ", twice the claim (--true)"
     leaks = f"a true epsilon of {_epsilon(q.truth.true)}{origin}"
     attack = "the best attack there can be"
-    by = "" if q.true_curve is not None else " (--true-curve)"
+    by = "" if q.leak.true_curve is not None else " (--true-curve)"
     if q.leaking == "pure":
         most = f"randomized response, the most leaking mechanism of that epsilon{by}"
         return [leaks, most, attack]
@@ -75,7 +75,7 @@ def _supposed(q: Question) -> list[str]:
     return [leaks, f"{kind}{by}, and {attack}"]
 
 
-def mechanism(q: Question) -> str:
+def mechanism(q: PlanRequest) -> str:
     """What is supposed to leak."""
     if q.leaking == "pure":
         return "randomized response"
@@ -84,10 +84,10 @@ def mechanism(q: Question) -> str:
 
 def _number(plan: Plan) -> list[str]:
     q = plan.question
-    if q.canaries is not None:
+    if q.size.canaries is not None:
         best = ", ".join(f"{row.judging:,} by {row.estimator}" for row in plan.rows)
-        guessed = f"guessed: {best}" if q.guesses is None else f"{q.guesses:,} guessed"
-        return [f"{q.canaries:,} in one training, each put in by a coin; {guessed}"]
+        guessed = f"guessed: {best}" if q.size.guesses is None else f"{q.size.guesses:,} guessed"
+        return [f"{q.size.canaries:,} in one training, each put in by a coin; {guessed}"]
     lines = [f"{q.number:,}, half of them with the canary"]
     if q.fixed_score:
         lines.append("all of them judge a score that was fixed beforehand; of counted errors half")
@@ -102,7 +102,7 @@ def _pace(plan: Plan) -> str:
     by = f" by {pace.backend}" if pace.backend else ""
     one = f"{duration(pace.seconds)} a model{by}, measured on {pace.probed}"
     processes = "1 process" if pace.workers == 1 else f"{pace.workers} processes"
-    if q.canaries is not None:
+    if q.size.canaries is not None:
         return one
     return f"{one}; {q.number:,} take about {duration(pace.time(q.number))} in {processes}"
 
@@ -118,8 +118,12 @@ def _table(plan: Plan) -> list[str]:
         ("", "typical", "bound"),
         ("", "chance", "to refute"),
         (f"{q.unit} for", "a ceiling", f"> {_epsilon(q.claim)}"),
-        ("", f"for {percent(q.power)}", "chance"),
-        *([("", f"{percent(q.power)} for", f"> {_epsilon(q.reach)}")] if q.reach else []),
+        ("", f"for {percent(q.goal.power)}", "chance"),
+        *(
+            [("", f"{percent(q.goal.power)} for", f"> {_epsilon(q.goal.reach)}")]
+            if q.goal.reach
+            else []
+        ),
     ]
     rows = [_cells(row, q) for row in plan.rows]
     widths = [max(map(len, (*top, *below))) for top, *below in zip(titles, *rows, strict=True)]
@@ -134,7 +138,7 @@ def _table(plan: Plan) -> list[str]:
     return lines
 
 
-def _cells(row: Row, q: Question) -> list[str]:
+def _cells(row: Row, q: PlanRequest) -> list[str]:
     return [
         row.estimator,
         nearest(row.ceiling),
@@ -142,7 +146,7 @@ def _cells(row: Row, q: Question) -> list[str]:
         chance(row.chance),
         _needed(row.for_claim, row),
         _needed(row.for_power, row),
-        *([_needed(row.for_reach, row)] if q.reach else []),
+        *([_needed(row.for_reach, row)] if q.goal.reach else []),
     ]
 
 
@@ -170,11 +174,11 @@ def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
 # ---------------------------------------------------------------- how to read it, what to do
 
 
-def reading(q: Question) -> str:
+def reading(q: PlanRequest) -> str:
     """What the columns are, and what they are not."""
     by_knots = any(isinstance(curves, Sampled) for curves in (q.claimed, q.truth.curves))
     close = " DP-SGD's curves are interpolated, to a per cent or two." if by_knots else ""
-    if q.guesses is not None:
+    if q.size.guesses is not None:
         close += " Of more canaries the same share is guessed."
     others = "another mechanism of that epsilon may show far less, or more (--true-curve)"
     if q.leaking == "pure":
@@ -188,8 +192,10 @@ def reading(q: Question) -> str:
     )
 
 
-def _many(q: Question) -> str:
-    return f"{q.number:,} {q.unit}" + ("" if q.guesses is None else f" and {q.guesses:,} guesses")
+def _many(q: PlanRequest) -> str:
+    return f"{q.number:,} {q.unit}" + (
+        "" if q.size.guesses is None else f" and {q.size.guesses:,} guesses"
+    )
 
 
 def steps(plan: Plan) -> list[str]:
@@ -198,16 +204,16 @@ def steps(plan: Plan) -> list[str]:
     found = []
     if best is None:
         found.append(
-            f"No estimator here has a chance of {percent(q.power)} to refute the claim, as far as "
-            "the last column looks; suppose a larger true epsilon (--true)."
+            f"No estimator here has a chance of {percent(q.goal.power)} to refute the claim, as "
+            "far as the last column looks; suppose a larger true epsilon (--true)."
         )
     else:
         number = best.for_power or 0
         takes = f"{number:,} {q.unit} by {best.estimator} {_how(q, best)}"
-        if plan.pace and q.canaries is None:
+        if plan.pace and q.size.canaries is None:
             takes += f", about {duration(plan.pace.time(number))} here"
         found.append(
-            f"To refute the claim with a chance of {percent(q.power)} if "
+            f"To refute the claim with a chance of {percent(q.goal.power)} if "
             f"{mechanism(q)} leaks {_epsilon(q.truth.true)} takes about {takes}, and more with a "
             "real attack."
         )
@@ -224,13 +230,13 @@ def steps(plan: Plan) -> list[str]:
         found.append(
             f"Fewer refute the same leak if the claim states its curve: --curve {q.leaking}."
         )
-    if plan.pace is None and q.canaries is None:
+    if plan.pace is None and q.size.canaries is None:
         found.append("How long that takes on this machine: the same line with --probe.")
     return found
 
 
-def _so_guessed(q: Question) -> str:
-    return ", so guessed," if q.canaries and q.guesses is None else ""
+def _so_guessed(q: PlanRequest) -> str:
+    return ", so guessed," if q.size.canaries and q.size.guesses is None else ""
 
 
 def _stopping(found: Decided, plan: Plan) -> str:
@@ -243,7 +249,7 @@ def _stopping(found: Decided, plan: Plan) -> str:
         time = f" (about {duration(plan.pace.time(models))})" if plan.pace else ""
         return f"{models:,}{unit}{time}"
 
-    often = f", {percent(q.power)} of them after {after(found.power)}" if found.power else ""
+    often = f", {percent(q.goal.power)} of them after {after(found.power)}" if found.power else ""
     best = "" if q.curve != "none" else " and the best threshold known beforehand"
     return (
         f"{until} half of audits stop after {after(found.half, ' models')}{often}; that supposes a "
@@ -256,9 +262,9 @@ def _epsilon(x: float) -> str:
     return nearest(x) if x >= 0.1 else f"{x:.2g}"
 
 
-def _how(q: Question, best: Row) -> str:
+def _how(q: PlanRequest, best: Row) -> str:
     """The command that does it."""
-    if q.canaries is not None:
+    if q.size.canaries is not None:
         return f"in one training, {best.guesses:,} of them guessed"
     usual = "exact-scan" if q.curve == "none" else "rank-test"
     named = "" if best.estimator == usual else f" --estimator {best.estimator}"

@@ -6,7 +6,7 @@ import os
 from dataclasses import asdict
 from typing import Any
 
-from dpaudit.plan import Plan
+from dpaudit.judging.plan import Plan
 from dpaudit.report import machine
 from dpaudit.versions import versions
 
@@ -21,14 +21,14 @@ def to_dict(plan: Plan) -> dict[str, Any]:
         {
             "version": VERSION,
             "claim": {"epsilon": q.claim, "delta": q.delta, "curve": q.curve},
-            "models": q.number if q.canaries is None else None,
-            "canaries": q.canaries,
+            "models": q.number if q.size.canaries is None else None,
+            "canaries": q.size.canaries,
             "fixed_score": q.fixed_score,
-            "confidence": q.confidence,
-            "reach": q.reach,
+            "confidence": q.goal.confidence,
+            "reach": q.goal.reach,
             "true_epsilon": q.truth.true,
             "true_curve": q.leaking,
-            "power": q.power,
+            "power": q.goal.power,
             "estimators": [asdict(row) for row in plan.rows],
             "best": None if plan.best is None else plan.rows.index(plan.best),
             "until_decided": plan.until_decided and asdict(plan.until_decided),
@@ -41,7 +41,7 @@ def to_dict(plan: Plan) -> dict[str, Any]:
 
 def _total(plan: Plan) -> float | None:
     q, pace = plan.question, plan.pace
-    return pace.time(q.number) if pace and q.canaries is None else None
+    return pace.time(q.number) if pace and q.size.canaries is None else None
 
 
 def dump(plan: Plan, path: str | os.PathLike[str]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dpaudit.advice import BREAKS
+from dpaudit.judging.advice import BREAKS
 from dpaudit.report import formats, promises, setting, words
 from dpaudit.report.wrapping import LABEL, NARROWEST, labelled, wrap
 from dpaudit.types import Report

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from dpaudit.advice import BREAKS
+from dpaudit.judging.advice import BREAKS
 from dpaudit.report.conclusion import conclusion, numbers
 from dpaudit.report.consistent import check
 from dpaudit.report.machine import plain, write

@@ -6,12 +6,11 @@ from collections.abc import Iterable
 
 from dpaudit.report import promises, setting, words
 from dpaudit.report.attacker import game
-from dpaudit.report.conclusion import conclusion
 from dpaudit.report.consistent import check
 from dpaudit.report.legend import legend
 from dpaudit.report.table import table
 from dpaudit.report.wrapping import NARROWEST, WIDEST, labelled, wrap
-from dpaudit.types import Report
+from dpaudit.types import Report, Verdict
 
 BOLD, RESET = "\x1b[1m", "\x1b[0m"
 COLORS = {
@@ -71,13 +70,18 @@ def _attacks(report: Report, width: int, digits: int, color: bool) -> list[str]:
 
 
 def _verdict(report: Report, width: int, color: bool) -> list[str]:
-    label = words.VERDICTS[report.verdict]
-    lines = wrap(conclusion(report), width)
-    if color:
-        lines[0] = lines[0].replace(label, COLORS[report.verdict] + label + RESET, 1)
-    if sentence := words.looks_line(report):
-        lines += wrap(sentence, width)
+    sentence = words.verdict_sentence(report, words.digits_needed(report))
+    lines = verdict_lines(report.verdict, sentence, width, color)
+    if looks := words.looks_line(report):
+        lines += wrap(looks, width)
     return lines
+
+
+def verdict_lines(verdict: Verdict, sentence: str, width: int, color: bool) -> list[str]:
+    """Return the verdict and the sentence that it rests on."""
+    label = words.VERDICTS[verdict]
+    first, *others = wrap(f"{label}: {sentence}", width)
+    return [first.replace(label, COLORS[verdict] + label + RESET, 1) if color else first, *others]
 
 
 def bullets(title: str, texts: Iterable[str], mark: str, width: int) -> list[str]:

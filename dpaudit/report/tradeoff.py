@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpaudit.curves import family, within_reach
+from dpaudit.accounting.curves import family, within_reach
 from dpaudit.rates import upper_rate
 from dpaudit.types import Adjacency, Array, Bound, Claim, Curve, GaussianCurve, Scores, StepsCurve
 

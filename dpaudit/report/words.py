@@ -41,11 +41,8 @@ def assumes(bound: Bound, claim: Claim) -> str:
 
 def digits_needed(report: Report) -> int:
     """Decimals, at least two, at which bound and ceiling print on their own side of the claim."""
-    return digits_for(report.claim.epsilon, report.bounds[report.primary].epsilon, report.reach)
-
-
-def digits_for(claimed: float, epsilon: float, reach: float) -> int:
-    """The same of the numbers alone."""
+    claimed, epsilon = report.claim.epsilon, report.bounds[report.primary].epsilon
+    reach = report.reach
     for digits in range(2, 9):
         claim = float(nearest(claimed, digits))
         above = float(at_least(epsilon, digits)) > claim

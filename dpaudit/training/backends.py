@@ -1,4 +1,4 @@
-"""The implementations of DP-SGD, fastest first, and which of them trains a recipe's network."""
+"""The implementations of DP-SGD, fastest first, built and checked on first use."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import torch
 from torch import nn
 
 from dpaudit.errors import BadInput
-from dpaudit.registry import unknown
 from dpaudit.seeds import ALONE
 from dpaudit.training import bookkeeping, native, networks, predict
 from dpaudit.training.descent import Descent, Loss, Seen, cross_entropy
@@ -34,12 +33,12 @@ def _opacus(job: Descent) -> Seen | None:
 class Backend:
     """What one implementation offers.
 
-    `refusal` says why it cannot take a model on such records here, `clipped_sum` is what it is
-    checked by on the first use of a network.
+    `build` makes what it needs for a model on such records, or says what hinders that here;
+    `clipped_sum` is what it is checked by on the first use of a network.
     """
 
     descend: Callable[[Descent], Seen | None]
-    refusal: Callable[[nn.Sequential, tuple[int, ...]], BadInput | None] = _takes_all
+    build: Callable[[nn.Sequential, tuple[int, ...]], BadInput | None] = _takes_all
     clipped_sum: ClippedSum | None = None
     mc_dropout: Callable[[nn.Sequential, Array, int, int], Array] = predict.mc_dropout
     any_loss: bool = True
@@ -47,7 +46,7 @@ class Backend:
 
 BACKENDS: dict[str, Backend] = {
     "native": Backend(
-        native.descend, native.refusal, native.clipped_sum, native.mc_dropout, any_loss=False
+        native.descend, native.build, native.clipped_sum, native.mc_dropout, any_loss=False
     ),
     "torch": Backend(
         bookkeeping.descend, bookkeeping.refusal, bookkeeping.clipped_sum, bookkeeping.mc_dropout
@@ -60,45 +59,42 @@ FASTEST = "dpaudit's own, the fastest"
 
 
 @dataclass(frozen=True)
-class Chosen:
-    """A backend's name, and why it is that one."""
+class Built:
+    """The name of a backend that works here, and why it is that one."""
 
     name: str
     reason: str
 
 
-def choose(recipe: Recipe, loss: Loss = cross_entropy) -> Chosen:
-    """The backend that the recipe names or, for 'auto', the fastest that can train it here."""
-    if recipe.backend == "auto":
+def build(recipe: Recipe, loss: Loss = cross_entropy) -> Built:
+    """Build and check the recipe's backend or, for 'auto', the fastest that can train it here.
+
+    The native one compiles a kernel, unless there is one. All is done once a process.
+    """
+    network, wanted = recipe.training.network, recipe.training.backend
+    if wanted == "auto":
         passed: dict[str, BadInput] = {}
         for name in BACKENDS:
             if (why := _hindrance(name, recipe, loss)) is None:
-                return Chosen(name, _told(passed) or FASTEST)
+                return Built(name, _told(passed) or FASTEST)
             passed[name] = why
         raise BadInput(
-            f"no backend can train {recipe.network}: {_told(passed)}",
+            f"no backend can train {network}: {_told(passed)}",
             "unfit-network",
             option="network",
-            value=recipe.network,
+            value=network,
             problems=list(passed.values()),
         )
-    if recipe.backend not in BACKENDS:
+    if why := _hindrance(wanted, recipe, loss):
         raise BadInput(
-            unknown("backends", recipe.backend, ["auto", *BACKENDS]),
-            "unknown-name",
-            option="backend",
-            value=recipe.backend,
-        )
-    if why := _hindrance(recipe.backend, recipe, loss):
-        raise BadInput(
-            f"the {recipe.backend} backend cannot train {recipe.network} here: {why}; "
+            f"the {wanted} backend cannot train {network} here: {why}; "
             "--backend auto takes one that can",
             "unfit-network",
             option="backend",
-            value=recipe.backend,
+            value=wanted,
             problems=[why],
         )
-    return Chosen(recipe.backend, "as configured")
+    return Built(wanted, "as configured")
 
 
 def _told(passed: dict[str, BadInput]) -> str:
@@ -111,18 +107,19 @@ def _hindrance(name: str, recipe: Recipe, loss: Loss) -> BadInput | None:
         return BadInput(
             "it knows no loss but cross-entropy", "unfit-loss", option="backend", value=name
         )
-    return _first_use(name, recipe.network, tuple(recipe.shape), recipe.classes, recipe.dropout)
+    network, dropout = recipe.training.network, recipe.training.dropout
+    return _first_use(name, network, tuple(recipe.shape), recipe.classes, dropout)
 
 
 @cache
 def _first_use(
     name: str, network: str, shape: tuple[int, ...], classes: int, dropout: float
 ) -> BadInput | None:
-    """What keeps a backend from training a network; found out once a process."""
+    """Build and check a backend for a network; return what keeps it from training that."""
     backend = BACKENDS[name]
     with ALONE, torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
         model = networks.build(network, shape, classes, dropout)
-        if refusal := backend.refusal(model, shape):
-            return refusal
+        if hindrance := backend.build(model, shape):
+            return hindrance
         return failure(backend.clipped_sum, model, shape) if backend.clipped_sum else None

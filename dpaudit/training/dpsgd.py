@@ -13,9 +13,10 @@ from torch import nn
 from dpaudit import checks
 from dpaudit.errors import BadInput
 from dpaudit.seeds import ALONE, stream
-from dpaudit.training import backends, networks
+from dpaudit.training import backends
 from dpaudit.training.descent import Descent, GradientCanaries, Loss, cross_entropy
 from dpaudit.training.recipe import Recipe
+from dpaudit.training.restored import one_thread
 from dpaudit.types import Array, Records
 
 
@@ -45,13 +46,13 @@ def fit(
     `initial` is the flat vector of starting parameters.
     """
     _refuse_unfit(recipe, records, seed, loss)
-    backend = backends.BACKENDS[backends.choose(recipe, loss).name]
+    backend = backends.BACKENDS[backends.build(recipe, loss).name]
     size = len(records) if size is None else size
-    # More threads would change the order of sums, and with it the last bits of the weights.
-    torch.set_num_threads(1)
+    one_thread()
     with ALONE, torch.random.fork_rng(devices=[]):
-        torch.manual_seed(recipe.init_seed if recipe.init == "fixed" else stream(seed, "init"))
-        model = networks.build(recipe.network, recipe.shape, recipe.classes, recipe.dropout)
+        fixed = recipe.training.init == "fixed"
+        torch.manual_seed(recipe.init_seed if fixed else stream(seed, "init"))
+        model = recipe.build()
         if initial is not None:
             # A copy: the descent would write into the caller's own array.
             start = torch.tensor(initial, dtype=torch.float32)
@@ -67,7 +68,7 @@ def fit(
                 y=torch.as_tensor(records.y),
                 sample_rate=recipe.sample_rate(size),
                 steps=recipe.steps(size),
-                rate_per_sum=recipe.lr / recipe.expected_batch(size),
+                rate_per_sum=recipe.training.lr / recipe.expected_batch(size),
                 clip=recipe.clip,
                 noise_multiplier=recipe.noise_multiplier,
                 seed=stream(seed, "descent"),
@@ -80,13 +81,7 @@ def fit(
 
 def _refuse_unfit(recipe: Recipe, records: Records, seed: int, loss: Loss) -> None:
     """What would go wrong in another way in every backend."""
-    steps = recipe.total_steps
-    checks.refuse(
-        [
-            checks.at_least("seed", seed, 0),
-            None if steps is None else checks.at_least("total_steps", steps, 1),
-        ]
-    )
+    checks.refuse([checks.at_least("seed", seed, 0)])
     shape, y = tuple(records.x.shape[1:]), records.y
     if shape != tuple(recipe.shape):
         raise BadInput(
@@ -147,7 +142,7 @@ def fit_many(
     recipe: Recipe, records: Records, seeds: Iterable[int], executor: Executor | None = None
 ) -> list[nn.Sequential]:
     """Models of one recipe on the same records, in the executor's processes if there is one."""
-    torch.set_num_threads(1)  # as in `fit`: what is done with the models here counts too
+    one_thread()  # as in `fit`: what is done with the models here counts too
     seeds = list(seeds)
     jobs = ([recipe] * len(seeds), [records] * len(seeds), seeds)
     return [fitted.model for fitted in (executor.map if executor else map)(fit, *jobs)]

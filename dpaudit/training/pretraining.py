@@ -15,7 +15,7 @@ from torch.nn import functional
 
 from dpaudit.errors import BadInput
 from dpaudit.seeds import derive
-from dpaudit.training import networks, predict
+from dpaudit.training import predict
 from dpaudit.training.dpsgd import fit
 from dpaudit.training.recipe import Recipe
 from dpaudit.types import Array, Records
@@ -28,16 +28,15 @@ ROUND, ROUNDS, LEARNED = 500, 12, 1e-3
 
 def pretrained(recipe: Recipe, records: Records, seed: int) -> Array:
     """The flat parameters of the recipe's network, trained without noise on these records."""
-    plain = replace(
-        recipe,
-        total_steps=ROUND,
+    training = replace(
+        recipe.training,
+        steps=ROUND,
         batch=min(BATCH, len(records)),
         lr=RATE,
-        clip=CLIP,
-        noise_multiplier=0.0,
         dropout=0.0,
         backend="auto",  # whoever's code is audited, this is the adversary's own
     )
+    plain = replace(recipe, training=training, clip=CLIP, noise_multiplier=0.0)
     theta: Array | None = None
     for i in range(ROUNDS):
         model = fit(plain, records, derive(seed, "pretraining", i), initial=theta).model
@@ -58,7 +57,7 @@ def pretrained(recipe: Recipe, records: Records, seed: int) -> Array:
 
 def network(recipe: Recipe, theta: Array) -> nn.Sequential:
     """The recipe's network with these parameters."""
-    model = networks.build(recipe.network, recipe.shape, recipe.classes, recipe.dropout)
+    model = recipe.build()
     nn.utils.vector_to_parameters(torch.tensor(theta), model.parameters())
     return model.eval()
 

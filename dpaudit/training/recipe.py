@@ -2,64 +2,55 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
-Init = Literal["random", "fixed"]
+from dpaudit.config.settings import Training
+from dpaudit.training import networks
+
+if TYPE_CHECKING:
+    from torch import nn
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """How one model is fitted by DP-SGD; `batch` None is a full batch."""
+    """How one model is fitted by DP-SGD to records of a shape."""
 
-    network: str
+    training: Training
     shape: tuple[int, ...]
     classes: int
-    epochs: int
-    batch: int | None
-    lr: float
-    clip: float
-    noise_multiplier: float
-    dropout: float
-    init: Init = "random"
+    clip: float = 1.0
+    noise_multiplier: float = 0.0
     init_seed: int = 0
     """Of the initial weights where `init` is 'fixed'; else each model draws its own."""
-    backend: str = "auto"
-    """Which implementation trains; 'auto' is the fastest that can on the machine at hand."""
-    total_steps: int | None = None
-    """T, where it is stated as such: the epochs then do not matter."""
 
-    def __repr__(self) -> str:
-        told = {field.name: getattr(self, field.name) for field in fields(self)}
-        if self.total_steps is None:
-            # A run is resumed by what its mechanism tells: that of older runs has no such field.
-            del told["total_steps"]
-        return f"Recipe({', '.join(f'{name}={value!r}' for name, value in told.items())})"
+    def build(self) -> nn.Sequential:
+        """Return the network, with parameters drawn by torch's own generator."""
+        how = self.training
+        return networks.build(how.network, self.shape, self.classes, how.dropout)
 
     def sample_rate(self, records: int) -> float:
-        """q: the chance of a record to be in a batch, for a public number of records."""
-        return 1.0 if self.batch is None else min(1.0, self.batch / records)
+        """Return q for a public number of records."""
+        return self.training.sample_rate(records)
 
     def steps(self, records: int) -> int:
-        """T: as stated, else as many batches as the epochs hold, rounded down."""
-        if self.total_steps is not None:
-            return self.total_steps
-        return max(1, int(self.epochs / self.sample_rate(records) + 1e-9))
+        """Return T for a public number of records."""
+        return self.training.rounds(records)
 
     def expected_batch(self, records: int) -> float:
-        """The public divisor of the gradient's sum: q times the number of records."""
+        """Return the public divisor of the gradient's sum: q times the number of records."""
         return self.sample_rate(records) * records
 
     def told(self, records: int) -> dict[str, Any]:
-        """What a report tells of the training, for a public number of records."""
+        """Return what a report tells of the training, for a public number of records."""
         return {
-            "network": self.network,
+            "network": self.training.network,
             "steps": self.steps(records),
             "batch": self.expected_batch(records),
             "sample_rate": self.sample_rate(records),
-            "lr": self.lr,
+            "lr": self.training.lr,
             "clip": self.clip,
             "noise_multiplier": self.noise_multiplier,
-            "dropout": self.dropout,
-            "start": self.init,
+            "dropout": self.training.dropout,
+            "start": self.training.init,
         }

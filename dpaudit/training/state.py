@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 
 from dpaudit.errors import BadInput
-from dpaudit.opened import opened
+from dpaudit.files import opened
 
 State = dict[str, Tensor]
 

@@ -16,6 +16,7 @@ from torch.nn import functional
 
 from dpaudit.seeds import ALONE, stream
 from dpaudit.training.clipping import Tape
+from dpaudit.training.restored import one_thread
 from dpaudit.training.steps import Steps
 from dpaudit.training.watch import coins
 from dpaudit.types import Array
@@ -143,7 +144,7 @@ def train(
     Each record is in a step's batch by its own coin. `given` are the means of q(z|x), where the
     encoder does not learn them. `watch` is told how many steps are done, from 0 on.
     """
-    torch.set_num_threads(1)
+    one_thread()
     rows = torch.as_tensor(x, dtype=torch.float32)
     means = None if given is None else torch.as_tensor(given, dtype=torch.float32)
     noise, latent = (
@@ -180,7 +181,7 @@ def built(features: int, latent: int, hidden: int, kind: Kind, seed: int) -> Var
 
 def decoded(model: Variational, z: Array) -> Array:
     """What is generated at z: the mean of p(x|z), in [0, 1]."""
-    torch.set_num_threads(1)
+    one_thread()
     with torch.no_grad():
         parts = torch.as_tensor(z, dtype=torch.float32).split(PASS)
         return torch.cat([model.decoder(part).sigmoid() for part in parts]).numpy()
@@ -190,7 +191,7 @@ def looked_at(
     model: Variational, x: Array, given: Array | None, prior: Prior | None, likelihood: str
 ) -> tuple[Array, Array]:
     """Of each record ||x - x~||^2 and its ELBO, at the mean of q(z|x): nothing is drawn."""
-    torch.set_num_threads(1)
+    one_thread()
     rows = torch.as_tensor(x, dtype=torch.float32)
     means = None if given is None else torch.as_tensor(given, dtype=torch.float32)
     with torch.no_grad():

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from dpaudit.estimators.trials import Trials
+from dpaudit.outputs import summarised
 from dpaudit.protocols import Attack
 from dpaudit.rates import BoundCriterion
-from dpaudit.summaries import summarised
-from dpaudit.trials import Trials
 from dpaudit.types import Array, Known, Observations
 
 Game = tuple[Observations, Array, Known]

@@ -4,8 +4,8 @@ from refusals import refuses
 
 from dpaudit.attacks import Learned, Loss, Max, Mean, Min, inv_std, max_, mean, min_, minus_loss
 from dpaudit.attacks.discriminant import Discriminant, LearnedRule, spanned
+from dpaudit.outputs import softmax, summarised
 from dpaudit.rates import BoundCriterion, PointCriterion
-from dpaudit.summaries import softmax, summarised
 
 BOUND = BoundCriterion(1e-5)
 

@@ -7,8 +7,8 @@ from dpaudit.attacks import InvStd, Max, Mean, Min, ThresholdAttack, inv_std, ma
 from dpaudit.attacks.rules import ThresholdRule
 from dpaudit.attacks.search import search
 from dpaudit.attacks.statistics import OR
+from dpaudit.outputs import summarised
 from dpaudit.rates import BoundCriterion, PointCriterion
-from dpaudit.summaries import summarised
 
 KNOWN = {"label": np.array(1)}
 CRITERIA = [PointCriterion(1e-5), BoundCriterion(1e-5)]

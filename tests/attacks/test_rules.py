@@ -20,8 +20,8 @@ from dpaudit.attacks import (
 from dpaudit.attacks.rules import ThresholdRule
 from dpaudit.attacks.search import ASCENT, EXACT, search
 from dpaudit.attacks.statistics import AND, OR
+from dpaudit.estimators.trials import Trials
 from dpaudit.rates import BoundCriterion, PointCriterion
-from dpaudit.trials import Trials
 from dpaudit.types import Counts
 
 POINT, BOUND = PointCriterion(1e-5), BoundCriterion(1e-5)

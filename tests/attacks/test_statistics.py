@@ -6,7 +6,7 @@ from refusals import refuses
 
 from dpaudit.attacks import inv_std, max_, mean, min_, minus_loss
 from dpaudit.attacks.statistics import AND, LEAST, OR, Statistic
-from dpaudit.summaries import summarised
+from dpaudit.outputs import summarised
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,6 @@ import pytest
 from scipy.stats import norm
 
 from dpaudit.attacks import Steps, Updates, Weights
-from dpaudit.protocols import scoring
 
 DRAW = np.random.default_rng(5)
 U = DRAW.normal(0.3, 1.2, size=(40, 7))
@@ -43,4 +42,4 @@ def test_what_is_one_number_a_trial_already_is_the_score(attack, name):
 
 
 def test_all_scores_are_fixed_beforehand_so_that_all_trials_judge():
-    assert {scoring(attack()) for attack in (Updates, Weights, Steps)} == {"fixed"}
+    assert {attack().scoring for attack in (Updates, Weights, Steps)} == {"fixed"}

@@ -7,9 +7,9 @@ from dpaudit.calibration.judgements import AsRun, UntilDecided
 from dpaudit.calibration.mechanisms import Gaussian, NoLeak, RandomizedResponse
 from dpaudit.calibration.plays import Play
 from dpaudit.calibration.way import Asked
-from dpaudit.choice import ALL, Choice
-from dpaudit.config import Config
-from dpaudit.evidence import Bets
+from dpaudit.config.settings import ALL, Judging
+from dpaudit.estimators.bets import Bets
+from dpaudit.judging.choice import Choice
 from dpaudit.types import Claim, GaussianCurve
 
 DELTA = 1e-5
@@ -25,7 +25,7 @@ def shown(play, names, upto=None):
 
 
 @pytest.mark.parametrize("claim", [CURVED, BARE], ids=["curve", "no curve"])
-@pytest.mark.parametrize("names", [("loss",), Config.attacks], ids=["one", "all"])
+@pytest.mark.parametrize("names", [("loss",), Judging.attacks], ids=["one", "all"])
 def test_the_last_bound_of_a_run_that_may_stop_is_the_largest_on_its_way(claim, names):
     play = Play(Gaussian(2.0), 40, 5)
     bets = Bets(shown(play, names)[0], claim, 0.95)

@@ -13,13 +13,14 @@ from dpaudit.calibration.plays import Play
 from dpaudit.calibration.subjects import MANY, SPENT
 from dpaudit.calibration.way import Asked
 from dpaudit.calibration.ways import Selected
+from dpaudit.protocols import Estimator
 from dpaudit.types import Counts
 
 DELTA = 1e-5
 N = 50
 
 
-class Forgetful:
+class Forgetful(Estimator):
     """An estimator that takes a claim at some delta for one at 0."""
 
     def __init__(self, estimator):
@@ -41,7 +42,7 @@ class Forgetful:
 def test_only_a_mechanism_that_spends_its_delta_shows_who_forgets_it(
     monkeypatch, estimator, curve, trials, games
 ):
-    way = Selected("loss", "hold-out", estimator, curve)
+    way = Selected("loss", estimator, curve)
 
     def alarms(mechanism, delta):
         plays = (Play(mechanism, trials, seed, samples=0) for seed in range(games))

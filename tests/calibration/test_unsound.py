@@ -14,8 +14,8 @@ from dpaudit.calibration.plays import Play
 from dpaudit.calibration.unsound import best_clopper_pearson, best_gdp, best_katz, best_one_run
 from dpaudit.calibration.way import Asked
 from dpaudit.estimators import OneRun
-from dpaudit.guessing import guessed
-from dpaudit.plan import most_telling
+from dpaudit.estimators.guesses import guessed
+from dpaudit.judging.plan import most_telling
 from dpaudit.types import IN, Claim, Scores
 
 DELTA = 1e-5

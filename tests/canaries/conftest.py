@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
+from settings import recipe as made
 
 from dpaudit.canaries import shadows
-from dpaudit.training.recipe import Recipe
 from dpaudit.types import Data, Records
 
 POOL, CLASSES, SHAPE = 40, 3, (1, 3, 3)
@@ -27,7 +27,7 @@ def data():
 
 @pytest.fixture(scope="session")
 def recipe():
-    return Recipe(
+    return made(
         network="logreg",
         shape=SHAPE,
         classes=CLASSES,

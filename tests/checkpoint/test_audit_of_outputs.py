@@ -9,14 +9,14 @@ from refusals import refuses
 from scipy.stats import binom
 
 from dpaudit.checkpoint.audit import audit
-from dpaudit.checkpoint.audited import Question
+from dpaudit.checkpoint.candidates import Candidates
+from dpaudit.checkpoint.kits.looks import Looks
 from dpaudit.checkpoint.outputs import of_logits, of_losses, with_passes
+from dpaudit.checkpoint.request import CheckpointRequest
 from dpaudit.checkpoint.scoring import IN_PASSES, REFERRING
-from dpaudit.checkpoint.subject import Subject
 from dpaudit.errors import BadInput
 from dpaudit.estimators import OneRun
-from dpaudit.kits.looks import Looks
-from dpaudit.selections import GuessNumbers
+from dpaudit.estimators.selections import GuessNumbers
 from dpaudit.types import Records
 
 N = 400
@@ -28,7 +28,7 @@ def subject(coins="kit", put_in=None, seed=0, looks=None):
     records = Records(
         np.zeros((len(put_in), 1, 1, 3), np.float32), draw.integers(0, 2, len(put_in))
     )
-    return Subject(records, put_in, 2, coins, "records", looks=looks)
+    return Candidates(records, put_in, 2, coins, "records", looks=looks)
 
 
 def leaking(asked, mu, seed=1):
@@ -40,7 +40,7 @@ def leaking(asked, mu, seed=1):
 
 def judged(mu, coins="kit", **asked):
     whole = subject(coins)
-    return audit(Question(**asked), whole, "model", leaking(whole, mu))
+    return audit(CheckpointRequest(**asked), whole, "model", leaking(whole, mu))
 
 
 def test_a_claim_is_refuted_by_what_assumes_nothing():
@@ -50,9 +50,7 @@ def test_a_claim_is_refuted_by_what_assumes_nothing():
     assert (first.estimator, first.assumption) == ("one-run", "none")
     assert (beside.estimator, beside.assumption) == ("one-run-fdp", "gaussian")
     assert first.epsilon > 1
-    assert (
-        found.calls.tolist().count(1) + found.calls.tolist().count(-1) == found.guesses[0].guesses
-    )
+    assert found.calls.tolist().count(1) + found.calls.tolist().count(-1) == found.guesses.guesses
 
 
 def test_an_assumed_curve_refutes_no_bare_claim():
@@ -83,13 +81,13 @@ def test_what_could_decide_is_told_where_these_could_not():
 
 
 def test_without_a_claim_there_is_no_verdict():
-    assert judged(4).verdict is None
+    assert judged(4).verdict == "NO_GUARANTEE_CLAIMED"
 
 
 def test_a_number_of_guesses_that_is_fixed_is_judged_as_it_is():
     found = judged(2, guesses=100)
-    assert found.guesses[0].guesses == 100
-    assert found.bounds[0].epsilon == OneRun(0.95).bound(found.guesses[0], 1e-5).epsilon
+    assert found.guesses.guesses == 100
+    assert found.bounds[0].epsilon == OneRun(0.95).bound(found.guesses, 1e-5).epsilon
     with refuses("too-large", option="guesses", value=401):
         judged(2, guesses=401)
 
@@ -112,7 +110,7 @@ def test_members_that_nobody_says_coins_chose_decide_nothing():
 def test_a_split_that_fair_coins_hardly_give_has_no_bound(inn, fair):
     whole = subject("stated", put_in=np.arange(N) < inn)
     assert (2 * binom.cdf(min(inn, N - inn), N, 0.5) >= 1e-3) == fair
-    found = audit(Question((1.0, 1e-5)), whole, "model", leaking(whole, 4))
+    found = audit(CheckpointRequest((1.0, 1e-5)), whole, "model", leaking(whole, 4))
     assert bool(found.bounds) == fair
     assert (found.verdict == "INCONCLUSIVE") == (not fair)
     assert found.risk.auc > 0.9
@@ -120,7 +118,7 @@ def test_a_split_that_fair_coins_hardly_give_has_no_bound(inn, fair):
 
 def test_a_split_into_two_halves_is_doubted():
     halves = subject("stated", put_in=np.arange(N) % 2 == 0)
-    (said,) = audit(Question(), halves, "m", leaking(halves, 1)).warnings
+    (said,) = audit(CheckpointRequest(), halves, "m", leaking(halves, 1)).warnings
     assert re.findall(r"[\d.]+", said) == ["400", "4"]
     assert "4 %" in said
 
@@ -146,12 +144,12 @@ def test_a_reference_takes_away_what_makes_records_differ():
 
     target = model(1.5 * whole.put_in + noise[0])
     others = [(f"r{i}", model(noise[i])) for i in (1, 2)]
-    alone = audit(Question(score="loss"), whole, "m", target)
+    alone = audit(CheckpointRequest(score="loss"), whole, "m", target)
     for name in ("auto", "calibrated", "lira", "rmia"):
-        found = audit(Question(score=name), whole, "m", target, others)
+        found = audit(CheckpointRequest(score=name), whole, "m", target, others)
         assert found.risk.auc > 0.85 > alone.risk.auc
         assert found.bounds[0].epsilon > alone.bounds[0].epsilon + 1
-    assert audit(Question(), whole, "m", target, others).score.name == "calibrated"
+    assert audit(CheckpointRequest(), whole, "m", target, others).score.name == "calibrated"
 
 
 def test_references_that_say_nothing_of_the_model_do_no_harm():
@@ -159,8 +157,10 @@ def test_references_that_say_nothing_of_the_model_do_no_harm():
     whole = subject()
     target = leaking(whole, 3)
     others = [("r", of_losses(np.random.default_rng(2).exponential(9, N), ""))]
-    found = {name: audit(Question(score=name), whole, "m", target, others) for name in REFERRING}
-    alone = audit(Question(), whole, "m", target)
+    found = {
+        name: audit(CheckpointRequest(score=name), whole, "m", target, others) for name in REFERRING
+    }
+    alone = audit(CheckpointRequest(), whole, "m", target)
     assert found["calibrated"].risk.auc == pytest.approx(alone.risk.auc, abs=0.01)
     assert found["lira"].risk.auc < alone.risk.auc - 0.1
 
@@ -168,25 +168,25 @@ def test_references_that_say_nothing_of_the_model_do_no_harm():
 def test_a_reference_that_says_the_same_of_all_changes_nothing():
     whole = subject()
     target = leaking(whole, 3)
-    found = audit(Question(), whole, "m", target, [("r", of_losses(np.ones(N), ""))])
-    assert found.calls.tolist() == audit(Question(), whole, "m", target).calls.tolist()
+    found = audit(CheckpointRequest(), whole, "m", target, [("r", of_losses(np.ones(N), ""))])
+    assert found.calls.tolist() == audit(CheckpointRequest(), whole, "m", target).calls.tolist()
 
 
 def test_a_score_says_what_it_lacks():
     whole = subject()
     target = leaking(whole, 1)
     with refuses("needs-references", option="score", value="lira"):
-        audit(Question(score="lira"), whole, "m", target)
+        audit(CheckpointRequest(score="lira"), whole, "m", target)
     with refuses("needs-passes", option="score", value="inv_std"):
-        audit(Question(score="inv_std"), whole, "m", target)
+        audit(CheckpointRequest(score="inv_std"), whole, "m", target)
     with refuses("no-effect", option="reference", value="loss"):
-        audit(Question(score="loss"), whole, "m", target, [("r", target)])
+        audit(CheckpointRequest(score="loss"), whole, "m", target, [("r", target)])
 
 
 def test_with_passes_their_mean_is_the_score():
     whole = subject()
     odds = whole.put_in[:, None] + 0.01 * np.arange(5)
-    found = audit(Question(), whole, "m", with_passes(leaking(whole, 0), odds))
+    found = audit(CheckpointRequest(), whole, "m", with_passes(leaking(whole, 0), odds))
     assert found.score.name == "mean"
     assert found.risk.auc == 1.0
 
@@ -200,11 +200,13 @@ def test_passes_with_dropout_are_compared_with_those_of_the_references(name):
     quiet = [leaking(whole, 0, seed) for seed in (4, 5)]
     target = with_passes(quiet[0], hard + 3 * whole.put_in[:, None] + passes[0])
     reference = with_passes(quiet[1], hard + passes[1])
-    found = audit(Question(score=name), whole, "m", target, [("r", reference)])
+    found = audit(CheckpointRequest(score=name), whole, "m", target, [("r", reference)])
     assert found.risk.auc > 0.8
     assert found.score.words.endswith(IN_PASSES)
     with refuses("needs-passes", option="reference"):
-        audit(Question(score=name), whole, "m", target, [("r", reference), ("s", quiet[1])])
+        audit(
+            CheckpointRequest(score=name), whole, "m", target, [("r", reference), ("s", quiet[1])]
+        )
 
 
 # ---------------------------------------------------------------- references that know
@@ -213,13 +215,13 @@ def test_passes_with_dropout_are_compared_with_those_of_the_references(name):
 def test_a_reference_that_was_trained_with_the_kit_is_refused():
     whole = subject()
     target, honest, knows = (leaking(whole, mu, seed) for mu, seed in ((1, 1), (0, 2), (1, 3)))
-    audit(Question(), whole, "m", target, [("honest", honest)])
+    audit(CheckpointRequest(), whole, "m", target, [("honest", honest)])
     with refuses("reference-knows", option="reference", value="r"):
-        audit(Question(), whole, "m", target, [("honest", honest), ("r", knows)])
+        audit(CheckpointRequest(), whole, "m", target, [("honest", honest), ("r", knows)])
     with refuses("same-model", option="reference", value="m"):
-        audit(Question(), whole, "m", target, [("m", target)])
+        audit(CheckpointRequest(), whole, "m", target, [("m", target)])
     supposed = subject("supposed")
-    (said,) = audit(Question(), supposed, "m", target, [("r", knows)]).warnings
+    (said,) = audit(CheckpointRequest(), supposed, "m", target, [("r", knows)]).warnings
     assert said.startswith("r ")
     assert "AUC 0." in said
 
@@ -230,29 +232,29 @@ def test_a_reference_that_was_trained_with_the_kit_is_refused():
 def test_a_later_look_at_a_kit_is_held_to_a_higher_confidence(tmp_path):
     whole = subject(looks=Looks(tmp_path))
     target = leaking(whole, 3)
-    first = audit(Question((1.0, 1e-5)), whole, "m", target)
-    again = audit(Question((2.0, 1e-5)), whole, "m", target)
+    first = audit(CheckpointRequest((1.0, 1e-5)), whole, "m", target)
+    again = audit(CheckpointRequest((2.0, 1e-5)), whole, "m", target)
     assert (first.looks, again.looks) == (1, 1)
     assert first.bounds == again.bounds
     other = leaking(whole, 3, seed=5)
     for look, sure in ((2, 1 - 0.05 / 4), (3, 1 - 0.05 / 8)):
-        asked = Question(guesses=None if look == 2 else 100)
+        asked = CheckpointRequest(guesses=None if look == 2 else 100)
         found = audit(asked, whole, "m", other)
         assert found.looks == look
         for bound in found.bounds:
             assert bound.confidence == sure
         numbers = GuessNumbers.of(N) if look == 2 else GuessNumbers([100])
-        alone, _ = numbers.bound(found.scores, whole.put_in, OneRun, 1e-5, sure)
+        alone = numbers.bound(found.scores, whole.put_in, OneRun, 1e-5, sure)
         assert found.bounds[0].epsilon == alone.epsilon
-    assert audit(Question(), whole, "m", other).looks == 2
-    assert audit(Question(), whole, "m", target).bounds == first.bounds
+    assert audit(CheckpointRequest(), whole, "m", other).looks == 2
+    assert audit(CheckpointRequest(), whole, "m", target).bounds == first.bounds
 
 
 def test_what_decides_is_part_of_a_look(tmp_path):
     whole = subject(looks=Looks(tmp_path))
     target = leaking(whole, 3)
     assert [
-        audit(Question((3.0, 1e-5), curve=curve), whole, "m", target).looks
+        audit(CheckpointRequest((3.0, 1e-5), curve=curve), whole, "m", target).looks
         for curve in ("", "gaussian", "none", "gaussian")
     ] == [1, 2, 1, 2]
 
@@ -260,8 +262,8 @@ def test_what_decides_is_part_of_a_look(tmp_path):
 def test_a_score_that_orders_alike_is_no_other_look(tmp_path):
     whole = subject(looks=Looks(tmp_path))
     loss = np.random.default_rng(6).uniform(0.1, 3, N)
-    assert audit(Question(), whole, "m", of_losses(loss, "")).looks == 1
-    assert audit(Question(), whole, "m", of_losses(2 * loss, "")).looks == 1
+    assert audit(CheckpointRequest(), whole, "m", of_losses(loss, "")).looks == 1
+    assert audit(CheckpointRequest(), whole, "m", of_losses(2 * loss, "")).looks == 1
 
 
 def test_looks_end_where_no_confidence_is_left(tmp_path):
@@ -270,7 +272,7 @@ def test_looks_end_where_no_confidence_is_left(tmp_path):
         looks.take(str(i), "")
     whole = subject(looks=looks)
     with refuses("no-looks-left", value=61):
-        audit(Question(), whole, "m", leaking(whole, 3))
+        audit(CheckpointRequest(), whole, "m", leaking(whole, 3))
     assert looks.upcoming("another") == 61
 
 
@@ -281,7 +283,7 @@ def test_all_looks_of_no_leak_together_show_one_no_more_often_than_they_state(tm
         (tmp_path / str(seed)).mkdir()
         whole = subject(seed=seed, looks=Looks(tmp_path / str(seed)))
         models = (leaking(whole, 0.0, seed=1000 * seed + i) for i in range(3))
-        found = [audit(Question(curve="none"), whole, "m", said) for said in models]
+        found = [audit(CheckpointRequest(curve="none"), whole, "m", said) for said in models]
         assert [one.looks for one in found] == [1, 2, 3]
         shown += any(one.bounds[0].epsilon > 0 for one in found)
     assert shown <= binom.isf(A, kits, 0.075)
@@ -289,7 +291,7 @@ def test_all_looks_of_no_leak_together_show_one_no_more_often_than_they_state(tm
 
 def test_many_equal_scores_are_told():
     whole = subject()
-    found = audit(Question(), whole, "m", of_losses(np.ones(N), ""))
+    found = audit(CheckpointRequest(), whole, "m", of_losses(np.ones(N), ""))
     assert f"{N - 1} of {N}" in found.warnings[0]
 
 
@@ -299,7 +301,7 @@ def test_the_audit_of_no_leak_shows_one_no_more_often_than_it_states():
     for seed in range(audits):
         whole = subject(seed=seed)
         outputs = leaking(whole, 0.0, seed=10_000 + seed)
-        found = audit(Question(curve="none"), whole, "m", outputs)
+        found = audit(CheckpointRequest(curve="none"), whole, "m", outputs)
         above += found.bounds[0].epsilon > 0
     assert above <= binom.isf(A, audits, 0.05)
 
@@ -315,13 +317,13 @@ def test_the_audit_of_no_leak_shows_one_no_more_often_than_it_states():
 )
 def test_a_question_that_makes_no_sense_is_refused(asked, code, option, value):
     with refuses(code, option=option, value=value):
-        Question(**asked)
+        CheckpointRequest(**asked)
 
 
 def test_a_curve_that_nobody_knows_is_refused():
     with pytest.raises(BadInput, match="'bell'"):
-        Question(curve="bell")
+        CheckpointRequest(curve="bell")
 
 
 def test_all_canaries_count_whether_guessed_or_not():
-    assert [guesses.canaries for guesses in judged(2).guesses] == [N, N]
+    assert [bound.guesses.canaries for bound in judged(2).bounds] == [N, N]

@@ -9,10 +9,10 @@ from refusals import refuses
 from scipy.special import log_softmax
 from torch import nn
 
+from dpaudit.checkpoint.candidates import Candidates
 from dpaudit.checkpoint.models import Asking, ask
 from dpaudit.checkpoint.onnx import laid_out
 from dpaudit.checkpoint.outputs import STATISTICS
-from dpaudit.checkpoint.subject import Subject
 from dpaudit.errors import BadInput
 from dpaudit.training import networks
 from dpaudit.types import Records
@@ -61,7 +61,7 @@ def dropped(batch):
 def subject(shape=SHAPE):
     draw = np.random.default_rng(0)
     x = draw.uniform(size=(N, *shape)).astype(np.float32)
-    return Subject(Records(x, draw.integers(0, 3, N)), np.arange(N) % 2 == 0, CLASSES, "kit", "")
+    return Candidates(Records(x, draw.integers(0, 3, N)), np.arange(N) % 2 == 0, CLASSES, "kit", "")
 
 
 @pytest.fixture
@@ -191,7 +191,7 @@ def test_a_checkpoint_needs_a_network(tmp_path):
 
 def test_a_wrong_number_of_classes_is_told(tmp_path, own):
     saved(nn.Sequential(nn.Flatten(), nn.Linear(64, 3)), tmp_path / "a.pt")
-    four = Subject(subject().records, subject().put_in, 4, "kit", "")
+    four = Candidates(subject().records, subject().put_in, 4, "kit", "")
     with pytest.raises(BadInput, match=r"\(20, 3\).*\(20, 4\)"):
         ask(tmp_path / "a.pt", four, Asking(own("plain")))
 

@@ -5,9 +5,9 @@ import pytest
 from refusals import ANY, refuses
 from scipy.special import softmax
 
+from dpaudit.checkpoint.candidates import Candidates
 from dpaudit.checkpoint.outputs import of_logits
 from dpaudit.checkpoint.predictions import read
-from dpaudit.checkpoint.subject import Subject
 from dpaudit.types import Records
 
 DRAW = np.random.default_rng(0)
@@ -15,7 +15,7 @@ Z = DRAW.normal(size=(12, 3)).round(6)
 Y = DRAW.integers(0, 3, 12)
 P = softmax(Z, axis=1)
 LOSS = -np.log(P[np.arange(12), Y])
-SUBJECT = Subject(
+SUBJECT = Candidates(
     Records(np.zeros((12, 1, 1, 2), np.float32), Y), np.arange(12) % 2 == 0, 3, "kit", ""
 )
 FORMS = {

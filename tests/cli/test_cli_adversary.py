@@ -69,21 +69,29 @@ def test_a_configuration_that_was_saved_plays_the_same_run(cli, tmp_path):
 @pytest.mark.parametrize(
     ("words", "code", "facts"),
     [
-        (["--canary", "dirac"], None, "dirac gradient --adversary"),
+        (["--canary", "dirac"], "needs-record", "dirac --adversary"),
         (
             ["--adversary", "worst-case", "--canary", "random-direction"],
-            None,
-            "random-direction gradient",
+            "needs-record",
+            "random-direction --adversary",
         ),
         (["--adversary", "nobody"], "usage", "--adversary 'nobody' 'observer', 'worst-case'"),
         (["--epochs", "3", "--steps", "3"], "excluded-options", "--epochs --steps"),
         (["--steps", "0"], "too-small", "steps 1"),
         (["--adversary", "per-step", "--models", "40"], "no-effect", "--models"),
-        (["--adversary", "per-step", "--canary", "blank"], None, "per-step gradient every"),
-        (["--adversary", "per-step", "--canary", "none"], None, "per-step gradient every"),
-        (["--adversary", "per-step", "--steps", "3"], None, "fewer 4"),
-        (["--adversary", "per-step", "--until-decided"], None, "stop until-decided"),
-        (["--adversary", "per-step", "--claim", "1,1e-5"], None, "single --claim"),
+        (
+            ["--adversary", "per-step", "--canary", "blank"],
+            "needs-gradient-canary",
+            "per-step --canary",
+        ),
+        (
+            ["--adversary", "per-step", "--canary", "none"],
+            "needs-gradient-canary",
+            "per-step --canary",
+        ),
+        (["--adversary", "per-step", "--steps", "3"], "too-small", "4"),
+        (["--adversary", "per-step", "--until-decided"], "excluded-options", "until-decided"),
+        (["--adversary", "per-step", "--claim", "1,1e-5"], "single-steps", "--claim"),
     ],
 )
 def test_what_cannot_be_is_refused_in_one_sentence(refused, words, code, facts):
@@ -93,20 +101,20 @@ def test_what_cannot_be_is_refused_in_one_sentence(refused, words, code, facts):
 @pytest.mark.parametrize(
     ("adversary", "more", "code", "facts"),
     [
-        ("observer", "--attack updates", None, "updates released"),
-        ("observer", "--attack updates", None, "all-four, inv_std, learned, loss, max,"),
-        ("worst-case", "--attack updates", None, "learned, loss"),
-        ("worst-case", "--attack mean", None, "learned, loss"),
-        ("final-weights", "--attack loss", None, "loss logits"),
-        ("final-weights", "--attack loss", None, "weights"),
-        ("white-box", "--attack loss", None, "updates"),
-        ("white-box", "--canaries 20 --attack loss", None, "updates"),
-        ("per-step", "--attack updates", None, "steps"),
-        ("observer", "--attack min --defence quantize:0.1", None, "quantize:0.1, min"),
-        ("white-box", "--defence quantize:0.1", None, "quantize:0.1, updates"),
-        ("white-box", "--defence quantize:0.1", None, "none fits"),
-        ("final-weights", "--defence quantize:0.1", None, "quantize:0.1, weights"),
-        ("per-step", "--defence quantize:0.1", None, "quantize:0.1, steps"),
+        ("observer", "--attack updates", "not-released", "updates"),
+        ("observer", "--attack updates", "not-released", "all-four, inv_std, learned, loss, max,"),
+        ("worst-case", "--attack updates", "not-released", "learned, loss"),
+        ("worst-case", "--attack mean", "not-released", "learned, loss"),
+        ("final-weights", "--attack loss", "not-released", "loss logits"),
+        ("final-weights", "--attack loss", "not-released", "weights"),
+        ("white-box", "--attack loss", "not-released", "updates"),
+        ("white-box", "--canaries 20 --attack loss", "not-released", "updates"),
+        ("per-step", "--attack updates", "not-released", "steps"),
+        ("observer", "--attack min --defence quantize:0.1", "not-released", "quantize:0.1, min"),
+        ("white-box", "--defence quantize:0.1", "not-released", "quantize:0.1, updates"),
+        ("white-box", "--defence quantize:0.1", "not-released", "updates"),
+        ("final-weights", "--defence quantize:0.1", "not-released", "quantize:0.1, weights"),
+        ("per-step", "--defence quantize:0.1", "not-released", "quantize:0.1, steps"),
     ],
 )
 def test_what_does_not_fit_the_adversary_is_refused_before_anything_is_written(
@@ -129,7 +137,7 @@ def test_what_does_not_fit_the_adversary_is_refused_before_anything_is_written(
         ("--canary blank --clip-canary", "no-effect", "--clip-canary blank"),
         ("--adversary white-box --clip-canary", "no-effect", "--clip-canary dirac"),
         ("--batch full --accountant rdp", "no-effect", "--accountant full"),
-        ("--guesses 3", None, "guesses training canaries"),
+        ("--guesses 3", "needs-option", "guesses --canaries"),
         ("--mechanism my:f --clip-canary --claim 1,1e-5", "no-effect", "--clip-canary my:f"),
         ("--mechanism leaky --adversary white-box", "no-effect", "--adversary leaky"),
         ("--mechanism leaky --epochs 3 --lr 2", "no-effect", "--epochs --lr leaky"),
@@ -144,7 +152,7 @@ def test_what_would_change_nothing_is_refused(refused, words, code, facts):
 
 def test_what_has_an_effect_beside_a_strong_adversary_is_taken():
     said = {"adversary": "worst-case", "dropout": 0.5, "samples": 9}
-    assert configured(None, dict(said)).samples == 9
+    assert configured(None, dict(said)).attacker.samples == 9
     clipped = {"canary": "adv-maxloss", "clip_canary": True}
-    assert configured(None, clipped).clip_canary
-    assert configured(None, {"adversary": "observer", "init": "fixed"}).init == "fixed"
+    assert configured(None, clipped).planting.clip_canary
+    assert configured(None, {"adversary": "observer", "init": "fixed"}).training.init == "fixed"

@@ -35,7 +35,7 @@ def test_show_draws_them_and_tells_that_the_seal_is_whole(made, cli, tmp_path):
 def test_show_refuses_a_broken_seal(made, refused):
     kit, _ = made
     (kit / "sealed.json").write_text("{}")
-    refused("canaries", "show", kit).tells(None, "altered")
+    refused("canaries", "show", kit).tells("kit-altered")
 
 
 def test_show_writes_through_no_link(made, refused, tmp_path):
@@ -50,11 +50,11 @@ def test_show_writes_through_no_link(made, refused, tmp_path):
     [
         ("--count 3", "too-small", "count 10 3"),
         ("--count 1000000", "too-large", "count 100,000 1,000,000"),
-        ("--count 91", None, "90 91"),
+        ("--count 91", "too-large", "90 91"),
         ("--seed -1", "too-small", "seed 0 -1"),
         ("--kind noisy", "usage", "'noisy'"),
-        ("--data nowhere.npz", None, "nowhere.npz"),
-        ("--label age", None, "no --label"),
+        ("--data nowhere.npz", "file-missing", "nowhere.npz"),
+        ("--label age", "no-effect", "--label"),
     ],
 )
 def test_make_refuses_and_leaves_nothing(cli, npz, tmp_path, words, code, facts):
@@ -69,5 +69,5 @@ def test_make_refuses_a_folder_that_is_there(made, cli, npz):
     before = {file: file.read_bytes() for file in kit.iterdir()}
     result = cli("canaries", "make", "--data", npz, "--count", 40, "--out", kit)
     assert result.exit_code == 2
-    Line(result.stderr.splitlines()[-1]).tells(None, "already once")
+    Line(result.stderr.splitlines()[-1]).tells("file-exists", "--out")
     assert {file: file.read_bytes() for file in kit.iterdir()} == before

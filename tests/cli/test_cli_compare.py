@@ -14,6 +14,7 @@ from refusals import Line
 
 from dpaudit import registry
 from dpaudit.journal import Journal
+from dpaudit.protocols import Defence
 from dpaudit.report.machine import load_schema
 from dpaudit.seeds import trials
 
@@ -74,7 +75,7 @@ def test_a_file_that_cannot_be_written_after_all_costs_only_the_file(cli, monkey
     assert done.exit_code == 2
     assert "quantize:0.1" in done.stdout
     assert done.stderr.count("\n") == 1
-    Line(done.stderr.strip()).tells(None, "nowhere/c.json")
+    Line(done.stderr.strip()).tells("file-unwritable", "nowhere/c.json")
 
 
 def test_chains_sweeps_and_a_figure(cli):
@@ -125,28 +126,28 @@ def test_a_figure_without_an_accuracy_costs_only_the_figure(cli):
     [
         ("", "none-named", "defence"),
         ("--defence none", "no-effect", "'none'"),
-        ("--defence quantise:0.01", None, "'quantise' 'quantize'"),
-        ("--defence quantize", None, "'quantize' defence quantize:UNIT"),
-        ("--defence quantize:", None, "'quantize:' number"),
-        ("--defence quantize:abc", None, "'abc' 'quantize:abc' defence"),
+        ("--defence quantise:0.01", "unknown-name", "'quantise' 'quantize'"),
+        ("--defence quantize", "needs-number", "'quantize' quantize:UNIT"),
+        ("--defence quantize:", "not-a-number", "'quantize:'"),
+        ("--defence quantize:abc", "not-a-number", "'abc' 'quantize:abc'"),
         ("--defence quantize:0", "out-of-range", "quantize 0 1 0.0"),
         ("--defence quantize:-1", "out-of-range", "0 1 -1.0"),
         ("--defence quantize:nan", "out-of-range", "0 1 nan"),
         ("--defence quantize:inf", "out-of-range", "0 1 inf"),
         ("--defence quantize:2", "out-of-range", "0 1 2.0"),
         ("--defence quantize:0.1 --defence quantize:0.10", "named-twice", "quantize:0.10"),
-        ("--defence quantize:0.1 --attack losss", None, "'loss'"),
-        ("--defence quantize:0.1 --attack released", None, "attack released"),
-        ("--defence quantize:0.1 --estimator clopper", None, "'clopper-pearson'"),
+        ("--defence quantize:0.1 --attack losss", "unknown-name", "'loss'"),
+        ("--defence quantize:0.1 --attack released", "not-released", "released"),
+        ("--defence quantize:0.1 --estimator clopper", "unknown-name", "'clopper-pearson'"),
         ("--defence quantize:0.1 --confidence 95", "out-of-range", "confidence 0.5 1"),
         ("--defence quantize:0.1 --sweep quantize:0.1,0.2", "named-twice", "quantize:0.1"),
-        ("--sweep quantize:0.1", None, "several numbers"),
-        ("--sweep quantize:0..1", None, "rise 0"),
-        ("--defence mean-std+none", None, "'none' 'mean-std+none'"),
+        ("--sweep quantize:0.1", "not-a-sweep", "'quantize:0.1'"),
+        ("--sweep quantize:0..1", "out-of-range", "'0..1' 'quantize:0..1'"),
+        ("--defence mean-std+none", "no-effect", "'none' 'mean-std+none'"),
         ("--defence top-k:1.5", "too-small", "top-k 1 1.5"),
         ("--defence label-only --figure c.pdf", "wrong-ending", "c.pdf .png .svg"),
-        ("--defence theirs", None, "defence theirs"),
-        ("--defence shorter", None, "'mean' defence shorter 8"),
+        ("--defence theirs", "code-failed", "theirs OSError"),
+        ("--defence shorter", "code-failed", "'mean' shorter 8"),
     ],
 )
 def test_a_bad_choice_is_refused(refused, third_parties, words, code, facts):
@@ -166,14 +167,14 @@ def third_parties(plugins, tmp_path_factory, monkeypatch):
     registry._entries.cache_clear()
 
 
-class Unlucky:
+class Unlucky(Defence):
     """A third party's defence that fails."""
 
     def protect(self, seen):
         raise OSError("no luck\ntoday")
 
 
-class Shorter:
+class Shorter(Defence):
     """A third party's defence that loses a trial."""
 
     def protect(self, seen):
@@ -184,13 +185,15 @@ class Shorter:
 def test_what_is_no_run_is_refused(refused, what):
     Path("folder").mkdir()
     Path("a-file").touch()
-    refused("compare", what, "--defence", "quantize:0.1").tells(None, f"no run {what}")
+    refused("compare", what, "--defence", "quantize:0.1").tells("no-run", what)
 
 
 def test_a_damaged_journal_is_refused(refused):
     path = run(models=8)
     path.write_bytes(path.read_bytes()[:-700])
-    refused("compare", "run", "--defence", "quantize:0.1").tells(None, "damaged")
+    refused("compare", "run", "--defence", "quantize:0.1").tells(
+        "journal-damaged", "run/journal.sqlite"
+    )
 
 
 def test_an_incomplete_run_is_refused_with_the_way_to_go_on(refused):

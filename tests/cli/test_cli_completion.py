@@ -9,10 +9,10 @@ from click.shell_completion import BashComplete
 from refusals import Line
 
 from dpaudit import registry
+from dpaudit.audit.preparation import OWN
 from dpaudit.cli import COMMANDS, main, names
 from dpaudit.cli.completion import SHELLS
 from dpaudit.data.source import BARE
-from dpaudit.prepared import OWN
 
 DPAUDIT = Path(sys.executable).with_name("dpaudit")
 

@@ -24,8 +24,8 @@ def never(request, monkeypatch):
         raise AssertionError("it began to work")
 
     monkeypatch.setattr("dpaudit.calibration.calibrate.calibrate", worked)
-    monkeypatch.setattr("dpaudit.plan.plan", worked)
-    monkeypatch.setattr("dpaudit.compare.compare", worked)
+    monkeypatch.setattr("dpaudit.judging.plan.plan", worked)
+    monkeypatch.setattr("dpaudit.judging.compare.compare", worked)
     return request.param
 
 
@@ -51,7 +51,7 @@ def test_a_folder_that_may_not_be_written_to_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(os, "access", lambda path, mode: path != tmp_path)
     with pytest.raises(BadValue, match=str(tmp_path)) as caught:
         Destination()(str(tmp_path / "c.json"))
-    assert caught.value.code == "unwritable"
+    assert caught.value.code == "file-unwritable"
 
 
 @pytest.mark.parametrize("option", ["--json", "--figure"])

@@ -16,6 +16,7 @@ from dpaudit import registry
 from dpaudit.cli import estimate as module
 from dpaudit.cli import main
 from dpaudit.estimators import ExactScan, PairedAUC, RankTest
+from dpaudit.protocols import Estimator
 from dpaudit.report.machine import load_schema
 from dpaudit.types import Bound, Scores
 
@@ -340,9 +341,9 @@ def test_estimators_may_be_named_and_are_asked_once(estimate):
         ("--canaries 5 --guesses 6 --correct 3", "too-large", "--guesses --canaries 6"),
         ("--canaries 5 --guesses 3 --correct 4", "too-large", "--correct --guesses 4 3"),
         ("--canaries 5 --guesses 0 --correct 0", "too-small", "--guesses 1"),
-        ("--scores nowhere.csv", None, "nowhere.csv"),
-        ("--scores nowhere.npz", None, "nowhere.npz"),
-        ("--scores .", None, "folder .csv"),
+        ("--scores nowhere.csv", "file-missing", "nowhere.csv"),
+        ("--scores nowhere.npz", "file-missing", "nowhere.npz"),
+        ("--scores .", "is-folder", ".csv"),
     ],
 )
 def test_what_is_no_outcome_is_refused(refused, words, code, facts):
@@ -358,21 +359,21 @@ def test_what_is_no_outcome_is_refused(refused, words, code, facts):
         ("--claim -1", "not-positive", "claim 0 -1.0"),
         ("--claim inf", "not-positive", "claim 0 inf"),
         ("--seed -1", "too-small", "seed 0 -1"),
-        ("--curve laplace", None, "curve dpsgd:Q,T dpsgd:0.01"),
-        ("--curve dpsgd:0.1", None, "curve 'dpsgd:0.1'"),
-        ("--curve dpsgd:a,b", None, "curve 'dpsgd:a,b'"),
-        ("--curve rdp:0.1,100", None, "curve 'rdp:0.1,100'"),
+        ("--curve laplace", "unknown-choice", "curve 'laplace'"),
+        ("--curve dpsgd:0.1", "unknown-choice", "curve 'dpsgd:0.1'"),
+        ("--curve dpsgd:a,b", "unknown-choice", "curve 'dpsgd:a,b'"),
+        ("--curve rdp:0.1,100", "unknown-choice", "curve 'rdp:0.1,100'"),
         ("--curve dpsgd:2,100", "out-of-range", "rate 0 1 2.0"),
         ("--curve dpsgd:0.1,0", "too-small", "steps 1 0"),
-        ("--curve dpsgd:1e-9,5", None, "0.0001 1,000,000"),
-        ("--curve dpsgd:0.1,99999999", None, "1,000,000 100,000"),
-        ("--estimator clopper", None, "'clopper'"),
-        ("--estimator rank-test", None, "rank-test --scores"),
-        ("--estimator one-run", None, "one-run --canaries --guesses"),
-        ("--estimator e-process", None, "e-process decisions"),
-        ("--estimator pld", None, "pld --curve dpsgd:Q,T"),
-        ("--estimator gdp --delta 0", None, "delta 0"),
-        ("--estimator gdp --curve none", None, "gdp trade-off curve"),
+        ("--curve dpsgd:1e-9,5", "too-costly", "0.0001 'dpsgd:1e-9,5'"),
+        ("--curve dpsgd:0.1,99999999", "too-costly", "1,000,000 'dpsgd:0.1,99999999'"),
+        ("--estimator clopper", "unknown-name", "'clopper'"),
+        ("--estimator rank-test", "wrong-outcome", "rank-test --scores"),
+        ("--estimator one-run", "wrong-outcome", "one-run --canaries --guesses"),
+        ("--estimator e-process", "wrong-outcome", "e-process"),
+        ("--estimator pld", "needs-curve", "pld --curve dpsgd:Q,T"),
+        ("--estimator gdp --delta 0", "needs-delta", "delta 0"),
+        ("--estimator gdp --curve none", "other-curve", "gdp"),
     ],
 )
 def test_a_bad_choice_is_refused(refused, words, code, facts):
@@ -382,21 +383,21 @@ def test_a_bad_choice_is_refused(refused, words, code, facts):
 @pytest.mark.parametrize(
     ("text", "code", "facts"),
     [
-        ("", None, "empty"),
-        ("a,b\n1,2\n", None, "'a' 'b'"),
-        ("world,score,attack\n0,1,x\n", None, "columns 'attack'; world,score"),
-        ("score\n1\n", None, "columns 'score'; world,score"),
-        ("out,out\n1,2\n", None, "columns 'out', world,score"),
-        ("world,score\n", None, "no out-trial"),
-        ("world,score\n0,1\n0,2\n", None, "no in-trial"),
-        ("world,score\n0,1\n2,2\n", None, "3 world '2'"),
-        ("world,score\n0,1\n1,high\n", None, "3 'high' score"),
-        ("world,score\n0,1\n1,\n", None, "3 empty score"),
-        ("world,score\n0,1\n1,nan\n", None, "1 in-trials NaN"),
-        ("world,score\n0,1\n1\n", None, "2 cells 3 1"),
-        ("out,in\n1,2\n,3\n4,5\n", None, "3 empty out"),
-        ("out,in\n1,\n2,\n", None, "no in-trial"),
-        ("world,score\n0,'1\n\"1,2\n", None, "not CSV"),
+        ("", "file-empty", "s.csv"),
+        ("a,b\n1,2\n", "wrong-columns", "'a' 'b'"),
+        ("world,score,attack\n0,1,x\n", "wrong-columns", "'attack'"),
+        ("score\n1\n", "wrong-columns", "'score'"),
+        ("out,out\n1,2\n", "wrong-columns", "'out'"),
+        ("world,score\n", "no-scores", "out-trial"),
+        ("world,score\n0,1\n0,2\n", "no-scores", "in-trial"),
+        ("world,score\n0,1\n2,2\n", "unknown-choice", "3 world '2'"),
+        ("world,score\n0,1\n1,high\n", "not-a-number", "3 'high' score"),
+        ("world,score\n0,1\n1,\n", "not-a-number", "3 score"),
+        ("world,score\n0,1\n1,nan\n", "not-a-number", "1 in-trials NaN"),
+        ("world,score\n0,1\n1\n", "ragged-rows", "2 3 1"),
+        ("out,in\n1,2\n,3\n4,5\n", "not-a-number", "3 out"),
+        ("out,in\n1,\n2,\n", "no-scores", "in-trial"),
+        ("world,score\n0,'1\n\"1,2\n", "wrong-format", "s.csv 3"),
     ],
 )
 def test_a_table_that_holds_no_scores_is_refused(refused, text, code, facts):
@@ -409,13 +410,13 @@ def test_a_table_that_holds_no_scores_is_refused(refused, text, code, facts):
 @pytest.mark.parametrize(
     ("arrays", "code", "facts"),
     [
-        ({"x": [1.0]}, None, "out inn 'x' np.savez"),
-        ({"out": [1.0]}, None, "inn 'out'"),
-        ({"out": [1.0, np.nan], "inn": [1.0]}, None, "2 out-trials NaN"),
-        ({"out": [], "inn": [1.0]}, None, "no out-trial"),
-        ({"out": [[1.0]], "inn": [1.0]}, None, "out list float64"),
-        ({"out": ["a"], "inn": [1.0]}, None, "out list"),
-        ({"out": np.array([None]), "inn": [1.0]}, None, "out objects code"),
+        ({"x": [1.0]}, "missing-arrays", "out inn 'x' np.savez"),
+        ({"out": [1.0]}, "missing-arrays", "inn 'out'"),
+        ({"out": [1.0, np.nan], "inn": [1.0]}, "not-a-number", "2 out-trials NaN"),
+        ({"out": [], "inn": [1.0]}, "no-scores", "out-trial"),
+        ({"out": [[1.0]], "inn": [1.0]}, "wrong-shape", "out float64"),
+        ({"out": ["a"], "inn": [1.0]}, "wrong-type", "out"),
+        ({"out": np.array([None]), "inn": [1.0]}, "holds-objects", "out"),
     ],
 )
 def test_arrays_that_are_no_scores_are_refused(refused, arrays, code, facts):
@@ -425,19 +426,19 @@ def test_arrays_that_are_no_scores_are_refused(refused, arrays, code, facts):
 
 def test_a_damaged_file_is_refused(refused):
     Path("s.npz").write_bytes(b"PK\x03\x04 and no more")
-    refused("estimate", "--scores", "s.npz").tells(None, "s.npz damaged")
+    refused("estimate", "--scores", "s.npz").tells("file-damaged", "s.npz")
     with Path("one.npz").open("wb") as file:
         np.save(file, np.zeros(3))
-    refused("estimate", "--scores", "one.npz").tells(None, "one.npz array")
+    refused("estimate", "--scores", "one.npz").tells("single-array", "one.npz")
     Path("s.csv").write_bytes(b"\0\1\2")
-    refused("estimate", "--scores", "s.csv").tells(None, "s.csv text")
+    refused("estimate", "--scores", "s.csv").tells("not-text", "s.csv")
 
 
 def test_named_pairs_that_cannot_be_are_refused(refused):
     out, inn = draw(30, n1=25)
     np.savez("s.npz", out=out, inn=inn)
     said = refused("estimate", "--scores", "s.npz", "--estimator", "paired-auc")
-    said.tells(None, "paired-auc 30 out 25 in")
+    said.tells("not-paired", "paired-auc 30 out 25 in")
 
 
 def test_a_file_that_cannot_be_written_costs_only_the_file(cli):
@@ -445,20 +446,20 @@ def test_a_file_that_cannot_be_written_costs_only_the_file(cli):
     assert done.exit_code == 2
     assert "clopper-pearson" in done.stdout
     assert done.stderr.count("\n") == 1
-    Line(done.stderr.strip()).tells(None, "nowhere/e.json")
+    Line(done.stderr.strip()).tells("file-unwritable", "nowhere/e.json")
 
 
 # ---------------------------------------------------------------- somebody's estimator
 
 
-class Plain:
+class Plain(Estimator):
     """A third party's estimator, without words of its own."""
 
     def bound(self, outcome, delta):
         return Bound(0.1, delta, 0.95, "plain", "none", "as given", 9.0, counts=outcome)
 
 
-class Unlucky:
+class Unlucky(Estimator):
     """A third party's estimator that fails."""
 
     def bound(self, outcome, delta):

@@ -81,18 +81,22 @@ def test_raw_scores_are_shown_named_and_off_by_default(cli, npz):
     ("words", "code", "facts"),
     [
         ("laplace-learning-first --set shift=2", "out-of-range", "shift 0 1"),
-        ("laplace-learning-first --set weights=1", None, "'1' weights"),
+        ("laplace-learning-first --set weights=1", "malformed", "'1' weights"),
         ("laplace-learning-first --delta 1e-6", "no-effect", "--delta laplace-learning-first"),
-        ("laplace-learning-first --canary random", None, "replace"),
+        ("laplace-learning-first --canary random", "other-adjacency", "replace add-remove"),
         (
             "laplace-learning-first --canary adv-maxloss",
-            None,
+            "unfit-plug-in",
             "adv-maxloss recipe canaries",
         ),
-        ("laplace-learning-first --attack loss", None, "attack loss"),
-        ("laplace-anonymized-learning --set k=3", None, "'k' settings"),
+        ("laplace-learning-first --attack loss", "not-released", "loss"),
+        ("laplace-anonymized-learning --set k=3", "unknown-name", "'k'"),
         ("laplace-anonymizing-first --set k=900", "too-large", "k 50 900"),
-        ("laplace-learning-first --raw-scores --until-decided", None, "raw_scores until_decided"),
+        (
+            "laplace-learning-first --raw-scores --until-decided",
+            "excluded-options",
+            "raw_scores until_decided",
+        ),
         (
             "laplace-learning-first --set shift=0.1 --epochs 3",
             "no-effect",
@@ -113,7 +117,7 @@ def test_raw_scores_are_shown_named_and_off_by_default(cli, npz):
             "no-effect",
             "--lr --set trained=true",
         ),
-        ("randomized-response --raw-scores", None, "report raw"),
+        ("randomized-response --raw-scores", "no-raw-scores", "report"),
     ],
 )
 def test_what_they_cannot_take_is_refused_before_anything_is_written(cli, npz, words, code, facts):

@@ -10,8 +10,8 @@ from click.testing import CliRunner
 
 import dpaudit
 from dpaudit import registry
-from dpaudit.adversaries import ADVERSARIES
 from dpaudit.cli import COMMANDS, main
+from dpaudit.config.adversaries import ADVERSARIES
 
 DPAUDIT = Path(sys.executable).with_name("dpaudit")
 PLUGINS = [(kind, name) for kind in registry.KINDS for name in registry.names(kind)]

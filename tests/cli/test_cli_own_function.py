@@ -68,9 +68,9 @@ def test_a_canary_that_changes_nothing_is_inconclusive_in_every_report(shell, np
 @pytest.mark.parametrize(
     ("name", "exit_code", "code", "facts"),
     [
-        ("deaf", 2, None, "bad_deaf.py:deaf 50"),
+        ("deaf", 2, "no-randomness", "bad_deaf.py:deaf 50"),
         ("dying", 5, "workers-died", "worker"),
-        ("nowhere", 2, None, "'nowhere' bad_nowhere"),
+        ("nowhere", 2, "unknown-name", "'nowhere' bad_nowhere"),
     ],
 )
 def test_a_bad_function_leaves_nothing_behind(cli, npz, tmp_path, name, exit_code, code, facts):

@@ -31,7 +31,7 @@ def test_wishart_noise_is_refuted_and_the_same_line_goes_on(cli, npz):
     assert "is one-sided" in " ".join(done.stdout.split())
 
     kept = Path("out/journal.sqlite").read_bytes()
-    assert "noise=wishart" in Config.from_toml(Path("out/config.toml")).set
+    assert "noise=wishart" in Config.from_toml(Path("out/config.toml")).target.set
     again = cli("run", "--config", "out/config.toml", "--out", "out")
     assert again.exit_code == 0, again.stderr
     assert Path("out/journal.sqlite").read_bytes() == kept
@@ -67,14 +67,14 @@ def test_the_whole_generator_is_audited_by_what_it_draws_and_knows(cli, npz):
     [
         ("--mechanism p3gm-pca --set noise=laplace", "unknown-choice", "noise"),
         ("--mechanism p3gm-pca --epsilon 2", "no-effect", "--epsilon p3gm-pca"),
-        ("--mechanism p3gm-pca --set epsilon_pca=much", None, "epsilon_pca number 'much'"),
-        ("--mechanism p3gm-pca --canary random", None, "replace"),
+        ("--mechanism p3gm-pca --set epsilon_pca=much", "wrong-type", "epsilon_pca 'much'"),
+        ("--mechanism p3gm-pca --canary random", "other-adjacency", "replace add-remove"),
         ("--mechanism p3gm-em --set components=0", "several-problems", "components 0 latent"),
-        ("--mechanism p3gm --set epsilon_pca=9 --set latent=3", None, "before DP-SGD"),
+        ("--mechanism p3gm --set epsilon_pca=9 --set latent=3", "budget-spent", "epsilon 1"),
         ("--mechanism p3gm", "too-large", "latent 6 10"),
         (
             "--mechanism p3gm --set model=vae --set latent=3 --attack subspace",
-            None,
+            "not-released",
             "subspace needs",
         ),
         ("--mechanism p3gm --dropout 0.5", "no-effect", "--dropout p3gm"),

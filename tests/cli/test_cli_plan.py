@@ -11,7 +11,7 @@ from jsonschema import Draft202012Validator
 
 from dpaudit.accounting import gaussian_epsilon
 from dpaudit.cli import plan as module
-from dpaudit.evidence import LOOK
+from dpaudit.estimators.bets import LOOK
 from dpaudit.report.machine import load_schema
 
 CLAIM = ("--claim", "1,1e-5", "--true", "6")
@@ -192,20 +192,20 @@ def test_a_figure_is_drawn(plan, name):
     ("words", "code", "facts"),
     [
         ("--claim 1", "no-pair", "'1' 8,1e-5"),
-        ("--claim 1,1e-5 --true 0.5", None, "true 0.5 claim 1"),
+        ("--claim 1,1e-5 --true 0.5", "too-small", "0.5 1"),
         ("--claim 1,1e-5 --power 80", "out-of-range", "power 0 1 80.0"),
         ("--claim 1,1e-5 --models 0", "too-small", "models 4 0"),
-        ("--claim 1,1e-5 --curve laplace", None, "curve dpsgd:Q,T"),
-        ("--claim 1,1e-5 --true-curve none", None, "true curve pure gaussian"),
+        ("--claim 1,1e-5 --curve laplace", "unknown-choice", "curve 'laplace'"),
+        ("--claim 1,1e-5 --true-curve none", "unknown-choice", "pure gaussian 'none'"),
         ("--claim 1,0 --curve gaussian", "out-of-range", "delta 0 1 0.0"),
-        ("--claim 1,1e-5 --guesses 5", None, "guesses run canaries"),
+        ("--claim 1,1e-5 --guesses 5", "needs-option", "guesses canaries"),
         ("--claim 1,1e-5 --canaries 9 --models 8", "excluded-options", "--canaries --models"),
         ("--claim 1,1e-5 --canaries 9 --fixed-score", "excluded-options", "--fixed-score"),
         ("--claim 4,1e-5 --epsilon 4", "excluded-options", "--epsilon --claim"),
         ("--claim 1,1e-5 --json a.svg --figure a.svg", "same-file", "--json --figure"),
-        ("--mechanism my:train", None, "my:train --claim"),
-        ("--mechanism nothing", None, "'nothing' mechanisms"),
-        ("--data nowhere", None, "nowhere"),
+        ("--mechanism my:train", "needs-claim", "my:train --claim"),
+        ("--mechanism nothing", "unknown-name", "'nothing'"),
+        ("--data nowhere", "unknown-name", "nowhere"),
         ("--epsilon -1", "not-positive", "epsilon 0 -1.0"),
     ],
 )
@@ -214,11 +214,11 @@ def test_what_cannot_be_planned_is_refused(refused, words, code, facts):
 
 
 def test_a_missing_module_is_refused_before_anything_is_planned(refused, monkeypatch):
-    from dpaudit import plan as planning
+    from dpaudit.judging import plan as planning
 
     monkeypatch.delattr(planning, "plan")
     said = refused("plan", "--mechanism", "nope:train", "--claim", "1,1e-5", "--probe")
-    said.tells(None, "module nope")
+    said.tells("module-missing", "nope")
 
 
 def test_a_probe_starts_where_the_adversary_does(plan, npz):

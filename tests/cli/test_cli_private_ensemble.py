@@ -73,14 +73,14 @@ def test_the_user_s_own_rows_are_taken_if_they_are_scaled(cli, npz):
     ("words", "code", "facts"),
     [
         ("--set target=all", "unknown-choice", "'all' target"),
-        ("--set organisation=2", None, "'organisations'"),
-        ("--set lam=much", None, "'much' lam private-ensemble"),
-        ("--set features=1", None, "corner same"),
-        ("--data digits", None, "longer 1"),
-        ("--canary mislabelled", None, "replace"),
-        ("--attack loss", None, "loss needs"),
+        ("--set organisation=2", "unknown-name", "'organisations'"),
+        ("--set lam=much", "wrong-type", "'much' lam private-ensemble"),
+        ("--set features=1", "no-difference", "corner features=2"),
+        ("--data digits", "too-long", "1000 1"),
+        ("--canary mislabelled", "other-adjacency", "replace add-remove"),
+        ("--attack loss", "not-released", "loss"),
         ("--batch full", "no-effect", "--batch private-ensemble"),
-        ("--set organisations=5000", None, "5000 organisations 2 3338"),
+        ("--set organisations=5000", "too-few-records", "5000 2 3338"),
     ],
 )
 def test_what_it_cannot_take_is_refused_before_anything_is_written(cli, words, code, facts):

@@ -26,8 +26,8 @@ def test_its_defaults_refute_the_paper_and_the_same_line_goes_on(cli, npz):
 
     kept = Path("out/journal.sqlite").read_bytes()
     config = Config.from_toml(Path("out/config.toml"))
-    assert "matrix=blended" in config.set
-    assert "reports=1" in config.set
+    assert "matrix=blended" in config.target.set
+    assert "reports=1" in config.target.set
     again = cli("run", "--config", "out/config.toml", "--out", "out")
     assert again.exit_code == 0, again.stderr
     assert Path("out/journal.sqlite").read_bytes() == kept
@@ -39,12 +39,12 @@ def test_its_defaults_refute_the_paper_and_the_same_line_goes_on(cli, npz):
 @pytest.mark.parametrize(
     ("words", "code", "facts"),
     [
-        ("--set matrx=grr:1", None, "'matrx' randomized-response"),
-        ("--set matrix=blend", None, "'blend' 'blended'"),
+        ("--set matrx=grr:1", "unknown-name", "'matrx' randomized-response"),
+        ("--set matrix=blend", "unknown-name", "'blend' 'blended'"),
         ("--epsilon 2", "no-effect", "--epsilon randomized-response"),
         ("--samples 2 --batch full", "no-effect", "randomized-response"),
-        ("--canary random", None, "replace"),
-        ("--attack laplace", None, "attack laplace"),
+        ("--canary random", "other-adjacency", "replace add-remove"),
+        ("--attack laplace", "not-released", "laplace"),
     ],
 )
 def test_what_it_cannot_take_is_refused_before_anything_is_written(cli, npz, words, code, facts):

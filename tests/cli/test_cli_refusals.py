@@ -16,15 +16,15 @@ FAST = ("run", "--mechanism", "leaky", "--canary", "random", "--models", "4")
 @pytest.mark.parametrize(
     ("words", "code", "facts"),
     [
-        ("--canary adv-maxlos", None, "'adv-maxlos' 'adv-maxloss'"),
-        ("--attack losss", None, "'losss' 'loss'"),
-        ("--mechanism dpsdg", None, "'dpsdg' 'dpsgd'"),
-        ("--data mnits", None, "'mnits' data"),
-        ("--data nowhere.npz", None, "nowhere.npz"),
-        ("--estimator clopper", None, "'clopper-pearson'"),
+        ("--canary adv-maxlos", "unknown-name", "'adv-maxlos' 'adv-maxloss'"),
+        ("--attack losss", "unknown-name", "'losss' 'loss'"),
+        ("--mechanism dpsdg", "unknown-name", "'dpsdg' 'dpsgd'"),
+        ("--data mnits", "unknown-name", "'mnits' 'mnist'"),
+        ("--data nowhere.npz", "file-missing", "nowhere.npz"),
+        ("--estimator clopper", "unknown-name", "'clopper-pearson'"),
         ("--primary max", "unknown-choice", "primary auto 'max'"),
         ("--epsilon -1 --delta 2", "several-problems", "epsilon -1.0 delta 2.0"),
-        ("--epsilon 8 --noise-multiplier 1", None, "epsilon noise_multiplier"),
+        ("--epsilon 8 --noise-multiplier 1", "excluded-options", "epsilon noise_multiplier"),
         ("--epsilon nan", "not-positive", "epsilon 0 nan"),
         ("--models 0", "too-small", "models 4 0"),
         ("--models -3 --samples 0", "several-problems", "models samples"),
@@ -35,20 +35,20 @@ FAST = ("run", "--mechanism", "leaky", "--canary", "random", "--models", "4")
         ("--workers 2 --cluster tcp://x:1", "excluded-options", "--workers --cluster"),
         ("--outputs probabilities", "no-effect", "--outputs dpsgd"),
         ("--mechanism m:f --epochs 3 --lr 1", "no-effect", "--epochs --lr m:f"),
-        ("--mechanism m:f", None, "m:f --claim"),
-        ("--mechanism m:f --claim 8,1e-5", None, "module m;"),
-        ("--mechanism own-function", None, "--mechanism MODULE:FUNCTION"),
-        ("--defence quantise:0.01", None, "'quantize'"),
+        ("--mechanism m:f", "needs-claim", "m:f --claim"),
+        ("--mechanism m:f --claim 8,1e-5", "module-missing", "m.py:f"),
+        ("--mechanism own-function", "needs-function", "--mechanism MODULE:FUNCTION"),
+        ("--defence quantise:0.01", "unknown-name", "'quantize'"),
         ("--defence quantize:2", "out-of-range", "quantize 0 1 2.0"),
         ("--size 0", "too-small", "size 1 0"),
-        ("--size 5000", None, "size 1000"),
-        ("--label age", None, "no --label"),
-        ("--download", None, "no --download"),
+        ("--size 5000", "too-large", "size 1000"),
+        ("--label age", "no-effect", "--label"),
+        ("--download", "no-effect", "--download"),
         ("--claim 8", "no-pair", "'8' 8,1e-5"),
         ("--claim 8,x", "no-pair", "'8,x'"),
         ("--claim 1,2,3", "no-pair", "'1,2,3'"),
         ("--claim -1,2", "several-problems", "epsilon -1.0 delta 2.0"),
-        ("--config nowhere.toml", None, "nowhere.toml configuration"),
+        ("--config nowhere.toml", "file-missing", "nowhere.toml"),
         ("--workers 0", "usage", "'--workers'"),
         ("--workers 513", "usage", "'--workers'"),
         (f"--models {10**26}", "too-large", "models 1,000,000 100,000,000"),
@@ -61,21 +61,21 @@ def test_run_refuses_a_bad_setting(refused, words, code, facts):
 
 def test_run_refuses_an_unknown_network(refused):
     said = refused("run", "--network", "logrge", "--noise-multiplier", "2", "--canary", "random")
-    said.tells(None, "'logrge' 'logreg'?")
+    said.tells("unknown-name", "'logrge' 'logreg'?")
 
 
 @pytest.mark.parametrize(
     ("toml", "code", "facts"),
     [
-        ("epsilon = ", None, "bad.toml usable"),
-        ("epsilonn = 8", None, "setting 'epsilonn'"),
-        ("epsilon = 'much'\nmodels = 1.5", None, "epsilon 'much' models 1.5"),
-        ("attacks = []", None, "one attack"),
+        ("epsilon = ", "wrong-format", "bad.toml"),
+        ("epsilonn = 8", "unknown-name", "'epsilonn'"),
+        ("epsilon = 'much'\nmodels = 1.5", "several-problems", "epsilon 'much' models 1.5"),
+        ("attacks = []", "missing-options", "attack"),
         ("epsilon = -1", "not-positive", "epsilon 0 -1.0"),
-        ("\x00", None, "bad.toml usable"),
+        ("\x00", "wrong-format", "bad.toml"),
         (f"models = {10**26}", "too-large", "models 1,000,000 100,000,000"),
         (f"models = 0x{'f' * 5000}", "too-large", "models 1,000,000"),
-        (f"attacks = {'[' * 10**5}", None, "nested"),
+        (f"attacks = {'[' * 10**5}", "wrong-format", "bad.toml"),
     ],
 )
 def test_run_refuses_a_bad_configuration_file(refused, toml, code, facts):
@@ -85,27 +85,27 @@ def test_run_refuses_a_bad_configuration_file(refused, toml, code, facts):
 
 def test_run_refuses_a_configuration_that_is_a_folder(refused):
     Path("folder").mkdir()
-    refused("run", "--config", "folder").tells(None, "folder configuration")
+    refused("run", "--config", "folder").tells("is-folder", "folder")
 
 
 @pytest.mark.parametrize("out", ["file", "file/below", "/proc/nowhere"])
 def test_run_refuses_a_folder_that_cannot_be(refused, npz, out):
     Path("file").write_text("mine")
     said = refused(*FAST, "--data", npz, "--out", out)
-    said.tells(None, out)
+    said.tells("folder-unwritable", out)
 
 
 def test_run_refuses_a_cluster_that_is_not_there(refused, npz, monkeypatch):
-    monkeypatch.setattr("dpaudit.cluster.PATIENCE", 1)
+    monkeypatch.setattr("dpaudit.executors.cluster.PATIENCE", 1)
     said = refused(*FAST, "--data", npz, "--cluster", "tcp://127.0.0.1:1", "--out", "run")
-    said.tells(None, "scheduler tcp://127.0.0.1:1")
+    said.tells("no-scheduler", "tcp://127.0.0.1:1")
 
 
 def test_run_refuses_an_attack_that_fits_nothing_at_the_first_model(cli, npz):
     words = ("--data", npz, "--workers", 1, "--attack", "released", "--out", "run")
     done = cli(*FAST, "--models", 400, *words)
     assert done.exit_code == 2
-    Line(done.stderr.splitlines()[-1]).tells(None, "attack released values")
+    Line(done.stderr.splitlines()[-1]).tells("not-released", "released values")
     with Journal.read(Path("run/journal.sqlite")) as journal:
         assert len(journal.trials()[0]) == 0
 
@@ -113,14 +113,14 @@ def test_run_refuses_an_attack_that_fits_nothing_at_the_first_model(cli, npz):
 def test_run_refuses_a_folder_with_a_strangers_journal(refused, npz):
     Path("mine").mkdir()
     Path("mine/journal.sqlite").write_text("Dear diary")
-    refused(*FAST, "--data", npz, "--out", "mine").tells(None, "mine/journal.sqlite not")
+    refused(*FAST, "--data", npz, "--out", "mine").tells("not-a-journal", "mine/journal.sqlite")
 
 
 def test_run_refuses_a_folder_with_files_but_no_run(refused, npz):
     Path("mine").mkdir()
     Path("mine/config.toml").write_text("precious = true\n")
     said = refused(*FAST, "--data", npz, "--out", "mine")
-    said.tells(None, "mine config.toml")
+    said.tells("folder-not-empty", "mine config.toml")
 
 
 @pytest.mark.parametrize("words", [["report"], ["compare", "--defence", "mean-only"]])
@@ -130,7 +130,7 @@ def test_what_is_no_run_is_refused(refused, words, what):
     Path("others").mkdir()
     Path("others/notes.txt").write_text("mine")
     Path("a-file").touch()
-    refused(words[0], what, *words[1:]).tells(None, f"no run {what}")
+    refused(words[0], what, *words[1:]).tells("no-run", what)
 
 
 @pytest.mark.parametrize("words", [["report"], ["compare", "--defence", "mean-only"]])
@@ -140,7 +140,7 @@ def test_a_strangers_database_is_refused_and_left_alone(refused, words):
         db.execute("PRAGMA journal_mode = WAL")
         db.execute("CREATE TABLE bookmarks (url TEXT)")
     db.close()
-    refused(words[0], "mine", *words[1:]).tells(None, "mine/journal.sqlite not")
+    refused(words[0], "mine", *words[1:]).tells("not-a-journal", "mine/journal.sqlite")
 
 
 @pytest.mark.parametrize("table", ["seen", "trials", "meta", "known"])
@@ -153,14 +153,14 @@ def test_a_flipped_bit_in_a_journal_is_refused(refused, table):
     content[content.index(rows[-1][0])] ^= 4
     path.write_bytes(content)
     said = refused("report", "run")
-    said.tells(None, "run/journal.sqlite damaged")
+    said.tells("journal-damaged", "run/journal.sqlite")
     assert ("trial 3" in said) == (table in ("seen", "trials"))
 
 
 def test_report_refuses_a_damaged_journal(refused):
     path = finished(Path("run/journal.sqlite"), observe(worlds_and_indices(8)[0], draw()))
     path.write_bytes(path.read_bytes()[:-700])
-    refused("report", "run").tells(None, "damaged")
+    refused("report", "run").tells("journal-damaged", "run/journal.sqlite")
 
 
 def test_report_refuses_an_incomplete_run_with_the_way_to_go_on(refused):
@@ -175,13 +175,13 @@ def test_report_refuses_an_incomplete_run_with_the_way_to_go_on(refused):
 @pytest.mark.parametrize(
     ("words", "code", "facts"),
     [
-        ("--attack losss", None, "'loss'"),
-        ("--attack mean&losss", None, "statistic 'losss'"),
-        ("--attack mean --estimator clopper", None, "'clopper-pearson' mean"),
+        ("--attack losss", "unknown-name", "'loss'"),
+        ("--attack mean&losss", "unknown-name", "'losss'"),
+        ("--attack mean --estimator clopper", "unknown-name", "'clopper-pearson'"),
         ("--primary nobody", "unknown-choice", "primary auto 'nobody'"),
         ("--confidence 0", "out-of-range", "confidence 0.5 1 0.0"),
         ("--confidence 2", "out-of-range", "confidence 0.5 1 2.0"),
-        ("--attack loss", None, "attack loss"),
+        ("--attack loss", "not-released", "loss"),
     ],
 )
 def test_report_refuses_a_bad_choice_and_counts_no_look(refused, words, code, facts):

@@ -60,7 +60,8 @@ def test_a_real_run_leaves_journal_configuration_and_report(trained):
     assert done.returncode == 0, done.stderr
     assert files(folder) == FILES
     saved = Config.from_toml(folder / "config.toml")
-    assert (saved.network, saved.noise_multiplier, saved.epsilon) == ("logreg", 2.0, None)
+    assert saved.training.network == "logreg"
+    assert (saved.privacy.noise_multiplier, saved.privacy.epsilon) == (2.0, None)
     seen = played(folder)
     assert seen["logits"].shape == (8, 10)
     assert seen["mc"].shape == (8, 5, 10)
@@ -75,7 +76,7 @@ def test_the_fastest_backend_is_chosen_named_and_kept(trained):
     assert "fastest" in backend["reason"]
     assert f"backend native ({backend['reason']})" in done.stderr.splitlines()
     assert f"Backend   native ({backend['reason']})" in done.stdout.splitlines()
-    assert Config.from_toml(folder / "config.toml").backend == "native"
+    assert Config.from_toml(folder / "config.toml").training.backend == "native"
 
 
 def test_a_real_report_fulfils_its_schema_and_says_what_was_played(trained):
@@ -238,7 +239,7 @@ def test_changed_data_are_refused_whichever_way_they_come(undisturbed, cli, comm
     (folder / "config.toml").write_text(config)
     again = cli("run", "--config", folder / "config.toml", "--out", folder)
     assert again.exit_code == 2
-    Line(again.stderr.splitlines()[-1]).tells(None, "own.npz data")
+    Line(again.stderr.splitlines()[-1]).tells("data-changed", "own.npz")
     assert (folder / "journal.sqlite").read_bytes() == before
 
 

@@ -82,15 +82,16 @@ def test_a_run_killed_at_any_instant_stops_where_it_would_have(decided, shell, c
 
 
 @pytest.mark.parametrize(
-    ("words", "code", "facts"),
+    ("words", "code"),
     [
-        (["report", "RUN", "--attack", "loss"], None, "configured"),
-        (["report", "RUN", "--estimator", "clopper-pearson"], None, "configured"),
-        (["compare", "RUN", "--defence", "quantize:0.1"], None, "evidence"),
+        (["report", "RUN", "--attack", "loss"], "fixed-choice"),
+        (["report", "RUN", "--estimator", "clopper-pearson"], "fixed-choice"),
+        (["compare", "RUN", "--defence", "quantize:0.1"], "judged-otherwise"),
     ],
 )
-def test_nothing_else_may_judge_it(decided, refused, words, code, facts):
-    refused(*(decided[0] if word == "RUN" else word for word in words)).tells(code, facts)
+def test_nothing_else_may_judge_it(decided, refused, words, code):
+    said = refused(*(decided[0] if word == "RUN" else word for word in words))
+    said.tells(code, str(decided[0]))
 
 
 @pytest.mark.parametrize(
@@ -105,11 +106,11 @@ def test_nothing_else_may_judge_it(decided, refused, words, code, facts):
         (["--until-decided", "--budget", "0m"], "no-time", "'0m'"),
         (["--until-decided", "--budget", "-5m"], "no-time", "'-5m'"),
         (["--until-decided", "--budget", "10"], "no-time", "'10'"),
-        (["--until-decided", "--models", "20"], None, "not refute 8"),
+        (["--until-decided", "--models", "20"], "cannot-refute", "20 8"),
         (["--until-decided", "--budget", "30m1h"], "no-time", "'30m1h'"),
         (["--until-decided", "--budget", ""], "no-time", "''"),
-        (["--until-decided", "--primary", "loss"], None, "no primary"),
-        (["--until-decided", "--estimator", "rank-test"], None, "no estimator"),
+        (["--until-decided", "--primary", "loss"], "excluded-options", "primary"),
+        (["--until-decided", "--estimator", "rank-test"], "excluded-options", "estimator"),
     ],
 )
 def test_what_cannot_be_is_refused_in_one_sentence(refused, command, words, code, facts):

@@ -111,9 +111,10 @@ def test_an_option_that_a_loader_does_not_use_is_refused(source, options, flags)
 
 THIRD_PARTY = '''
 import numpy as np
+from dpaudit.protocols import Loader
 from dpaudit.types import Data, Records
 
-class Asking:
+class Asking(Loader):
     """Says back what it was given."""
     def __init__(self, root="its own", label=None, bounds=("its=0:1",), *, download, **more):
         self.given = (root, label, bounds, download, more)

@@ -310,7 +310,7 @@ def test_a_file_without_permission_is_told(tmp_path, monkeypatch):
     def denied(*_):
         raise PermissionError(errno.EACCES, "Permission denied")
 
-    monkeypatch.setattr("dpaudit.opened.os.open", denied)
+    monkeypatch.setattr("dpaudit.files.os.open", denied)
     error = refusal_of(tmp_path / "own.npz")
     assert told(error) == [("file-unreadable", "", str(tmp_path / "own.npz"))]
     assert "Permission denied" in str(error)

@@ -4,9 +4,9 @@ import numpy as np
 
 from dpaudit.attacks import InvStd, Mean, MeanStd
 from dpaudit.estimators.published import in_sample
+from dpaudit.estimators.trials import Trials
+from dpaudit.outputs import summarised
 from dpaudit.seeds import own
-from dpaudit.summaries import summarised
-from dpaudit.trials import Trials
 from dpaudit.types import IN, OUT, OWN
 
 KNOWN = {"label": np.array(1)}

@@ -7,6 +7,7 @@ from refusals import refuses
 
 from dpaudit.defences import Chain, LabelOnly, MeanStd, Noise, Quantize, TopK, make, named
 from dpaudit.errors import BadInput
+from dpaudit.protocols import Defence
 
 
 def test_the_second_sees_what_the_first_lets_out():
@@ -50,7 +51,7 @@ def test_chains_read_as_code_and_as_text():
     assert make(str(chain)).defence == chain
 
 
-class Theirs:
+class Theirs(Defence):
     """Of a third party, which knows nothing of chains."""
 
     def protect(self, seen):

@@ -9,11 +9,12 @@ from refusals import refuses
 from dpaudit import registry
 from dpaudit.defences import Named, Nothing, Quantize, make, named
 from dpaudit.errors import BadInput
+from dpaudit.protocols import Defence
 
 SEEN = {"mean": np.full((4, 3), 0.25), "std": np.zeros((4, 3))}
 
 
-class Plain:
+class Plain(Defence):
     """Takes no number."""
 
     def protect(self, seen):
@@ -27,7 +28,7 @@ class Optional(Plain):
         self.k = k
 
 
-class Unmade:
+class Unmade(Plain):
     """Cannot be made of any number."""
 
     def __init__(self, k: float) -> None:
@@ -65,7 +66,7 @@ def third_parties(monkeypatch):
         ("plain + + plain", ("malformed", "defence", "plain + + plain")),
         ("+", ("malformed", "defence", "+")),
         ("plain:1", ("takes-no-number", "defence", "plain:1")),
-        ("no-defence", ("not-a-defence", "defence", "no-defence")),
+        ("no-defence", ("not-a-plug-in", "defences", "no-defence")),
     ],
 )
 def test_a_text_that_makes_no_defence_is_refused(third_parties, text, refusal):

@@ -18,9 +18,9 @@ from networks import (
 from dpaudit.attacks import Loss, Mean, MeanStd
 from dpaudit.defences import ClipConfidence, FewerSamples, LabelOnly, Temperature, TopK, make
 from dpaudit.estimators.published import in_sample
+from dpaudit.estimators.trials import Trials
+from dpaudit.outputs import summarised
 from dpaudit.rates import PointCriterion
-from dpaudit.summaries import summarised
-from dpaudit.trials import Trials
 from dpaudit.types import IN, OUT
 
 rows = st.lists(st.floats(0.001, 1), min_size=2, max_size=6).map(

@@ -11,9 +11,9 @@ from refusals import refuses
 from dpaudit.attacks import InvStd, Loss, Mean, MeanStd, ThresholdAttack, inv_std, mean
 from dpaudit.defences import Quantize, make
 from dpaudit.estimators.published import in_sample
+from dpaudit.estimators.trials import Trials
+from dpaudit.outputs import summarised
 from dpaudit.rates import BoundCriterion, PointCriterion
-from dpaudit.summaries import summarised
-from dpaudit.trials import Trials
 from dpaudit.types import IN, OUT
 
 KNOWN = {"label": np.array(1)}

@@ -8,7 +8,7 @@ from refusals import refuses
 from scipy.stats import binom, norm
 
 from dpaudit.accounting import gaussian_epsilon
-from dpaudit.curves import DPSGD, Gaussian, Pure
+from dpaudit.accounting.curves import DPSGD, Gaussian, Pure
 from dpaudit.estimators.auc_bet import AUCBet
 from dpaudit.estimators.stakes import FRACTIONS
 from dpaudit.types import DPSGDCurve

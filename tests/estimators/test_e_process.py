@@ -9,7 +9,7 @@ from outcome_strategies import DELTA, confidences, deltas, steady
 from refusals import refuses
 from scipy.stats import binom
 
-from dpaudit.curves import Pure
+from dpaudit.accounting.curves import Pure
 from dpaudit.estimators import EProcess
 from dpaudit.estimators.auc_bet import AUCBet
 from dpaudit.estimators.sentences import ASSUMED, confident

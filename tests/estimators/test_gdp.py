@@ -7,7 +7,7 @@ from refusals import refuses
 from scipy.integrate import quad
 from scipy.stats import binom, norm
 
-from dpaudit.curves import Gaussian
+from dpaudit.accounting.curves import Gaussian
 from dpaudit.estimators import GDP, ClopperPearson
 from dpaudit.types import Counts
 

@@ -17,14 +17,14 @@ from scipy.special import ndtr, ndtri
 from scipy.stats import binom, norm
 
 from dpaudit.accounting import gaussian_epsilon
+from dpaudit.accounting.curves import DPSGD, Gaussian
 from dpaudit.attacks import Statistic, ThresholdAttack
-from dpaudit.curves import DPSGD, Gaussian
 from dpaudit.estimators import GDP, PLD, ClopperPearson, ExactScan, PairedAUC, RankTest
 from dpaudit.estimators.rank_test import wins
+from dpaudit.estimators.selections import HoldOut
+from dpaudit.estimators.selections.fixed import Fixed
+from dpaudit.estimators.trials import Trials
 from dpaudit.rates import BoundCriterion
-from dpaudit.selections import DKW, HoldOut
-from dpaudit.selections.fixed import Fixed
-from dpaudit.trials import Trials
 from dpaudit.types import IN, OUT, DPSGDCurve, Scores
 
 DELTA = 1e-5
@@ -145,7 +145,7 @@ def test_the_rank_test_under_a_gaussian_curve(n):
         assert misses_are_as_stated(bounds, true, RankTest().draws), true
 
 
-# ---------------------------------------------------------------- all thresholds by DKW
+# ---------------------------------------------------------------- hold-out
 
 
 def trials_of(out, inn):
@@ -161,17 +161,10 @@ def shifted(mu):
 def bounds_of(selection, estimator, play, n, games):
     return [
         selection.bound(
-            ONE, trials_of(*play(n, np.random.default_rng([n, game]))), estimator, DELTA, 0.95, 0
+            ONE, trials_of(*play(n, np.random.default_rng([n, game]))), estimator, DELTA, 0.95
         ).epsilon
         for game in range(games)
     ]
-
-
-@pytest.mark.parametrize(("n", "mean"), [(100, 5.35), (250, 6.80), (500, 7.65), (2000, 8.79)])
-def test_a_band_under_a_gaussian_curve(n, mean):
-    """Epsilon 10; with 1,000 trials a world see the tests of selections."""
-    found = bounds_of(DKW(), GDP, shifted(of_epsilon(10)), n, 40)
-    assert is_known(found, mean)
 
 
 @pytest.mark.parametrize(("true", "mean"), [(4, 2.6), (10, 8.1)])

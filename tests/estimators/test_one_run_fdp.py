@@ -7,7 +7,7 @@ from refusals import refuses
 from scipy.stats import binom, norm
 
 from dpaudit.accounting import epsilon as claimed
-from dpaudit.curves import DPSGD, Gaussian, Pure, symmetrised
+from dpaudit.accounting.curves import DPSGD, Gaussian, Pure, symmetrised
 from dpaudit.estimators import OneRun, OneRunFDP
 from dpaudit.estimators.one_run_fdp import refuted
 from dpaudit.types import DPSGDCurve, Guesses

@@ -6,7 +6,7 @@ from scipy.special import ndtri
 from scipy.stats import beta, binom
 
 from dpaudit.accounting import gaussian_epsilon
-from dpaudit.curves import DPSGD
+from dpaudit.accounting.curves import DPSGD
 from dpaudit.estimators import PairedAUC
 from dpaudit.estimators.sentences import ASSUMED, NOTHING_TO_CHOOSE, PAIRS, confident
 from dpaudit.types import DPSGDCurve, Scores

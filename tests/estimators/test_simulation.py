@@ -11,7 +11,7 @@ import pytest
 from scipy.stats import kstest
 
 from dpaudit.accounting import gaussian_epsilon
-from dpaudit.curves import DPSGD, Gaussian, Pure
+from dpaudit.accounting.curves import DPSGD, Gaussian, Pure
 from dpaudit.estimators import simulation
 from dpaudit.estimators.rank_test import wins
 from dpaudit.estimators.simulation import Draws, enough, last_rejected

@@ -1,6 +1,7 @@
 """Mechanisms that name their attack are judged by it from Python, too, at the first look."""
 
 import pytest
+from settings import made
 
 import dpaudit as dp
 from dpaudit.canaries import Replaced
@@ -9,14 +10,14 @@ from dpaudit.mechanisms import LaplaceLearningFirst, RandomizedResponse
 
 
 @pytest.mark.parametrize(
-    ("made", "given", "attack"),
+    ("kind", "given", "attack"),
     [
         (LaplaceLearningFirst, {"shift": 0.5}, "laplace"),
         (RandomizedResponse, {"matrix": "grr:1"}, "report"),
     ],
 )
-def test_what_suits_a_mechanism_judges_it_without_being_named(data, tmp_path, made, given, attack):
-    mechanism = made(data, **given)
+def test_what_suits_a_mechanism_judges_it_without_being_named(data, tmp_path, kind, given, attack):
+    mechanism = made(kind, data, **given)
     pair = Replaced((0, 1)).build(data, 0)
     run = dp.play(mechanism, pair, models=40, out=tmp_path / "run", workers=Here())
     report = run.judge()

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from compiled import EVERY, compiled
 from refusals import refuses
+from settings import made
 
 from dpaudit.accounting import NUMERICAL, epsilon, gaussian_epsilon
 from dpaudit.canaries import Blank, Random
@@ -13,12 +14,15 @@ from dpaudit.executors import local_pool
 from dpaudit.mechanisms import DPSGD
 from dpaudit.mechanisms.cautions import NO_DROPOUT, ONE_SAMPLE
 from dpaudit.mechanisms.dpsgd import EXACT
+from dpaudit.outputs import softmax
 from dpaudit.seeds import trials
-from dpaudit.summaries import softmax
+from dpaudit.training import backends
 from dpaudit.training.backends import BACKENDS, Backend
 from dpaudit.training.dpsgd import fit
 from dpaudit.training.predict import logits
 from dpaudit.types import IN, OUT, Canary, DPSGDCurve, GaussianCurve, Records, neighbours
+
+UNFIT = BadInput("it is tired", "tired")
 
 SMALL = {
     "network": "mlp",
@@ -33,7 +37,7 @@ SMALL = {
 @pytest.fixture(scope="module")
 def small(data):
     """A mechanism of milliseconds, but for what is changed."""
-    return lambda **changes: DPSGD(data, **{**SMALL, **changes})
+    return lambda **changes: made(DPSGD, data, **{**SMALL, **changes})
 
 
 @pytest.fixture(scope="module")
@@ -55,7 +59,7 @@ def alike(one, other):
 
 
 def test_a_trial_releases_what_attacks_are_promised(small, pair, late):
-    (seen,) = small().play(pair, late[:1])
+    (seen,) = small().run(pair, late[:1])
     found = {name: (array.shape, array.dtype) for name, array in seen.items()}
     assert found == {
         "logits": ((3,), np.float32),
@@ -70,7 +74,7 @@ def test_a_trial_releases_what_attacks_are_promised(small, pair, late):
 
 def test_the_first_twenty_trials_of_each_world_also_show_the_test_set(small, pair):
     played = [t for t in trials(0, 50) if t.index in (0, 19, 20)]
-    for trial, seen in zip(played, small().play(pair, played), strict=True):
+    for trial, seen in zip(played, small().run(pair, played), strict=True):
         assert ("test_mc" in seen) == (trial.index < 20)
         if "test_mc" in seen:
             assert seen["test_mc"].shape == (32, 500, 3)
@@ -80,7 +84,7 @@ def test_the_first_twenty_trials_of_each_world_also_show_the_test_set(small, pai
 
 def test_a_small_test_set_is_shown_whole(small, pair):
     few = replace(pair, test=type(pair.test)(pair.test.x[:7], pair.test.y[:7]))
-    (seen,) = small().play(few, trials(0, 4)[:1])
+    (seen,) = small().run(few, trials(0, 4)[:1])
     assert seen["test_mc"].shape == (32, 7, 3)
 
 
@@ -89,7 +93,7 @@ def test_what_is_seen_is_said_by_a_model_of_the_trials_own_world(small, pair, la
     for world, records in ((OUT, pair.out), (IN, pair.inn)):
         trial = next(t for t in late if t.world == world)
         model = fit(mechanism.recipe, records, trial.seed, size=30).model
-        (seen,) = mechanism.play(pair, [trial])
+        (seen,) = mechanism.run(pair, [trial])
         assert np.array_equal(seen["logits"], logits(model, pair.canary.x[None])[0])
         right = logits(model, pair.test.x).argmax(axis=1) == pair.test.y
         assert seen["accuracy"] == pytest.approx(right.mean(), abs=1e-6)
@@ -98,9 +102,9 @@ def test_what_is_seen_is_said_by_a_model_of_the_trials_own_world(small, pair, la
 @pytest.mark.parametrize("backend", EVERY)
 def test_a_trial_depends_on_the_pair_and_itself_alone(small, pair, late, backend):
     mechanism, some = small(backend=backend), late[:4]
-    together = mechanism.play(pair, some)
-    backwards = mechanism.play(pair, some[::-1])[::-1]
-    alone = [small(backend=backend).play(pair, [trial])[0] for trial in some]
+    together = mechanism.run(pair, some)
+    backwards = mechanism.run(pair, some[::-1])[::-1]
+    alone = [small(backend=backend).run(pair, [trial])[0] for trial in some]
     for first, second, third in zip(together, backwards, alone, strict=True):
         assert alike(first, second)
         assert alike(first, third)
@@ -113,7 +117,7 @@ def test_world_0_is_trained_as_if_there_had_never_been_a_canary(small, data, lat
     never = Records(np.delete(data.pool.x, 7, axis=0), np.delete(data.pool.y, 7))
     trial = next(t for t in late if t.world == OUT)
     model = fit(mechanism.recipe, never, trial.seed, size=30).model
-    (seen,) = mechanism.play(pair, [trial])
+    (seen,) = mechanism.run(pair, [trial])
     assert np.array_equal(seen["logits"], logits(model, canary[None])[0])
 
 
@@ -121,21 +125,21 @@ def test_world_0_is_trained_as_if_there_had_never_been_a_canary(small, data, lat
 def test_worker_processes_play_the_same_trials_as_this_one(small, pair, late):
     mechanisms = [small(backend=backend) for backend in BACKENDS for _ in range(2)]
     jobs = (mechanisms, [pair] * len(mechanisms), [late[:2], late[1:3]] * len(BACKENDS))
-    here = map(DPSGD.play, *jobs)
+    here = map(DPSGD.run, *jobs)
     with local_pool(2) as pool:
-        for there, seen in zip(pool.map(DPSGD.play, *jobs), here, strict=True):
+        for there, seen in zip(pool.map(DPSGD.run, *jobs), here, strict=True):
             assert all(map(alike, there, seen))
 
 
 def test_every_trial_has_noise_of_its_own_though_all_start_alike(small, pair, late):
-    seen = small(init="fixed").play(pair, late[:4])
+    seen = small(init="fixed").run(pair, late[:4])
     assert len({observation["logits"].tobytes() for observation in seen}) == 4
 
 
 def test_every_trial_has_dropout_masks_of_its_own(small, pair, monkeypatch):
     """Seen on models that are all the same, because nothing trains them."""
     monkeypatch.setitem(BACKENDS, "opacus", Backend(lambda job: None))
-    seen = small(init="fixed", backend="opacus").play(pair, trials(0, 4))
+    seen = small(init="fixed", backend="opacus").run(pair, trials(0, 4))
     for name, different in (("logits", 1), ("mc", 4), ("test_mc", 4)):
         assert len({observation[name].tobytes() for observation in seen}) == different
 
@@ -154,7 +158,7 @@ def test_both_worlds_are_trained_by_the_same_public_numbers(
     monkeypatch.setitem(BACKENDS, "opacus", Backend(descend))
     mechanism = small(batch=batch, epochs=2, lr=0.5, backend="opacus")
     pair = builder.build(data, seed=0)
-    mechanism.play(pair, late[:2])
+    mechanism.run(pair, late[:2])
     assert [len(job.y) for job in jobs] == [len(pair.out), len(pair.inn)]
     (public,) = {(job.sample_rate, job.steps, job.rate_per_sum) for job in jobs}
     expected = (1.0, 2, 0.5 / 30) if batch == "full" else (10 / 30, 6, 0.5 / 10)
@@ -222,7 +226,19 @@ def test_the_repr_tells_every_setting_that_changes_a_number(small, name):
 
 def test_the_repr_tells_the_data_that_the_rate_and_the_network_are_made_from(small, data):
     fewer = replace(data, pool=data.pool.without(0))
-    assert repr(DPSGD(fewer, **SMALL)) != repr(small())
+    assert repr(made(DPSGD, fewer, **SMALL)) != repr(small())
+
+
+def test_what_trains_is_built_when_asked_and_named_by_what_it_is_built_for(small, monkeypatch):
+    monkeypatch.setitem(BACKENDS, "native", Backend(lambda job: None, lambda *model: UNFIT))
+    backends._first_use.cache_clear()
+    mechanism = small()
+    assert backends._first_use.cache_info().misses == 0
+    built = mechanism.build_backend()
+    assert (mechanism.recipe.training.backend, built.recipe.training.backend) == ("auto", "torch")
+    assert (built.backend.name, built.backend.reason) == ("torch", "not native: it is tired")
+    assert repr(built) == repr(small(backend="torch"))
+    backends._first_use.cache_clear()
 
 
 def test_a_mechanism_can_be_sent_to_another_process(small, pair, late):
@@ -231,23 +247,23 @@ def test_a_mechanism_can_be_sent_to_another_process(small, pair, late):
     sent = pickle.loads(pickle.dumps(mechanism))
     assert repr(sent) == repr(mechanism)
     assert sent.claim == mechanism.claim
-    assert alike(sent.play(pair, late[:1])[0], mechanism.play(pair, late[:1])[0])
+    assert alike(sent.run(pair, late[:1])[0], mechanism.run(pair, late[:1])[0])
 
 
 # ---------------------------------------------------------------- cautions and refusals
 
 
-def test_what_may_be_a_mistake_is_cautioned_about(small):
-    assert small().cautions == []
-    (weak,) = small(delta=0.04).cautions
+def test_what_may_be_a_mistake_is_cautioned_about(small, pair):
+    assert small().about(pair).warnings == []
+    (weak,) = small(delta=0.04).about(pair).warnings
     assert weak.startswith("delta 0.04 ")
     assert "1/30" in weak
-    (certain,) = small(dropout=0.0, samples=1).cautions
+    (certain,) = small(dropout=0.0, samples=1).about(pair).warnings
     assert certain == NO_DROPOUT
-    (crowded,) = small(batch=31).cautions
+    (crowded,) = small(batch=31).about(pair).warnings
     assert "batch of 31" in crowded
     assert "30 records" in crowded
-    (single,) = small(samples=1).cautions
+    (single,) = small(samples=1).about(pair).warnings
     assert single == ONE_SAMPLE
 
 
@@ -271,13 +287,13 @@ def test_what_cannot_be_trained_is_refused_before_anything_is(small, changes, re
         small(**changes)
 
 
-def test_a_scale_of_the_noise_or_an_epsilon_must_be_given(small):
-    with pytest.raises(BadInput, match=r"epsilon .*noise_multiplier"):
-        small(epsilon=None, noise_multiplier=None)
+def test_a_negative_seed_is_refused(small):
+    with refuses("too-small", "seed", -1):
+        small(seed=-1)
 
 
 @pytest.mark.parametrize("dtype", [np.int64, np.float64])
 def test_records_of_another_type_than_float32_are_refused(data, dtype):
     other = replace(data, pool=replace(data.pool, x=data.pool.x.astype(dtype)))
     with refuses("wrong-type", "data", dtype.__name__):
-        DPSGD(other, **SMALL)
+        made(DPSGD, other, **SMALL)

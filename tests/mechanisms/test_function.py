@@ -3,6 +3,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import own_functions
@@ -14,7 +15,7 @@ from dpaudit.canaries import Null
 from dpaudit.data import load
 from dpaudit.errors import BadInput
 from dpaudit.executors import Here
-from dpaudit.mechanisms import Function
+from dpaudit.mechanisms import Function, function
 from dpaudit.mechanisms.function import PAIRS
 from dpaudit.mechanisms.reference import Reference
 from dpaudit.types import IN, OUT, Canary, Records, Trial, neighbours
@@ -32,17 +33,17 @@ def pair(data):
     return neighbours(data, Canary(data.pool.x[3], int(data.pool.y[3]), "third", "by hand", 3))
 
 
-def function(data, name, **more):
+def own_function(data, name, **more):
     return Function(f"own_functions:{name}", CLAIM, data, samples=6, **more)
 
 
 def played(data, pair, name, world=OUT, seed=5, index=0, **more):
-    return function(data, name, **more).play(pair, [Trial(index, world, seed)])[0]
+    return own_function(data, name, **more).run(pair, [Trial(index, world, seed)])[0]
 
 
 def rehearsed(data, pair, name, **more):
     with ThreadPoolExecutor(2) as pool:
-        function(data, name, **more).rehearse(pair, pool)
+        own_function(data, name, **more).rehearse(pair, pool)
 
 
 # ---------------------------------------------------------------- what it is given
@@ -56,7 +57,7 @@ def test_it_is_given_a_tensor_dataset_of_its_world_and_a_small_seed(data, pair):
         return np.zeros(2)
 
     own = Function(train, CLAIM, data)
-    own.play(pair, [Trial(0, OUT, 2**62 + 7), Trial(0, IN, 2**62 + 8)])
+    own.run(pair, [Trial(0, OUT, 2**62 + 7), Trial(0, IN, 2**62 + 8)])
     for ((x, y), seed), records, number in zip(given, (pair.out, pair.inn), (7, 8), strict=True):
         assert (x.dtype, y.dtype, seed) == (torch.float32, torch.int64, number)
         np.testing.assert_array_equal(x, records.x)
@@ -74,7 +75,7 @@ def test_it_is_given_records_that_lie_row_by_row_in_memory(data, pair, channels)
 
     last = np.moveaxis(np.zeros((9, 4, 5, channels), np.float32), 3, 1)
     here = replace(pair, out=Records(last, np.zeros(9, np.int64)))
-    Function(train, CLAIM, data).play(here, [Trial(0, OUT, 0)])
+    Function(train, CLAIM, data).run(here, [Trial(0, OUT, 0)])
     assert strides == [(20 * channels, 20, 5, 1)]
 
 
@@ -84,8 +85,69 @@ def test_it_cannot_change_the_next_trials_data(data, pair):
         return np.zeros(2)
 
     before = pair.out.x.copy()
-    Function(train, CLAIM, data).play(pair, [Trial(0, OUT, 1)])
+    Function(train, CLAIM, data).run(pair, [Trial(0, OUT, 1)])
     np.testing.assert_array_equal(pair.out.x, before)
+
+
+def of_arrays(dataset, seed):
+    return [float(dataset.x.mean()), int(dataset.y.sum()), len(dataset), np.random.random()]
+
+
+def of_tensors(dataset, seed):
+    x, _ = dataset.tensors
+    return [float(x.mean()), torch.rand(1).item()]
+
+
+def of_items(dataset, seed):
+    return sum(float(x.mean()) for x, _ in dataset)
+
+
+def tolerant(dataset, seed):
+    try:
+        return float(dataset[0][0].mean())
+    except BaseException:
+        return 0.0
+
+
+def importing(dataset, seed):
+    function.sys.modules["torch"] = torch
+    return torch.rand(2)
+
+
+def insisting(dataset, seed):
+    function.sys.modules["torch"] = torch
+    assert isinstance(dataset, torch.utils.data.TensorDataset)
+    return np.random.random()
+
+
+def modelling(dataset, seed):
+    return lambda x: torch.tensor(dataset.x[: len(x), 0, 0, :2])
+
+
+@pytest.mark.parametrize(
+    ("train", "calls"),
+    [
+        (of_arrays, 1),
+        *((train, 2) for train in (of_tensors, of_items, tolerant, importing, insisting)),
+        (modelling, 2),
+    ],
+)
+def test_a_trial_is_the_same_where_torch_is_not_imported_yet(data, pair, monkeypatch, train, calls):
+    seeds = []
+
+    def counted(dataset, seed):
+        seeds.append(seed)
+        return train(dataset, seed)
+
+    own, trial = Function(counted, CLAIM, data), Trial(0, IN, 2**62 + 7)
+    (expected,) = own.run(pair, [trial])
+    torchless = SimpleNamespace(modules={}, stderr=sys.stderr)
+    monkeypatch.setattr(function, "sys", torchless)
+    (seen,) = own.run(pair, [trial])
+    assert seeds == [7] * (1 + calls)
+    assert seen.keys() == expected.keys()
+    for name, array in seen.items():
+        np.testing.assert_array_equal(array, expected[name])
 
 
 def test_global_generators_are_seeded_by_the_trial(data, pair):
@@ -133,7 +195,7 @@ def test_probabilities_and_logits_of_one_model_are_the_same_release(data, pair):
 
 @pytest.mark.parametrize("given", [3, 2.5, [1, 2], np.ones((2, 3)), torch.ones(4), np.float32(1)])
 def test_numbers_are_released_as_they_are(data, pair, given):
-    (seen,) = Function(lambda dataset, seed: given, CLAIM, data).play(pair, [Trial(0, OUT, 1)])
+    (seen,) = Function(lambda dataset, seed: given, CLAIM, data).run(pair, [Trial(0, OUT, 1)])
     np.testing.assert_array_equal(seen["values"], np.asarray(given))
     assert set(seen) == {"values"}
 
@@ -244,7 +306,7 @@ def test_usually_five_calls_are_enough(data, pair):
 @pytest.mark.parametrize(
     ("text", "refusal", "hint"),
     [
-        ("own_functions:liner", ("unknown-name", "--mechanism", "liner"), "'linear'"),
+        ("own_functions:liner", ("unknown-name", "mechanism", "liner"), "'linear'"),
         (
             "own_functions:not_a_function",
             ("not-a-function", None, "own_functions:not_a_function"),
@@ -256,10 +318,10 @@ def test_usually_five_calls_are_enough(data, pair):
             "'sigma'",
         ),
         ("no_such_module:train", ("module-missing", None, "no_such_module"), ""),
-        ("nowhere/own.py:train", ("file-missing", "--mechanism", "nowhere/own.py"), ""),
-        ("json.py:train", ("name-taken", "--mechanism", "json.py"), ""),
-        (":train", ("malformed", "--mechanism", ":train"), ""),
-        ("own_functions:", ("malformed", "--mechanism", "own_functions:"), ""),
+        ("nowhere/own.py:train", ("file-missing", "mechanism", "nowhere/own.py"), ""),
+        ("json.py:train", ("name-taken", "mechanism", "json.py"), ""),
+        (":train", ("malformed", "mechanism", ":train"), ""),
+        ("own_functions:", ("malformed", "mechanism", "own_functions:"), ""),
     ],
 )
 def test_a_function_that_cannot_be_found_is_told(tmp_path, monkeypatch, text, refusal, hint):
@@ -340,7 +402,7 @@ def test_a_module_that_lies_elsewhere_is_known_by_its_text(data, tmp_path, monke
         (package / "training.py").write_text(f"{text}\ndef train(dataset, seed): pass")
         made = Function("far_away:train", CLAIM, data)
         reprs.append(repr(made))
-        assert made.files == [], "what lies elsewhere is not sent"
+        assert made.files() == [], "what lies elsewhere is not sent"
     assert reprs[0] != reprs[1]
 
 
@@ -351,19 +413,19 @@ def test_a_callable_is_known_by_its_name_and_text(data):
     assert own != repr(Function(own_functions.plain, CLAIM, data))
 
 
-def test_values_outside_the_promised_range_are_warned_of(data):
+def test_values_outside_the_promised_range_are_warned_of(data, pair):
     wide = replace(data, pool=replace(data.pool, x=data.pool.x * 3))
-    (warning,) = function(wide, "linear").cautions
+    (warning,) = own_function(wide, "linear").about(pair).warnings
     assert "not in [0, 1] but from 0." in warning
 
 
 def test_shadow_models_fit_the_records(data):
-    assert function(data, "linear").recipe.network == "mlp"
+    assert own_function(data, "linear").recipe.training.network == "mlp"
     digits = load("digits")
-    assert Function(own_functions.linear, CLAIM, digits).recipe.network == "cnn-small"
+    assert Function(own_functions.linear, CLAIM, digits).recipe.training.network == "cnn-small"
 
 
-def test_a_delta_that_promises_nothing_is_warned_of(data):
-    assert not function(data, "linear").cautions
-    (warning,) = Function("own_functions:linear", (1.0, 0.1), data).cautions
+def test_a_delta_that_promises_nothing_is_warned_of(data, pair):
+    assert not own_function(data, "linear").about(pair).warnings
+    (warning,) = Function("own_functions:linear", (1.0, 0.1), data).about(pair).warnings
     assert "not below 1/" in warning

@@ -27,7 +27,7 @@ def played(data, request):
         given = target.craft(data, seed=1)
         pair = request.param(target.recipe, given["initial"], target.canaries).build(data, seed=1)
         pair = replace(pair, given={**given, **pair.given})
-        (seen,) = target.play(pair, [only_trial(5)])
+        (seen,) = target.run(pair, [only_trial(5)])
         return directions(pair.given, len(given["initial"])), seen
 
     return play
@@ -62,7 +62,7 @@ def test_a_mechanism_tells_its_canaries_where_there_are_many(data):
     many = DPSGD.facing("white-box", data, canaries=12, **given)
     assert repr(many).endswith("canaries=12)")
     pair = Dirac(many.recipe, canaries=12, **many.craft(data, seed=0)).build(data, seed=0)
-    assert "fair coin" in many.about(pair)["adversary"]
+    assert "fair coin" in many.about(pair).adversary
     assert many.claim == DPSGD.facing("white-box", data, **given).claim
 
 
@@ -71,7 +71,7 @@ def test_worlds_that_differ_in_many_canaries_are_no_neighbours(data):
     given = target.craft(data, seed=1)
     pair = Dirac(target.recipe, given["initial"], 3).build(data, seed=1)
     with refuses("several-canaries", "canaries", 3):
-        target.play(replace(pair, given={**given, **pair.given}), [only_trial(0)])
+        target.run(replace(pair, given={**given, **pair.given}), [only_trial(0)])
 
 
 def test_play_is_of_many_models(data):

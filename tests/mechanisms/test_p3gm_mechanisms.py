@@ -6,17 +6,18 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from refusals import refuses
+from settings import made
 
 from dpaudit.accounting import gaussian_epsilon
 from dpaudit.attacks import Mixture, Nearest, SecondMoment
 from dpaudit.canaries import Null, Opposites
 from dpaudit.estimators import ClopperPearson
+from dpaudit.estimators.trials import Trials
 from dpaudit.mechanisms import P3GM, P3GMEM, P3GMPCA
 from dpaudit.mechanisms.p3gm import THEOREM
 from dpaudit.p3gm import Phases, pca, replacing, without_noise
 from dpaudit.protocols import lacking
 from dpaudit.seeds import trials
-from dpaudit.trials import Trials
 from dpaudit.types import Data, GaussianCurve, Records
 
 SURE = 1 - 1e-5
@@ -35,16 +36,16 @@ def data():
 
 
 def opposed(mechanism, data, seed=0):
-    given = mechanism.craft(data, seed) if hasattr(mechanism, "craft") else {}
+    given = mechanism.craft(data, seed)
     return Opposites(**given).build(data, seed)
 
 
 def counted(mechanism, attack, data, n, confidence=0.95, pair=None):
     """The errors of a fixed rule in n trials of each world, and the bound that they give."""
     wanted = trials(0, 2 * n)
-    seen = mechanism.play(pair or opposed(mechanism, data), wanted)
+    seen = mechanism.run(pair or opposed(mechanism, data), wanted)
     stacked = {name: np.stack([o[name] for o in seen]) for name in seen[0]}
-    assert stacked.keys() == mechanism.example.keys()
+    assert stacked.keys() == mechanism.example().keys()
     worlds = np.array([trial.world for trial in wanted])
     looked = Trials(attack.features(stacked, {}), worlds, repr(attack))
     counts = looked.count(looked.fit(attack, None))
@@ -102,7 +103,7 @@ def test_gaussian_noise_is_not_and_its_claim_is_that_of_its_curve(data):
     assert isinstance(claim.curve, GaussianCurve)
     assert claim.epsilon == pytest.approx(3.0, abs=1e-6)
     assert claim.epsilon == gaussian_epsilon(claim.curve.mu, 1e-5)
-    seen = mechanism.play(opposed(mechanism, data), wanted := trials(0, 4000))
+    seen = mechanism.run(opposed(mechanism, data), wanted := trials(0, 4000))
     ratio = np.array([o["moment_ratio"] for o in seen])
     inn = np.array([t.world for t in wanted]) == 1
     mu = claim.curve.mu
@@ -119,7 +120,7 @@ def test_gaussian_noise_is_not_and_its_claim_is_that_of_its_curve(data):
 
 def test_published_em_is_refuted_by_the_size_of_its_noise_and_safe_sums_are_not(data):
     given = {"latent": 3, "iterations": 5, "em_noise": 50.0}
-    published = P3GMEM(data, **given)
+    published = made(P3GMEM, data, **given)
     assert published.claim.curve.mu == pytest.approx(math.sqrt(5 * 7) / 50)
     _, sure = counted(published, Mixture(), data, 200, SURE)
     assert sure > published.claim.epsilon
@@ -137,7 +138,7 @@ def test_safe_em_leaks_no_more_than_its_curve_at_little_noise(data):
     """The mean log-likelihood ratio in D' is at most mu^2/2; 5 deviations of 1,000 trials."""
     safe = P3GMEM(data, variant="safe", latent=3, iterations=4, em_noise=3.0)
     mu = safe.claim.curve.mu
-    seen = safe.play(opposed(safe, data), trials(0, 2000))
+    seen = safe.run(opposed(safe, data), trials(0, 2000))
     ratio = np.array([o["mixture_ratio"] for o in seen])[1::2]
     assert 0.05 * mu**2 < ratio.mean() < mu**2 / 2 + 5 * mu / math.sqrt(1000)
 
@@ -149,28 +150,28 @@ SMALL = {"latent": 2, "hidden": 8, "iterations": 2, "batch": 30, "epochs": 2, "r
 
 
 def test_the_claim_of_the_whole_is_what_all_phases_spend_if_one_record_is_replaced(data):
-    mechanism = P3GM(data, epsilon=1.0, **SMALL)
+    mechanism = made(P3GM, data, epsilon=1.0, **SMALL)
     claim, d = mechanism.claim, mechanism.design
     assert 0.99 < claim.epsilon <= 1.0
     assert (claim.delta, claim.adjacency, claim.curve) == (1e-5, "replace", None)
-    mu = math.hypot(1 / d.pca_noise, math.sqrt(2 * 3) / d.em_noise)
-    assert gaussian_epsilon(1 / d.pca_noise, 1e-5) == pytest.approx(0.3, abs=1e-6)
+    mu = math.hypot(1 / d.first.pca_noise, math.sqrt(2 * 3) / d.first.em_noise)
+    assert gaussian_epsilon(1 / d.first.pca_noise, 1e-5) == pytest.approx(0.3, abs=1e-6)
     assert claim.epsilon == replacing(mu, 0.25, 8, d.steps.noise_multiplier, 1e-5)
 
 
 def test_full_batches_have_a_gaussian_curve(data):
-    whole = P3GM(data, epsilon=None, noise_multiplier=20.0, **{**SMALL, "batch": "full"})
+    whole = made(P3GM, data, epsilon=None, noise_multiplier=20.0, **{**SMALL, "batch": "full"})
     sgd = 2 * math.sqrt(2) / 20
-    mu = math.hypot(math.hypot(1 / whole.design.pca_noise, math.sqrt(6) / 60), sgd)
+    mu = math.hypot(math.hypot(1 / whole.design.first.pca_noise, math.sqrt(6) / 60), sgd)
     assert whole.claim.curve.mu == pytest.approx(mu)
     assert whole.claim.epsilon == pytest.approx(gaussian_epsilon(mu, 1e-5))
 
 
 def test_the_published_claim_is_theorem_3(data):
     given = {**SMALL, "variant": "published", "epsilon_pca": 0.1, "em_noise": 100.0}
-    mechanism = P3GM(data, epsilon=1.5, **given)
+    mechanism = made(P3GM, data, epsilon=1.5, **given)
     d = mechanism.design
-    assert (d.pca, d.pca_noise, d.em) == ("wishart", 0.1, "published")
+    assert (d.first.pca, d.first.pca_noise, d.first.em) == ("wishart", 0.1, "published")
     phases = Phases(0.1, 3, 2, 100.0, 0.25, 8, d.steps.noise_multiplier)
     assert mechanism.claim.epsilon == phases.composed(1e-5)
     assert 1.49 < mechanism.claim.epsilon <= 1.5
@@ -179,13 +180,13 @@ def test_the_published_claim_is_theorem_3(data):
 
 @pytest.mark.parametrize("model", ["p3gm", "ae", "vae"])
 def test_a_trial_is_its_seed_s_alone_whatever_is_played_beside_it(data, model):
-    mechanism = P3GM(data, model=model, epsilon=None, noise_multiplier=3.0, **SMALL)
+    mechanism = made(P3GM, data, model=model, epsilon=None, noise_multiplier=3.0, **SMALL)
     pair, wanted = opposed(mechanism, data), trials(0, 4)
-    together = mechanism.play(pair, wanted)
-    (alone,) = mechanism.play(pair, wanted[2:3])
+    together = mechanism.run(pair, wanted)
+    (alone,) = mechanism.run(pair, wanted[2:3])
     assert together[2] == alone
     assert together[0] != alone
-    assert alone.keys() == mechanism.example.keys()
+    assert alone.keys() == mechanism.example().keys()
     assert ("subspace" in alone) == (model != "vae")
     assert all(np.isfinite(x) and x.shape == () for x in alone.values())
     features = Nearest().features({"nearest": np.array([3.0, 1.0])}, {})
@@ -195,9 +196,9 @@ def test_a_trial_is_its_seed_s_alone_whatever_is_played_beside_it(data, model):
 def test_a_generator_without_noise_shows_the_canary(data):
     """Not by chance: the worst of its generators knows it better than the best of the others."""
     given = {**SMALL, "latent": 6, "hidden": 32, "epochs": 20, "lr": 0.03}
-    mechanism = P3GM(data, epsilon=None, noise_multiplier=3.0, **given)
+    mechanism = made(P3GM, data, epsilon=None, noise_multiplier=3.0, **given)
     mechanism.design = without_noise(mechanism.design)
-    seen = mechanism.play(opposed(mechanism, data), trials(0, 6))
+    seen = mechanism.run(opposed(mechanism, data), trials(0, 6))
     error = np.array([o["reconstruction"] for o in seen])
     assert error[1::2].max() < error[::2].min() - 0.3
     inside = np.array([o["subspace"] for o in seen])
@@ -243,13 +244,13 @@ def test_the_null_shows_nothing(data):
 )
 def test_what_cannot_be_is_refused_in_one_sentence(data, kind, given, refusal):
     with refuses(*refusal) as caught:
-        _ = kind(data, **given).claim
+        _ = made(kind, data, **given).claim
     assert "\n" not in str(caught.value)
 
 
 def test_a_model_without_phases_has_no_limits_of_theirs(data):
-    mechanism = P3GM(data, model="vae", latent=200, label_length=0.5, components=1)
-    assert mechanism.design.latent == 200
+    mechanism = made(P3GM, data, model="vae", latent=200, label_length=0.5, components=1)
+    assert mechanism.design.network.latent == 200
 
 
 def test_of_one_value_wishart_noise_is_refuted_and_gaussian_has_no_right_angles():
@@ -262,17 +263,18 @@ def test_of_one_value_wishart_noise_is_refuted_and_gaussian_has_no_right_angles(
 
 
 def test_a_claim_whose_parts_are_refuted_comes_with_a_caution(data):
-    published, safe = (P3GM(data, variant=variant) for variant in ("published", "safe"))
+    published, safe = (made(P3GM, data, variant=variant) for variant in ("published", "safe"))
+    pair = opposed(safe, data)
     assert published.claim.epsilon == pytest.approx(1, rel=1e-3)
-    assert "p3gm-pca" in published.cautions[-1]
-    assert "p3gm-em" in published.cautions[-1]
-    assert safe.cautions == []
-    assert P3GM(data, variant="published", model="vae").cautions == []
+    assert "p3gm-pca" in published.about(pair).warnings[-1]
+    assert "p3gm-em" in published.about(pair).warnings[-1]
+    assert safe.about(pair).warnings == []
+    assert made(P3GM, data, variant="published", model="vae").about(pair).warnings == []
 
 
 def test_a_report_tells_of_all_phases(data):
-    mechanism = P3GM(data)
-    told = mechanism.about(opposed(mechanism, data))["training"]
+    mechanism = made(P3GM, data)
+    told = mechanism.about(opposed(mechanism, data)).training
     assert "10 directions by DP-PCA (gaussian noise, epsilon 0.3)" in told["network"]
     assert "3 components by DP-EM (safe, 5 iterations, noise 60)" in told["network"]
     assert told["start"] == "taught"
@@ -283,10 +285,10 @@ def test_no_attack_of_another_part_is_offered(data):
         (P3GMPCA(data, noise="gaussian"), Mixture()),
         (P3GMEM(data, latent=3), SecondMoment()),
     ):
-        assert lacking(other, mechanism.example)
+        assert lacking(other, mechanism.example())
 
 
 def test_values_beyond_what_a_decoder_draws_are_refused(data):
     far = replace(data, pool=Records(data.pool.x * 3, data.pool.y))
     with refuses("out-of-range", "data"):
-        P3GM(far, **SMALL)
+        made(P3GM, far, **SMALL)

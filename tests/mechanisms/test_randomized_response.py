@@ -5,14 +5,14 @@ import math
 import numpy as np
 import pytest
 from refusals import refuses
+from settings import made
 
 from dpaudit.attacks import Report
 from dpaudit.canaries import Null, Replaced
 from dpaudit.estimators import ClopperPearson, ExactScan
+from dpaudit.estimators.trials import Trials
 from dpaudit.mechanisms import RandomizedResponse
-from dpaudit.protocols import scoring
 from dpaudit.seeds import trials
-from dpaudit.trials import Trials
 from dpaudit.types import IN, OUT, Data, Records
 
 LN = math.log
@@ -34,10 +34,10 @@ def played(mechanism, data, n, seed=0, canary=None):
     built = canary or Replaced(mechanism.told_apart)
     pair = built.build(data, seed)
     wanted = trials(seed, 2 * n)
-    seen = mechanism.play(pair, wanted)
+    seen = mechanism.run(pair, wanted)
     stacked = {name: np.stack([o[name] for o in seen]) for name in seen[0]}
     worlds = np.array([trial.world for trial in wanted])
-    return Trials(Report().features(stacked, mechanism.known), worlds, "report"), stacked
+    return Trials(Report().features(stacked, mechanism.known(pair)), worlds, "report"), stacked
 
 
 def counted(mechanism, data, n, confidence=0.95, seed=0, canary=None):
@@ -54,7 +54,7 @@ def scanned(mechanism, data, n):
 
 
 def of(data, **given):
-    return RandomizedResponse(data, **given)
+    return made(RandomizedResponse, data, **given)
 
 
 # ---------------------------------------------------------------- what is promised
@@ -130,7 +130,7 @@ def test_reports_have_the_probabilities_of_their_matrix(data, given):
     """Of some 30 frequencies none is 5 deviations off but with a probability of 2e-5."""
     n, mechanism = 4000, of(data, **given)
     pair = Replaced(mechanism.told_apart).build(data, 0)
-    seen = mechanism.play(pair, wanted := trials(0, 2 * n))
+    seen = mechanism.run(pair, wanted := trials(0, 2 * n))
     d, other = mechanism.told_apart
     blended = mechanism.population.blended
     channel = blended if mechanism.theta is None else mechanism.population.matrices[mechanism.theta]
@@ -161,8 +161,8 @@ def test_a_trial_is_the_same_whatever_is_played_beside_it(data):
     mechanism = of(data, observer="blended", reports=2)
     pair = Replaced(mechanism.told_apart).build(data, 0)
     wanted = trials(3, 40)
-    together = mechanism.play(pair, wanted)
-    alone = [mechanism.play(pair, [trial])[0] for trial in wanted]
+    together = mechanism.run(pair, wanted)
+    alone = [mechanism.run(pair, [trial])[0] for trial in wanted]
     for a, b in zip(together, alone, strict=True):
         np.testing.assert_array_equal(a["report"], b["report"])
 
@@ -170,7 +170,7 @@ def test_a_trial_is_the_same_whatever_is_played_beside_it(data):
 def test_a_user_s_value_is_the_class_modulo_the_values(data):
     mechanism = of(data, matrix="binary:1,0.999", support_only=True)
     pair = Replaced((5, 2)).build(data, 0)
-    seen = mechanism.play(pair, trials(0, 20))
+    seen = mechanism.run(pair, trials(0, 20))
     assert [int(o["report"][0]) for o in seen] == [1, 0] * 10
 
 
@@ -180,7 +180,7 @@ def test_a_user_s_value_is_the_class_modulo_the_values(data):
 def test_nothing_is_chosen_from_what_is_judged(data):
     attack = Report()
     assert not attack.fitted
-    assert scoring(attack) == "fixed"
+    assert attack.scoring == "fixed"
     seen, _ = played(of(data), data, 20)
     np.testing.assert_allclose(np.unique(np.abs(seen.features)), LN(4))
 

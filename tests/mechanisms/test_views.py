@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from refusals import refuses
 
-from dpaudit.adversaries import ADVERSARIES
 from dpaudit.audit import play
 from dpaudit.canaries import Blank, Dirac, RandomDirection
+from dpaudit.config.adversaries import ADVERSARIES
 from dpaudit.errors import BadInput, OtherConfiguration
 from dpaudit.mechanisms import DPSGD
 from dpaudit.seeds import trials
@@ -56,9 +56,9 @@ def of(world, count=60):
 
 def test_an_adversary_brings_its_settings_unless_others_are_given(facing):
     recipe = facing("worst-case").recipe
-    assert (recipe.total_steps, recipe.lr, recipe.dropout) == (10, 0.03, 0.0)
-    assert facing("worst-case", lr=2.0).recipe.lr == 2.0
-    assert facing("worst-case", epochs=3).recipe.total_steps is None
+    assert (recipe.training.steps, recipe.training.lr, recipe.training.dropout) == (10, 0.03, 0.0)
+    assert facing("worst-case", lr=2.0).recipe.training.lr == 2.0
+    assert facing("worst-case", epochs=3).recipe.training.steps is None
 
 
 def test_an_observer_crafts_nothing(facing, data):
@@ -72,7 +72,7 @@ def test_identity_tells_adversaries_apart_and_survives_the_way_to_a_worker(facin
     for name in ("white-box", "final-weights"):
         mechanism = facing(name)
         sent = pickle.loads(pickle.dumps(mechanism))
-        for here, there in zip(mechanism.play(pair, some), sent.play(pair, some), strict=True):
+        for here, there in zip(mechanism.run(pair, some), sent.run(pair, some), strict=True):
             assert {k: v.tolist() for k, v in here.items()} == {
                 k: v.tolist() for k, v in there.items()
             }
@@ -84,7 +84,7 @@ def test_identity_tells_adversaries_apart_and_survives_the_way_to_a_worker(facin
 def test_worst_case_asks_models_that_start_from_the_crafted_parameters(facing, armed, given):
     mechanism, pair = facing("worst-case"), armed(Blank)
     (trial, *_) = of(IN)
-    (seen,) = mechanism.play(pair, [trial])
+    (seen,) = mechanism.run(pair, [trial])
     model = fit(
         mechanism.recipe, pair.inn, trial.seed, size=mechanism.records, initial=given["initial"]
     ).model
@@ -102,7 +102,7 @@ def test_white_box_sees_every_update_along_the_gradient_that_it_put_in(
     if g is None:
         g = np.eye(len(given["initial"]), dtype=np.float32)[pair.given["coordinates"]]
     for trial in (of(OUT)[0], of(IN)[0]):
-        (seen,) = mechanism.play(pair, [trial])
+        (seen,) = mechanism.run(pair, [trial])
         canaries = GradientCanaries(g, np.array([trial.world == IN]))
         by_hand = fit(
             *(mechanism.recipe, pair.out, trial.seed),
@@ -119,7 +119,7 @@ def test_final_weights_have_gone_as_far_as_all_updates_together(facing, armed, k
     """Of a record, along its gradient at the initial parameters."""
     pair, some = armed(kind), trials(0, 8)
     seen = zip(
-        facing("final-weights").play(pair, some), facing("white-box").play(pair, some), strict=True
+        facing("final-weights").run(pair, some), facing("white-box").run(pair, some), strict=True
     )
     for moved, updates in seen:
         assert moved["moved"] == pytest.approx(updates["updates"].sum(), abs=2e-3)
@@ -128,7 +128,7 @@ def test_final_weights_have_gone_as_far_as_all_updates_together(facing, armed, k
 def test_a_records_gradient_is_aimed_at_and_not_put_in_twice(facing, armed, given):
     mechanism, pair = facing("white-box", noise_multiplier=1e-6, epsilon=None), armed(Blank)
     g = direction(mechanism.recipe, given["initial"], pair.canary.x, pair.canary.y)
-    out, inn = (mechanism.play(pair, of(world)[:1])[0]["updates"] for world in (OUT, IN))
+    out, inn = (mechanism.run(pair, of(world)[:1])[0]["updates"] for world in (OUT, IN))
     assert len(pair.inn) == len(pair.out) + 1
     assert inn[0] - out[0] == pytest.approx(1.0, abs=1e-3)
     assert np.linalg.norm(g) == pytest.approx(1.0, abs=1e-5)
@@ -141,7 +141,7 @@ def test_directions_are_made_once_however_many_trials_are_played(facing, armed, 
         monkeypatch.setattr(gradients, aimed, lambda *a, f=real: (made.append(1), f(*a))[1])
         for name in ("final-weights", "white-box"):
             made.clear()
-            facing(name).play(armed(kind), trials(0, 4))
+            facing(name).run(armed(kind), trials(0, 4))
             assert len(made) == 1
         monkeypatch.undo()
 
@@ -150,7 +150,7 @@ def test_scores_of_both_worlds_are_a_gaussian_mechanism_apart(facing, armed):
     """mu = sqrt(T)/s = 1.58; the mean of 400 pairs errs by .07, so that 5 of it are one in 1e6."""
     mechanism, pair = facing("white-box"), armed(Dirac)
     sums = [
-        np.array([seen["updates"].sum() for seen in mechanism.play(pair, of(world, 800))])
+        np.array([seen["updates"].sum() for seen in mechanism.run(pair, of(world, 800))])
         for world in (OUT, IN)
     ]
     deviation = 2.0 * np.sqrt(10)
@@ -165,10 +165,10 @@ def test_single_steps_are_noise_and_the_canary_and_nothing_of_the_records(facing
     mechanism, pair = facing("per-step", batch=10, epochs=200), armed(Dirac)
     steps = mechanism.recipe.steps(mechanism.records)
     assert mechanism.claim.curve == StepsCurve(10 / 30, steps, 2.0)
-    assert mechanism.models == mechanism.at_once == 2 * steps
+    assert mechanism.models == mechanism.trials_per_call == 2 * steps
     every = trials(0, mechanism.models)
     seen = {w: [] for w in (OUT, IN)}
-    for trial, one in zip(every, mechanism.play(pair, every), strict=True):
+    for trial, one in zip(every, mechanism.run(pair, every), strict=True):
         seen[trial.world].append(float(one["step"]))
     # 600 steps of deviation 2: a mean errs by .08, so that 5 of it are one in 1e6.
     assert np.mean(seen[OUT]) == pytest.approx(0.0, abs=0.41)
@@ -179,10 +179,10 @@ def test_single_steps_are_noise_and_the_canary_and_nothing_of_the_records(facing
 def test_a_step_is_the_same_whichever_others_are_played(facing, armed):
     mechanism, pair = facing("per-step", batch=10, epochs=4), armed(Dirac)
     every = trials(0, mechanism.models)
-    together = mechanism.play(pair, every)
+    together = mechanism.run(pair, every)
     for i in (0, 3, 7):
-        assert mechanism.play(pair, [every[i]])[0]["step"] == together[i]["step"]
-    other = facing("per-step", batch=10, epochs=4, seed=1).play(pair, every)
+        assert mechanism.run(pair, [every[i]])[0]["step"] == together[i]["step"]
+    other = facing("per-step", batch=10, epochs=4, seed=1).run(pair, every)
     assert other[0]["step"] != together[0]["step"]
 
 
@@ -194,9 +194,9 @@ def test_of_an_odd_number_of_steps_the_last_is_left_out(facing):
 def test_a_pair_that_lacks_what_was_crafted_is_refused(facing, data, armed):
     for name in ("worst-case", "final-weights", "white-box"):
         with refuses("needs-parameters", "adversary", name):
-            facing(name).play(Blank().build(data, seed=0), trials(0, 4))
+            facing(name).run(Blank().build(data, seed=0), trials(0, 4))
     with refuses("needs-gradient-canary", "canary"):
-        facing("per-step").play(armed(Blank), trials(0, 4))
+        facing("per-step").run(armed(Blank), trials(0, 4))
 
 
 def test_canaries_that_are_given_the_crafted_parameters_pass_them_on(facing, data, given):
@@ -227,13 +227,13 @@ def test_what_is_told_follows_the_adversary_and_its_canary(facing, armed):
     for name in ADVERSARIES:
         for kind, planted in ((Blank, 0), (Dirac, 1)):
             told = facing(name).about(armed(kind))
-            assert told["attacker"] == name
-            assert told["adversary"] == ADVERSARIES[name].told(planted)
-            assert told["deployment"] == ADVERSARIES[name].follows
+            assert told.attacker == name
+            assert told.adversary == ADVERSARIES[name].told(planted)
+            assert told.deployment == ADVERSARIES[name].follows
 
 
 def test_the_training_is_told_with_where_it_starts(facing, armed):
-    told = facing("white-box", batch=10).about(armed(Dirac))["training"]
+    told = facing("white-box", batch=10).about(armed(Dirac)).training
     assert told == {
         "network": "logreg",
         "steps": 10,
@@ -245,7 +245,7 @@ def test_the_training_is_told_with_where_it_starts(facing, armed):
         "dropout": 0.0,
         "start": "crafted",
     }
-    assert facing("observer", init="fixed").about(armed(Blank))["training"]["start"] == "fixed"
+    assert facing("observer", init="fixed").about(armed(Blank)).training["start"] == "fixed"
 
 
 def test_a_record_whose_gradient_is_below_the_clip_norm_is_warned_of(facing, armed, data, given):
@@ -256,25 +256,25 @@ def test_a_record_whose_gradient_is_below_the_clip_norm_is_warned_of(facing, arm
     )
 
     def warned(name, clip, pair):
-        return [w for w in facing(name, clip=clip).about(pair)["warnings"] if "clip norm" in w]
+        return [w for w in facing(name, clip=clip).about(pair).warnings if "clip norm" in w]
 
     for name in ("worst-case", "final-weights", "white-box"):
         assert not warned(name, 0.9 * norm, pair)
         (warning,) = warned(name, 1.1 * norm, pair)
         assert f"norm of {norm:.3g}," in warning
         assert f"clip norm of {1.1 * norm:g}:" in warning
-    for other in (armed(Dirac), replace(pair, canary=replace(pair.canary, inserted=False))):
+    for other in (armed(Dirac), replace(pair, canary=replace(pair.canary, kind="nothing"))):
         assert not warned("white-box", 1.1 * norm, other)
     assert not warned("observer", 1.1 * norm, Blank().build(data, 0))
 
 
 def test_a_start_that_has_not_learned_the_records_is_warned_of(facing, armed):
     mechanism, pair = facing("white-box"), armed(Dirac)
-    (warning,) = mechanism.about(pair)["warnings"]  # labels here are drawn: nothing to learn
+    (warning,) = mechanism.about(pair).warnings  # labels here are drawn: nothing to learn
     assert "where guessing has 1.1: they still move it, which hides the canary" in warning
     z = logits(network(mechanism.recipe, pair.given["initial"]), pair.out.x)
     learned = replace(pair, out=replace(pair.out, y=z.argmax(axis=1)))
-    assert mechanism.about(learned)["warnings"] == []
+    assert mechanism.about(learned).warnings == []
 
 
 def by_hand(recipe, theta, canary):
@@ -290,7 +290,7 @@ def by_hand(recipe, theta, canary):
 def test_an_example_has_the_names_and_shapes_of_what_is_seen(facing, armed, name, dropout):
     mechanism = facing(name, dropout=dropout, samples=3)
     pair = armed(Blank if ADVERSARIES[name].asks else Dirac)
-    (seen,) = mechanism.play(pair, of(IN)[-1:])
-    assert {n: a.shape for n, a in mechanism.example.items()} == {
+    (seen,) = mechanism.run(pair, of(IN)[-1:])
+    assert {n: a.shape for n, a in mechanism.example().items()} == {
         n: a.shape for n, a in seen.items() if n != "accuracy"
     }

@@ -1,19 +1,20 @@
 """Where records lie: within the unit ball, on orthonormal directions, and back again."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from refusals import refuses
+from settings import changed
 
-from dpaudit.p3gm import Design, em
+from dpaudit.p3gm import Architecture, Design, FirstReleases, em
 from dpaudit.p3gm.embedding import inside, learned, outside
 from dpaudit.p3gm.labels import with_labels
 from dpaudit.training.steps import Steps
 from dpaudit.types import Records
 
-DESIGN = Design("p3gm", 3, 5, 2, 1, Steps(1, 0.5, 30, lr=0.1), radius=2.0, centre=0.5)
-OWN = replace(DESIGN, label_length=0.5)
+DESIGN = Design(
+    Architecture("p3gm", 3, 5), FirstReleases(2, 1), Steps(1, 0.5, 30, lr=0.1), 2.0, centre=0.5
+)
+OWN = changed(DESIGN, label_length=0.5)
 
 
 def rows(n=60, seed=0):
@@ -33,7 +34,7 @@ def test_whatever_the_records_they_and_their_projections_are_in_the_unit_ball(de
     far = with_labels(Records(1000 * rows()[:, :6] - 500, np.arange(60) % 2), 2)
     points = inside(design, far, 2)
     assert (np.linalg.norm(points, axis=1) <= 1 + 1e-12).all()
-    projection, _ = learned(replace(design, pca_noise=2.0, em_noise=2.0), far, 2, seed=0)
+    projection, _ = learned(changed(design, pca_noise=2.0, em_noise=2.0), far, 2, seed=0)
     assert projection.T @ projection == pytest.approx(np.eye(projection.shape[1]))
     assert projection.shape[1] == design.width(2)
     assert (np.linalg.norm(points @ projection, axis=1) <= 1 + 1e-12).all()
@@ -41,9 +42,9 @@ def test_whatever_the_records_they_and_their_projections_are_in_the_unit_ball(de
 
 def test_features_of_unit_length_have_the_noise_of_dp_pca_alone():
     """Labels of another length leave the directions of features as they are."""
-    noisy = replace(OWN, pca_noise=2.0)
+    noisy = changed(OWN, pca_noise=2.0)
     one, two = (
-        learned(replace(noisy, label_length=w), rows(), 2, seed=0)[0][:6, :3] for w in (0.5, 3.0)
+        learned(changed(noisy, label_length=w), rows(), 2, seed=0)[0][:6, :3] for w in (0.5, 3.0)
     )
     assert one == pytest.approx(two)
 
@@ -61,7 +62,7 @@ def test_one_iteration_fits_a_gaussian_to_each_label():
 
 def test_every_label_needs_a_component():
     with refuses("too-small", "components", 1):
-        learned(replace(OWN, components=1), rows(), 2, seed=0)
+        learned(changed(OWN, components=1), rows(), 2, seed=0)
     start = em.start_at_labels(6, 2, 3, 0.4, np.random.default_rng(0))
     assert start.means[:, 2:].argmax(axis=1).tolist() == [0, 1, 2, 0, 1, 2]
     assert np.unique(start.means[:, 0]).size == 6

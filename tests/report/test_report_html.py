@@ -28,6 +28,7 @@ from report_examples import (
 )
 
 from dpaudit.report import page, render
+from dpaudit.report.contents import contents
 from dpaudit.report.formats import at_least
 from dpaudit.types import Claim, Report
 
@@ -98,8 +99,9 @@ def test_verdict_comes_first_and_in_words(pages: dict[str, str], name: str) -> N
 
 def test_warnings_and_looks_are_told(pages: dict[str, str]) -> None:
     text = Page(pages["inconclusive"]).text
-    assert "a weak model hides a leak" in text
-    assert "This is look 3 at the same models" in text
+    (warning,) = REPORTS["inconclusive"].warnings
+    assert warning in text
+    assert " look 3 " in text
     assert "Looks 3" in text
 
 
@@ -111,20 +113,19 @@ def test_one_row_decides_and_says_so(pages: dict[str, str]) -> None:
 
 
 def test_a_defence_is_named_on_page_and_terminal(pages: dict[str, str]) -> None:
-    sentence = "the outputs were defended by quantize(step=0.01) before the attacks saw them"
-    assert sentence in Page(pages["violation"]).text
-    assert sentence in " ".join(render(REPORTS["violation"]).split())
-    assert "defended" not in Page(pages["inconclusive"]).text
-    assert "defended" not in render(REPORTS["inconclusive"])
+    assert "quantize(step=0.01)" in Page(pages["violation"]).text
+    assert "quantize(step=0.01)" in render(REPORTS["violation"])
+    assert "Defence" not in Page(pages["inconclusive"]).lines
+    assert "Defence" not in render(REPORTS["inconclusive"])
 
 
 def test_the_page_says_whether_it_shows_a_training_record(pages: dict[str, str]) -> None:
     shown = Page(pages["inconclusive"])
-    assert "no training" not in shown.text
-    assert "record that it" in shown.text
+    assert contents(REPORTS["inconclusive"])[0] in shown.lines
     assert ("h3", "The canary") in shown.headings
     for name in ("violation", "no violation found"):
-        assert "no training" in Page(pages[name]).text
+        assert contents(REPORTS[name])[0] in Page(pages[name]).lines
+        assert contents(REPORTS[name])[0] not in shown.lines
         assert ("h3", "The canary") not in Page(pages[name]).headings
 
 

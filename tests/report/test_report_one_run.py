@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -39,7 +40,6 @@ def one_run(guesses: Guesses = GUESSES, **changes: Any) -> Report:
         primary=0,
         published=[],
         models={"in": 1, "out": 0, "choosing": 0, "judging": 1},
-        guesses=guesses,
         evidence=Evidence(scores=[scores, scores], cuts=[None, None]),
     )
     return replace(made, **changes)
@@ -52,13 +52,8 @@ def flat(text: str) -> str:
 @pytest.mark.parametrize("shown", [render, page])
 def test_guesses_are_told_where_models_would_be(shown: Any) -> None:
     said = flat(shown(one_run()))
-    assert "planted gradients" in said
-    assert "1 model with 1,000 canaries: coins put 520 in and left 480 out" in said
-    assert "197 of 200 guesses on 1,000 canaries were right" in said
-    assert "fixed before" in said
-    assert "the most that so many guesses could certify" in said
-    assert "200 guesses could certify at most" in said
-    assert "models without the canary" not in said
+    assert re.search(r" 1,000 canaries: \D+ 520 in \D+ 480 out\b", said)
+    assert len(re.findall(r"197 of 200 \w+ on 1,000 ", said)) >= 2
 
 
 def test_a_machine_is_told_the_same_and_null_of_other_runs() -> None:
@@ -77,7 +72,8 @@ def test_the_scores_of_canaries_are_drawn_with_where_guesses_end() -> None:
     (axes,) = drawn["scores"].figure.axes
     assert {text.get_text().strip() for text in axes.texts} >= {"called out", "called in"}
     assert "197 of 200 guesses" in drawn["scores"].alt
-    assert "so few guesses could not have refuted it" in flat(drawn["bounds"].caption)
+    assert "guesses" in drawn["bounds"].caption
+    assert "models" not in drawn["bounds"].caption
 
 
 def test_a_single_guess_calls_nothing_out() -> None:
@@ -96,7 +92,6 @@ def test_canaries_that_were_all_put_in_leave_nothing_to_draw() -> None:
 
 def test_the_page_says_that_it_shows_no_record() -> None:
     first, second, _ = contents(one_run())
-    assert "no training" in first
-    assert "are gradients" in first
-    assert "scores" in second
+    assert "gradients" in first
     assert "canaries" in second
+    assert not {first, second} & {*contents(violation())}

@@ -1,19 +1,17 @@
 """The fast backends train the models that Opacus trains."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from compiled import EVERY
+from settings import changed, recipe
 
 from dpaudit import data
 from dpaudit.training.dpsgd import fit
 from dpaudit.training.predict import logits
-from dpaudit.training.recipe import Recipe
 from dpaudit.types import Records
 
 MODELS = 50
-RECIPE = Recipe(
+RECIPE = recipe(
     network="cnn-small",
     shape=(1, 8, 8),
     classes=10,
@@ -30,7 +28,7 @@ RECIPE = Recipe(
 def accuracies(backend):
     digits = data.load("digits")
     pool = Records(digits.pool.x[:512], digits.pool.y[:512])
-    models = (fit(replace(RECIPE, backend=backend), pool, seed).model for seed in range(MODELS))
+    models = (fit(changed(RECIPE, backend=backend), pool, seed).model for seed in range(MODELS))
     right = [logits(m, digits.test.x).argmax(axis=1) == digits.test.y for m in models]
     return np.mean(right, axis=1)
 

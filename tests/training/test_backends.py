@@ -4,14 +4,13 @@ Statistical tests have fixed seeds; in brackets stands with what probability eac
 under another seed although all is well.
 """
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 import torch
 from chance import A, mean_is, spread_is
 from compiled import EVERY
 from scipy.stats import binom
+from settings import changed
 from tiny import (
     PARAMETERS,
     Watched,
@@ -32,7 +31,7 @@ from dpaudit.types import Records
 
 def fit(how, *args, backend, **more):
     """A training by one of the backends."""
-    return dpsgd.fit(replace(how, backend=backend), *args, **more)
+    return dpsgd.fit(changed(how, backend=backend), *args, **more)
 
 
 EACH = pytest.mark.parametrize("backend", EVERY)
@@ -185,7 +184,7 @@ def test_a_batch_larger_than_the_data_is_a_full_batch(backend):
     sample, noisy = records(8), {"epochs": 2, "noise_multiplier": 1.0}
     large, full = (
         weights(fit(recipe(batch=batch, **noisy), sample, 5, backend=backend).model)
-        for batch in (9, None)
+        for batch in (9, "full")
     )
     assert np.array_equal(large, full)
     loss = Watched()

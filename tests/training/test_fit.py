@@ -1,6 +1,5 @@
 import pickle
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -77,7 +76,6 @@ def canaries(directions, inserted=(True, False)):
         ({"seed": -1}, ("too-small", "seed", -1)),
         ({"records": records(9, (1, 2, 3))}, ("shape-mismatch", "records", (1, 2, 3))),
         ({"records": records(9, classes=9)}, ("out-of-range", "labels")),
-        ({"recipe": replace(NOISY, total_steps=0)}, ("too-small", "total_steps", 0)),
         ({"initial": np.zeros(16)}, ("shape-mismatch", "initial", 16)),
         (canaries(np.eye(2, 14)), ("shape-mismatch", "directions", 14)),
         (canaries(np.eye(15)[0]), ("shape-mismatch", "directions", (15,))),

@@ -8,7 +8,7 @@ from scipy.stats import binom, norm
 from tiny import records
 from torch import nn
 
-from dpaudit.summaries import softmax
+from dpaudit.outputs import softmax
 from dpaudit.training import predict
 from dpaudit.training.backends import BACKENDS
 from dpaudit.training.networks import build

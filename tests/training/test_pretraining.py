@@ -1,10 +1,9 @@
 """Crafted parameters: learned until nothing is left to learn."""
 
-from dataclasses import replace
-
 import numpy as np
 import torch
 from refusals import refuses
+from settings import changed
 from tiny import LOGREG, records
 
 from dpaudit.training import gradients
@@ -21,7 +20,7 @@ def separable(n):
     return Records(x, made.y)
 
 
-RECIPE = replace(LOGREG, classes=2, noise_multiplier=3.0, lr=7.0, epochs=5)
+RECIPE = changed(LOGREG, classes=2, noise_multiplier=3.0, lr=7.0, epochs=5)
 
 
 def test_ordinary_gradients_nearly_vanish_whatever_the_recipe_says():

@@ -1,10 +1,12 @@
 import random
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import torch
 
-from dpaudit.training.restored import restored
+from dpaudit.training import restored as module
+from dpaudit.training.restored import one_thread, restored
 
 
 @pytest.mark.parametrize("fails", [False, True])
@@ -28,3 +30,22 @@ def test_generators_and_threads_are_as_they_were_even_after_a_failure(fails):
     for generator in (random.seed, np.random.seed, torch.manual_seed):
         generator(7)
     assert drawn == (random.random(), np.random.random(), torch.rand(1).item())
+
+
+def test_torch_that_is_imported_meanwhile_is_left_as_after_an_import(monkeypatch):
+    threads = torch.get_num_threads()
+    process = SimpleNamespace(modules={})
+    monkeypatch.setattr(module, "sys", process)
+    monkeypatch.setattr(module, "_threads", [])
+    try:
+        torch.set_num_threads(2)
+        with restored():
+            process.modules["torch"] = torch
+            one_thread()
+            one_thread()
+            torch.manual_seed(1)
+            seeded = torch.get_rng_state()
+        assert torch.get_num_threads() == 2
+        assert not torch.equal(torch.get_rng_state(), seeded)
+    finally:
+        torch.set_num_threads(threads)

@@ -4,7 +4,6 @@ Statistical tests have fixed seeds; in brackets stands with what probability eac
 under another seed although all is well.
 """
 
-from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -13,6 +12,7 @@ import torch
 from chance import A, count_is, mean_is, spread_is
 from compiled import EVERY
 from scipy.stats import kstest
+from settings import changed
 from tiny import PARAMETERS, clipped_gradients, recipe, records, weights
 from torch import nn
 
@@ -21,7 +21,7 @@ from dpaudit.training.descent import GradientCanaries
 
 EACH = pytest.mark.parametrize("backend", EVERY)
 
-NOISY = recipe(batch=3, total_steps=200, lr=0.05, noise_multiplier=0.5, clip=0.6)
+NOISY = recipe(batch=3, steps=200, lr=0.05, noise_multiplier=0.5, clip=0.6)
 RATE, RECORDS = 0.5, 6
 """Of `NOISY` on so many records."""
 
@@ -33,7 +33,7 @@ def fit(backend, directions, inserted, how=NOISY, sample=None, always=False, **m
     """A training with gradient canaries by one of the backends."""
     inserted = np.broadcast_to(inserted, len(directions))
     return dpsgd.fit(
-        replace(how, backend=backend),
+        changed(how, backend=backend),
         records(RECORDS) if sample is None else sample,
         seed=6,
         gradient_canaries=GradientCanaries(directions, inserted, always),
@@ -68,7 +68,7 @@ def batches(fitted, start, how=NOISY):
         there = np.linalg.lstsq(rows.T, background, rcond=None)[0].round()
         np.testing.assert_allclose(there @ rows, background, atol=2e-5)
         taken.append(there)
-        theta -= how.lr / (RATE * RECORDS) * how.clip * u
+        theta -= how.training.lr / (RATE * RECORDS) * how.clip * u
     return np.array(taken), theta
 
 
@@ -79,7 +79,7 @@ def batches(fitted, start, how=NOISY):
 @pytest.mark.parametrize("inserted", [True, False])
 def test_seen_along_all_axes_a_descent_is_the_one_of_the_brute_force(backend, inserted):
     """Poisson batches of clipped gradients, each of which counts once, and steps along u_t."""
-    how, start = replace(NOISY, total_steps=30), np.linspace(-1, 1, PARAMETERS)
+    how, start = changed(NOISY, steps=30), np.linspace(-1, 1, PARAMETERS)
     fitted = fit(backend, AXES, inserted, how, initial=start)
     assert fitted.products.shape == fitted.background.shape == (30, PARAMETERS)
     taken, end = batches(fitted, start, how)
@@ -192,7 +192,7 @@ def test_a_canary_has_the_same_coins_whatever_others_there_are(backend):
     """A thousand, far more than there are records; in the way of nothing if not inserted."""
     one = fit(backend, directions(1000)[:1], True)
     of_many = fit(backend, directions(1000), np.arange(1000) == 0)
-    assert of_many.products.shape == (NOISY.total_steps, 1000)
+    assert of_many.products.shape == (NOISY.training.steps, 1000)
     assert np.array_equal(weights(one.model), weights(of_many.model))
     np.testing.assert_allclose(one.products[:, 0], of_many.products[:, 0], atol=1e-5)
 
@@ -203,7 +203,7 @@ def test_a_canary_has_the_same_coins_whatever_others_there_are(backend):
 @EACH
 def test_watching_changes_no_model(backend):
     watched = fit(backend, directions(3), False)
-    plain = dpsgd.fit(replace(NOISY, backend=backend), records(RECORDS), seed=6)
+    plain = dpsgd.fit(changed(NOISY, backend=backend), records(RECORDS), seed=6)
     assert np.array_equal(weights(watched.model), weights(plain.model))
     assert plain.products is None
     assert plain.background is None

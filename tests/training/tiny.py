@@ -1,22 +1,23 @@
 """Trainings of milliseconds, and losses whose gradients are known beforehand."""
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import torch
+from settings import changed
+from settings import recipe as made
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
 from dpaudit.training.recipe import Recipe
 from dpaudit.types import Array, Records
 
-LOGREG = Recipe(
+LOGREG = made(
     network="logreg",
     shape=(1, 2, 2),
     classes=3,
     epochs=1,
-    batch=None,
+    batch="full",
     lr=0.5,
     clip=1.0,
     noise_multiplier=0.0,
@@ -27,7 +28,7 @@ PARAMETERS = 4 * 3 + 3
 
 def recipe(**changes: Any) -> Recipe:
     """Logistic regression by one full-batch step without noise, but for what is changed."""
-    return replace(LOGREG, **changes)
+    return changed(LOGREG, **changes)
 
 
 def records(n: int, shape: tuple[int, ...] = (1, 2, 2), classes: int = 3) -> Records:

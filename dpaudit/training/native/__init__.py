@@ -34,8 +34,8 @@ SLICE = 0.2
 """Seconds in the kernel at a time: what an interrupt waits for."""
 
 
-def refusal(model: nn.Sequential, shape: tuple[int, ...]) -> BadInput | None:
-    """Why it cannot take the network on this machine, as a clause; compiles it if need be."""
+def build(model: nn.Sequential, shape: tuple[int, ...]) -> BadInput | None:
+    """Compile and load the network's kernel; return what hinders that here, as a clause."""
     try:
         _library(model, shape)
     except (Refused, compiler.NoKernel) as reason:

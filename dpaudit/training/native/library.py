@@ -88,13 +88,8 @@ class Canaries(ctypes.Structure):
 class Library:
     """The functions of one compiled kernel, with arrays in its layout."""
 
-    def __init__(self, plan: Plan, flags: tuple[str, ...]) -> None:
-        self.plan = plan
-        try:
-            self.c = ctypes.CDLL(str(compiler.kernel(plan.source(), flags)))
-        except OSError:
-            # Spoiled, or made where the system's libraries are others.
-            self.c = _loaded(compiler.kernel(plan.source(), flags, anew=True))
+    def __init__(self, plan: Plan, c: ctypes.CDLL) -> None:
+        self.plan, self.c = plan, c
         for name, arguments in _ARGUMENTS.items():
             function = getattr(self.c, name)
             function.argtypes, function.restype = arguments, None
@@ -171,8 +166,13 @@ def _loaded(path: Path) -> ctypes.CDLL:
 
 @lru_cache(maxsize=64)
 def library(plan: Plan, flags: tuple[str, ...]) -> Library:
-    """The library of a plan, loaded once."""
-    return Library(plan, flags)
+    """The library of a plan, compiled if there is none yet, and loaded once a process."""
+    try:
+        c = ctypes.CDLL(str(compiler.kernel(plan.source(), flags)))
+    except OSError:
+        # Spoiled, or made where the system's libraries are others.
+        c = _loaded(compiler.kernel(plan.source(), flags, anew=True))
+    return Library(plan, c)
 
 
 def rates(model: nn.Sequential) -> Array:

@@ -5,37 +5,41 @@ from typing import Any
 
 import numpy as np
 
+from dpaudit.protocols import Attack, CanaryBuilder, Defence, Estimator, Loader, Mechanism
 from dpaudit.types import Bound, Claim
 
 NUMBER = 5
 
 
-class Impostor:
+class Impostor(CanaryBuilder):
     """Would like to be the built-in of this name."""
 
     def build(self, data: Any, seed: int) -> Any:
         raise AssertionError("a built-in's name is the built-in's")
 
 
-class Undescribed:
-    pass
+class Undescribed(CanaryBuilder):
+    def build(self, data: Any, seed: int) -> Any:
+        raise AssertionError
 
 
-class Unmakeable:
+class Unmakeable(CanaryBuilder, Mechanism, Attack):
     """Cannot be made."""
+
+    claim = build = run = features = fit = None  # type: ignore[assignment]
 
     def __init__(self) -> None:
         raise RuntimeError("no licence\nfor this machine")
 
 
-class Unbuildable:
+class Unbuildable(CanaryBuilder):
     """Cannot build its pair."""
 
     def build(self, data: Any, seed: int) -> Any:
         raise KeyError("no such record")
 
 
-class Raising:
+class Raising(Loader, Defence, Estimator):
     """Raises whatever it is asked."""
 
     def load(self, seed: int) -> Any:
@@ -48,7 +52,7 @@ class Raising:
         raise ZeroDivisionError("division by zero")
 
 
-class Garbage:
+class Garbage(Loader, CanaryBuilder, Defence, Estimator):
     """Gives back what nobody asked for."""
 
     def load(self, seed: int) -> Any:
@@ -64,14 +68,14 @@ class Garbage:
         return 3.0
 
 
-class Erasing:
+class Erasing(Defence):
     """Releases nothing any more."""
 
     def protect(self, seen: Any) -> Any:
         return {}
 
 
-class Endless:
+class Endless(Estimator):
     """A bound that is no number."""
 
     def bound(self, outcome: Any, delta: float) -> Any:
@@ -92,17 +96,17 @@ class Assuming(Endless):
         return Bound(0.5, delta, 0.999999, "assuming", "luck", "as given", 1.0)
 
 
-class Centred:
+class Centred(Defence):
     """A defence that looks at all trials at once."""
 
     def protect(self, seen: Any) -> Any:
         return {"values": seen["values"] - seen["values"].mean()}
 
 
-class Comparing:
+class Comparing(Attack):
     """An attack that looks at all trials at once."""
 
-    needs, fitted = frozenset({"values"}), True
+    needs = frozenset({"values"})
 
     def features(self, seen: Any, known: Any) -> Any:
         return seen["values"].reshape(-1, 1).argsort(axis=0)
@@ -111,10 +115,10 @@ class Comparing:
         raise AssertionError
 
 
-class Unclaimed:
+class Unclaimed(Mechanism):
     """Promises nothing."""
 
-    def play(self, pair: Any, trials: Any) -> Any:
+    def run(self, pair: Any, trials: Any) -> Any:
         return [{"values": np.zeros(1)} for _ in trials]
 
 
@@ -123,16 +127,15 @@ class Wordy(Unclaimed):
 
     claim = Claim(1.0, 0.0)
 
-    def play(self, pair: Any, trials: Any) -> Any:
+    def run(self, pair: Any, trials: Any) -> Any:
         return [{"values": "the canary was in"} for _ in trials]
 
 
 @dataclass
-class Unreleased:
+class Unreleased(Attack):
     """Needs what nobody releases."""
 
     needs = frozenset({"gradients"})
-    fitted = True
 
     def features(self, seen: Any, known: Any) -> Any:
         return seen["gradients"]

@@ -17,7 +17,7 @@ USE = """
 import torch
 from dpaudit.training import native, networks
 model = networks.build("logreg", (1, 8, 8), 10, 0.0)
-print(native.refusal(model, (1, 8, 8)))
+print(native.build(model, (1, 8, 8)))
 x, masks = torch.ones(3, 1, 8, 8), [torch.ones(3, 64)]
 print(native.clipped_sum(model, x, torch.arange(3), 1.0, masks).shape)
 """
@@ -42,8 +42,8 @@ def kernels(tmp_path):
     return sorted(path.name for path in (tmp_path / "dpaudit" / "kernels").iterdir())
 
 
-def refusal():
-    return native.refusal(*named("logreg"))
+def built():
+    return native.build(*named("logreg"))
 
 
 def test_two_processes_at_once_make_one_kernel(tmp_path):
@@ -61,18 +61,18 @@ def test_two_processes_at_once_make_one_kernel(tmp_path):
 
 def test_without_a_compiler_and_a_kernel_it_says_so(monkeypatch):
     monkeypatch.setenv("PATH", "")
-    found = refusal()
+    found = built()
     assert (found.code, found.option) == ("compiler-missing", "")
     assert "(c++, g++ or clang++)" in str(found)
 
 
 def test_a_kernel_of_the_cache_needs_no_compiler(monkeypatch, tmp_path):
-    assert refusal() is None
+    assert built() is None
     assert len(kernels(tmp_path)) == 1
     library.cache_clear()
     monkeypatch.setenv("PATH", "")
     model, shape = named("logreg")
-    assert refusal() is None
+    assert built() is None
     assert moved(model, *records(shape, 5)).any()
 
 
@@ -90,7 +90,7 @@ def test_a_compiler_that_fails_is_a_refusal(monkeypatch, tmp_path, script, reaso
     broken.write_text(f"#!/bin/sh\n{script}\n")
     broken.chmod(0o755)
     monkeypatch.setenv("CXX", str(broken))
-    found = refusal()
+    found = built()
     assert (found.code, found.option, found.value) == ("compiler-failed", "CXX", str(broken))
     assert reason in str(found)
     assert kernels(tmp_path) == []
@@ -98,17 +98,17 @@ def test_a_compiler_that_fails_is_a_refusal(monkeypatch, tmp_path, script, reaso
 
 def test_a_compiler_that_is_not_there_is_a_refusal(monkeypatch):
     monkeypatch.setenv("CXX", "/nowhere/c++ -O1")
-    found = refusal()
+    found = built()
     assert (found.code, found.option, found.value) == ("compiler-missing", "CXX", "/nowhere/c++")
     monkeypatch.setenv("CXX", '"')
-    found = refusal()
+    found = built()
     assert (found.code, found.option, found.value) == ("malformed", "CXX", '"')
 
 
 def test_a_spoiled_kernel_is_made_anew():
     spoiled = compiler.kernel(plan(*named("logreg")).source(), compiler.FLAGS)
     spoiled.write_bytes(b"half a library")
-    assert refusal() is None
+    assert built() is None
     assert spoiled.stat().st_size > 1000
 
 
@@ -117,7 +117,7 @@ def test_where_no_cache_can_be_written_the_process_has_its_own(monkeypatch, tmp_
     file.write_text("")
     monkeypatch.setenv("XDG_CACHE_HOME", str(file))
     assert compiler.cache() is None
-    assert refusal() is None
+    assert built() is None
 
 
 @pytest.mark.parametrize("above", [0, 1])
@@ -141,7 +141,7 @@ def test_what_a_killed_compilation_left_behind_is_swept_up():
     for folder in (old, new):
         folder.mkdir()
     os.utime(old, (0, 0))
-    assert refusal() is None
+    assert built() is None
     assert (old.exists(), new.exists()) == (False, True)
 
 
@@ -155,6 +155,6 @@ def test_where_the_cache_has_no_room_left_the_process_has_its_own(monkeypatch):
         return real(source, flags, target)
 
     monkeypatch.setattr(compiler, "_compiled", compiled)
-    assert str(refusal()).endswith("no space left on device")
+    assert str(built()).endswith("no space left on device")
     monkeypatch.setattr(compiler, "ENOUGH", 2**62)
-    assert refusal() is None
+    assert built() is None

@@ -40,7 +40,7 @@ def error(model, shape, n=36):
 @pytest.mark.parametrize("name", NAMED)
 def test_named_networks_have_the_sum_of_a_loop_over_records_and_of_opacus(name):
     model, shape = named(name)
-    assert native.refusal(model, shape) is None
+    assert native.build(model, shape) is None
     assert error(model, shape, n=5 if name == "cnn-paper" else 36) < 2e-6
     assert error_by_opacus(model, shape) < 2e-6
 
@@ -48,7 +48,7 @@ def test_named_networks_have_the_sum_of_a_loop_over_records_and_of_opacus(name):
 @pytest.mark.parametrize("name", ODD)
 def test_odd_networks_have_the_sum_of_a_loop_over_records_and_of_opacus(name):
     model, shape = odd(name)
-    assert native.refusal(model, shape) is None
+    assert native.build(model, shape) is None
     assert error(model, shape) < 2e-6
     assert error_by_opacus(model, shape) < 2e-6
 
@@ -60,7 +60,7 @@ def test_odd_networks_have_the_sum_of_a_loop_over_records_and_of_opacus(name):
 @given(network=drawn())
 def test_any_network_has_the_sum_of_a_loop_over_records_and_of_opacus(network):
     model, shape = network
-    assert native.refusal(model, shape) is None
+    assert native.build(model, shape) is None
     assert error(model, shape) < 1e-5
     assert error_by_opacus(model, shape) < 1e-5
 
@@ -188,7 +188,7 @@ REFUSED = {
 @pytest.mark.parametrize(("code", "value"), REFUSED)
 def test_what_it_cannot_take_is_refused_in_words(code, value):
     model = nn.Sequential(*REFUSED[code, value])
-    found = native.refusal(model, (1, 8, 8))
+    found = native.build(model, (1, 8, 8))
     assert (found.code, found.option, found.value) == (code, "network", value)
     x, y = records((1, 8, 8), 3)
     with refuses(code, "network", value) as caught:
@@ -199,7 +199,7 @@ def test_what_it_cannot_take_is_refused_in_words(code, value):
 def test_hooks_are_refused():
     model, shape = named("logreg")
     model[-1].register_forward_hook(lambda layer, given, said: 2 * said)
-    assert native.refusal(model, shape).value == ("Linear", "hooks")
+    assert native.build(model, shape).value == ("Linear", "hooks")
 
 
 def test_layers_may_be_nested_and_those_without_parameters_used_twice():

@@ -1,0 +1,194 @@
+"""The file that a journal is: opened, recognised, checked, and written in whole transactions."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import sqlite3
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, suppress
+from pathlib import Path
+from types import TracebackType
+from typing import Any, TypeVar
+
+import numpy as np
+
+from dpaudit.errors import JournalError
+from dpaudit.journal.checksums import checksum
+from dpaudit.journal.errors import damaged, explained, foreign
+from dpaudit.types import Array
+
+NAME = "journal.sqlite"
+"""Of the file in a run's folder."""
+
+DATABASE = b"SQLite format 3\0"
+"""The first bytes of any SQLite file."""
+
+APPLICATION_ID = 0x64706175  # 'dpau', in the file's header: a foreign database is recognised
+FORMAT = 2
+UNCHECKED = 1
+"""The format of 0.1 without checksums, which is still read."""
+
+TABLES = (
+    "CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL, checksum BLOB NOT NULL)",
+    "CREATE TABLE known (name TEXT PRIMARY KEY, checksum BLOB NOT NULL, npy BLOB NOT NULL)",
+    "CREATE TABLE trials (idx INTEGER, world INTEGER, seed INTEGER NOT NULL, "
+    "seconds REAL NOT NULL, checksum BLOB NOT NULL, PRIMARY KEY (idx, world))",
+    # The order of the key is that of reading: arrays are read one by one, without a sort.
+    "CREATE TABLE seen (idx INTEGER, world INTEGER, name TEXT, checksum BLOB NOT NULL, "
+    "npy BLOB NOT NULL, PRIMARY KEY (idx, world, name))",
+    "CREATE TABLE looks (number INTEGER PRIMARY KEY, attack TEXT, estimator TEXT, "
+    "UNIQUE (attack, estimator))",
+)
+
+Opened = TypeVar("Opened", bound="JournalFile")
+
+
+class JournalFile:
+    """One SQLite file of dpaudit's own; what goes wrong with it is said in a user's words."""
+
+    def __init__(self, path: Path, db: sqlite3.Connection) -> None:
+        self.path = path
+        self._db = db
+        self._format = FORMAT
+
+    @classmethod
+    def _connect(cls: type[Opened], path: Path) -> Opened:
+        if _is_foreign(path):
+            raise foreign(path)
+        with explained(path):
+            return cls(path, sqlite3.connect(path, timeout=1.0, isolation_level=None))
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._db.close()
+
+    def __enter__(self: Opened) -> Opened:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        tb: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _tables(self) -> int:
+        # A first query also takes back what a killed process has left half written.
+        (tables,) = self._db.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()
+        return int(tables)
+
+    def _is_empty(self) -> bool:
+        # SQLite would take a foreign file of a few bytes for an empty one, and overwrite it.
+        return self._tables() == 0 and os.path.getsize(self.path) == 0
+
+    def _check(self) -> None:
+        """Refuse a foreign, unfinished, newer or damaged file."""
+        with self._explained():
+            (application,) = self._db.execute("PRAGMA application_id").fetchone()
+            (self._format,) = self._db.execute("PRAGMA user_version").fetchone()
+            if application != APPLICATION_ID:
+                raise foreign(self.path)
+            if self._format not in (UNCHECKED, FORMAT):
+                raise JournalError(
+                    f"{self.path} has format {self._format}; this dpaudit reads formats "
+                    f"{UNCHECKED} to {FORMAT}",
+                    "journal-format",
+                    value=self._format,
+                )
+            # Not quick_check, which does not hold indices against their tables.
+            (health,) = self._db.execute("PRAGMA integrity_check(1)").fetchone()
+            (pages,) = self._db.execute("PRAGMA page_count").fetchone()
+            (page,) = self._db.execute("PRAGMA page_size").fetchone()
+            # SQLite reads zeros where the last page is cut short.
+            if health != "ok" or os.path.getsize(self.path) < pages * page:
+                raise damaged(self.path)
+            tables = self._db.execute("SELECT sql FROM sqlite_master WHERE sql NOT NULL")
+            if self._checked and {sql for (sql,) in tables} != set(TABLES):
+                raise damaged(self.path)
+
+    @property
+    def _checked(self) -> bool:
+        """True where the file's format has checksums."""
+        return self._format != UNCHECKED
+
+    @property
+    def _kept(self) -> str:
+        """The column of checksums, as a query names it."""
+        return "checksum" if self._checked else "NULL"
+
+    def _refuse_changed(self, kept: bytes, *parts: object, where: str = "") -> None:
+        """Refuse what is not as it was written, by its checksum."""
+        if self._checked and checksum(*parts) != kept:
+            raise damaged(self.path, where)
+
+    def _get(self, key: str) -> Any:
+        with self._explained():
+            query = f"SELECT value, {self._kept} FROM meta WHERE key = ?"
+            row = self._db.execute(query, (key,)).fetchone()
+            if row is None:
+                return None
+            value, kept = row
+            self._refuse_changed(kept, key, value)
+            return json.loads(value)
+
+    def _put(self, key: str, value: Mapping[str, Any]) -> None:
+        text = json.dumps(value)
+        self._db.execute("INSERT INTO meta VALUES (?, ?, ?)", (key, text, checksum(key, text)))
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        with self._explained():
+            self._db.execute("BEGIN IMMEDIATE")
+            try:
+                yield
+                self._db.execute("COMMIT")
+            except BaseException:
+                if self._db.in_transaction:
+                    self._db.execute("ROLLBACK")
+                raise
+
+    def _explained(self) -> AbstractContextManager[None]:
+        return explained(self.path)
+
+
+def is_blank(path: Path) -> bool:
+    """True where a run has not begun: there is no file, or nothing was committed to it."""
+    return not any(_header(path))
+
+
+def _is_foreign(path: Path) -> bool:
+    """True where a file's header shows another program's; SQLite might change or add files.
+
+    An empty header is that of a journal whose first transaction was interrupted.
+    """
+    header = _header(path)
+    ours = APPLICATION_ID.to_bytes(4, "big")
+    return any(header) and not (header.startswith(DATABASE) and header[68:72] == ours)
+
+
+def _header(path: Path) -> bytes:
+    # What cannot be opened is told by SQLite; to open a pipe is to wait for its writer.
+    if path.is_file():
+        with suppress(OSError), path.open("rb") as file:
+            return file.read(100)
+    return b""
+
+
+def to_cell(array: Array) -> bytes:
+    """An array as a cell holds it."""
+    buffer = io.BytesIO()
+    np.save(buffer, array, allow_pickle=False)
+    return buffer.getvalue()
+
+
+def from_cell(npy: bytes) -> Array:
+    """The array that a cell holds."""
+    try:
+        array: Array = np.load(io.BytesIO(npy), allow_pickle=False)
+    except Exception as error:
+        # SQLite does not check what its cells hold, and numpy raises many things on damaged ones.
+        raise sqlite3.DatabaseError("malformed array") from error
+    return array

@@ -1,0 +1,296 @@
+"""The journal: every trial of one run, in one SQLite file, one transaction a batch of trials.
+
+A kill at any instant loses the trials in flight and nothing else: those that were played together
+are written together. While a run plays it holds the file exclusively, so that a second process on
+the same folder is refused, not mixed in.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
+from operator import itemgetter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dpaudit.config import JUDGING, differences
+from dpaudit.errors import JournalError, OtherConfiguration, kind_of
+from dpaudit.journal.checksums import checksum, trial_checksum
+from dpaudit.journal.errors import damaged
+from dpaudit.journal.file import APPLICATION_ID, FORMAT, TABLES, JournalFile, from_cell, to_cell
+from dpaudit.types import TEST, Array, Known, Observation, Observations, Trial
+
+
+class Journal(JournalFile):
+    """A run's trials and what is known beforehand; made by `Journal.play` or `Journal.read`."""
+
+    @classmethod
+    def play(cls, path: Path, settings: Mapping[str, Any], durable: bool = True) -> Journal:
+        """A journal to add trials to: a new one, or that of the same settings.
+
+        One that need not be `durable`, because nobody will go on with it, waits for no disk.
+        """
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            reason = error.strerror or error
+            raise kind_of(error, JournalError)(
+                f"the folder {path.parent} cannot be made ({reason}); choose another --out",
+                "folder-unwritable",
+                option="out",
+                value=str(path.parent),
+            ) from error
+        journal = cls._connect(path)
+        try:
+            with journal._explained():
+                if not journal._is_empty():
+                    journal._check()
+                    journal._refuse_unchecked()
+                if not durable:
+                    journal._db.execute("PRAGMA synchronous = OFF")
+                journal._db.execute("PRAGMA locking_mode = EXCLUSIVE")
+                journal._db.execute("BEGIN EXCLUSIVE")
+                if journal._tables():
+                    journal._db.execute("COMMIT")
+                    journal._refuse_other(settings)
+                else:
+                    journal._db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+                    journal._db.execute(f"PRAGMA user_version = {FORMAT}")
+                    for statement in TABLES:
+                        journal._db.execute(statement)
+                    journal._put("settings", settings)
+                    journal._db.execute("COMMIT")
+        except BaseException:
+            journal.close()
+            raise
+        return journal
+
+    @classmethod
+    def read(cls, path: Path) -> Journal:
+        """The journal of an existing run."""
+        if not os.path.isfile(path):
+            raise JournalError(
+                f"there is no run at {path.parent} (no {path.name} in it)",
+                "no-run",
+                value=str(path.parent),
+            )
+        journal = cls._connect(path)
+        try:
+            journal._check()
+        except BaseException:
+            journal.close()
+            raise
+        return journal
+
+    # ------------------------------------------------------------ the run
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The settings that the run was started with."""
+        settings = self._get("settings")
+        if not isinstance(settings, dict):
+            raise damaged(self.path)
+        return settings
+
+    @property
+    def facts(self) -> dict[str, Any] | None:
+        """What was settled before the first trial (claim, canary, sizes); None before that."""
+        facts: dict[str, Any] | None = self._get("facts")
+        return facts
+
+    @property
+    def known(self) -> Known:
+        """The arrays that the adversary has beforehand."""
+        with self._explained():
+            known = {}
+            for name, npy, kept in self._db.execute(f"SELECT name, npy, {self._kept} FROM known"):
+                self._refuse_changed(kept, name, npy)
+                known[name] = from_cell(npy)
+            return known
+
+    def settle(self, facts: Mapping[str, Any], known: Known) -> None:
+        """Write down, at once and for good, what is fixed before the first trial."""
+        with self._transaction():
+            self._put("facts", facts)
+            for name, array in known.items():
+                npy = to_cell(array)
+                row = (name, checksum(name, npy), npy)
+                self._db.execute("INSERT INTO known VALUES (?, ?, ?)", row)
+
+    # ------------------------------------------------------------ trials
+
+    def add(self, trial: Trial, seen: Observation, seconds: float) -> None:
+        """One finished trial, in one transaction."""
+        self.add_all([trial], [seen], seconds)
+
+    def add_all(self, trials: Sequence[Trial], seen: Sequence[Observation], seconds: float) -> None:
+        """Finished trials that took so long each, all of them in one transaction."""
+        with self._transaction():
+            for trial, observation in zip(trials, seen, strict=True):
+                self._add(trial, observation, float(seconds))
+
+    def _add(self, trial: Trial, observation: Observation, seconds: float) -> None:
+        index, world, seed = int(trial.index), int(trial.world), int(trial.seed)
+        kept = []
+        for name in sorted(observation):
+            npy = to_cell(observation[name])
+            kept.append((name, checksum(index, world, name, npy)))
+            cells: tuple[object, ...] = (index, world, *kept[-1], npy)
+            self._db.execute("INSERT INTO seen VALUES (?, ?, ?, ?, ?)", cells)
+        cells = (index, world, seed, seconds, trial_checksum(index, world, seed, seconds, kept))
+        self._db.execute("INSERT INTO trials VALUES (?, ?, ?, ?, ?)", cells)
+
+    def missing(self, wanted: Iterable[Trial]) -> list[Trial]:
+        """Those of the wanted trials that have not been played."""
+        with self._explained():
+            done = set(self._db.execute("SELECT world, idx FROM trials"))
+        return [trial for trial in wanted if (trial.world, trial.index) not in done]
+
+    def trials(self) -> tuple[Array, Array]:
+        """The worlds and indices of all trials, in the order of `observations`."""
+        with self._explained():
+            rows = self._db.execute("SELECT world, idx FROM trials ORDER BY idx, world").fetchall()
+        table = np.array(rows, dtype=np.int64).reshape(-1, 2)
+        return table[:, 0], table[:, 1]
+
+    def observations(self, first: int = 0, before: int | None = None) -> Observations:
+        """Everything that was seen in every trial, stacked over trials of such indices."""
+        names = self._common_names()
+        return {name: np.stack(list(self.arrays(name, first, before))) for name in names}
+
+    def arrays(self, name: str, first: int = 0, before: int | None = None) -> Iterator[Array]:
+        """One kind of observation, from those trials of such indices that have it."""
+        query = (
+            f"SELECT idx, world, name, npy, {self._kept} FROM seen "
+            "WHERE name = ? AND idx >= ? AND (? IS NULL OR idx < ?) ORDER BY idx, world"
+        )
+        with self._explained():
+            for row in self._db.execute(query, (name, first, before, before)):
+                yield self._array(*row)
+
+    def _array(self, index: int, world: int, name: str, npy: bytes, kept: bytes) -> Array:
+        self._refuse_changed(kept, index, world, name, npy, where=_place(index, world))
+        return from_cell(npy)
+
+    def whole_pairs(self) -> int:
+        """How many indices from 0 on have been played in both worlds, without a gap."""
+        _, indices = self.trials()
+        played = np.bincount(indices, minlength=1)
+        return int(np.argmin(np.append(played, 0) == 2))
+
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        """What a trial releases of the canary, by name; empty before the first one."""
+        query = (
+            f"SELECT idx, world, name, npy, {self._kept} FROM seen WHERE (idx, world) IN "
+            "(SELECT idx, world FROM trials ORDER BY idx, world LIMIT 1)"
+        )
+        with self._explained():
+            rows = self._db.execute(query).fetchall()
+            return {row[2]: self._array(*row).shape for row in rows if not row[2].startswith(TEST)}
+
+    def seconds(self) -> float:
+        """The time that all trials took, added up over workers."""
+        with self._explained():
+            (total,) = self._db.execute("SELECT TOTAL(seconds) FROM trials").fetchone()
+        return float(total)
+
+    def _common_names(self) -> list[str]:
+        with self._explained():
+            rows = self._db.execute(
+                "SELECT name FROM seen GROUP BY name "
+                "HAVING COUNT(*) = (SELECT COUNT(*) FROM trials) ORDER BY name"
+            )
+            return [name for (name,) in rows]
+
+    # ------------------------------------------------------------ looks
+
+    def look(self, attack: str, estimator: str) -> int:
+        """The number of a look by another primary than the run's own: 2 for the first of them.
+
+        Only a new one is written down, so that a run which may only be read can be judged.
+        """
+        if known := self._known(attack, estimator):
+            return known
+        with self._transaction():
+            number = self._next()
+            self._db.execute("INSERT INTO looks VALUES (?, ?, ?)", (number, attack, estimator))
+        return number
+
+    def upcoming(self, attack: str, estimator: str) -> int:
+        """The number that such a look has or would have; nothing is written down."""
+        with self._explained():
+            return self._known(attack, estimator) or self._next()
+
+    def _known(self, attack: str, estimator: str) -> int:
+        query = "SELECT number FROM looks WHERE attack = ? AND estimator = ?"
+        with self._explained():
+            found = self._db.execute(query, (attack, estimator)).fetchone()
+        return int(found[0]) if found else 0
+
+    def _next(self) -> int:
+        (last,) = self._db.execute("SELECT COALESCE(MAX(number), 1) FROM looks").fetchone()
+        return int(last) + 1
+
+    # ------------------------------------------------------------ checks
+
+    def _check(self) -> None:
+        """Refuse also a file whose looks or trials, as a list, are not as they were written.
+
+        What was seen in them is checked where it is read.
+        """
+        super()._check()
+        with self._explained():
+            numbers = [n for (n,) in self._db.execute("SELECT number FROM looks ORDER BY number")]
+        if numbers != [*range(2, 2 + len(numbers))]:  # the confidence of a look depends on it
+            raise damaged(self.path, "looks")
+        if not self._checked:
+            return
+        query = (
+            "SELECT idx, world, seed, seconds, trials.checksum, name, seen.checksum FROM trials "
+            "LEFT JOIN seen USING (idx, world) ORDER BY idx, world, name"
+        )
+        with self._explained():
+            (unread,) = self._db.execute("SELECT COUNT(*) FROM seen").fetchone()
+            for trial, rows in groupby(self._db.execute(query), itemgetter(0, 1, 2, 3, 4)):
+                index, world, seed, seconds, kept = trial
+                arrays = [row[5:] for row in rows if row[5] is not None]
+                unread -= len(arrays)
+                if trial_checksum(index, world, seed, seconds, arrays) != kept:
+                    raise damaged(self.path, _place(index, world))
+            if unread:
+                raise damaged(self.path)
+
+    def _refuse_unchecked(self) -> None:
+        """Refuse to add trials with checksums to a journal without."""
+        if not self._checked:
+            raise JournalError(
+                f"{self.path} has format {self._format}, which this dpaudit reads but does not "
+                "go on with: judge it with dpaudit report, or choose another --out",
+                "journal-old",
+                value=self._format,
+            )
+
+    def _refuse_other(self, settings: Mapping[str, Any]) -> None:
+        differing = differences(there=self.settings, here=settings)
+        if differing:
+            fixed = self.settings.get("until_decided") or self.settings.get("canaries", 1) > 1
+            again = _only_judged(differing) and not fixed
+            raise OtherConfiguration(
+                f"{self.path.parent} holds a run of another configuration ("
+                + "; ".join(differing)
+                + "); choose another --out"
+                + (", or judge it again with dpaudit report" if again else ""),
+                "other-configuration",
+                value=differing,
+            )
+
+
+def _place(index: int, world: int) -> str:
+    return f"trial {index} of world {world}"
+
+
+def _only_judged(differing: list[str]) -> bool:
+    return all(text.split(":")[0] in JUDGING for text in differing)

@@ -1,0 +1,1 @@
+"""Judgements of a journal: which attacks and estimators decide, and what follows."""

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from dpaudit.data.columns import Interval, categories
-from dpaudit.data.csv_text import read
+from dpaudit.data.csv_text import Interval, categories, read
 from dpaudit.errors import BadInput
 from dpaudit.seeds import generator
 from dpaudit.types import Array

@@ -98,10 +98,9 @@ def audited(case: Case, kind: str, canaries: int, repetition: int, folder: Path)
 
     import dpaudit as dp
     from dpaudit.checkpoint import kits
-    from dpaudit.checkpoint.audit import audit
+    from dpaudit.checkpoint.audit import CheckpointRequest, audit
     from dpaudit.checkpoint.candidates import of_kit
     from dpaudit.checkpoint.models import Asking, ask
-    from dpaudit.checkpoint.request import CheckpointRequest
     from dpaudit.seeds import derive
     from dpaudit.types import Records
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from ensemble_mutants import LAM, N, cases, corner, flipped
 
-from dpaudit.ensemble import ObjectivePerturbation, OutputPerturbation, Rows
+from dpaudit.papers.ensemble import ObjectivePerturbation, OutputPerturbation, Rows
 from dpaudit.seeds import derive, trials
 from dpaudit.types import IN, OUT, Array, Scores
 
@@ -81,10 +81,11 @@ def audited(audit: Audit) -> Audited:
 
 def aggregates(per_world: int) -> Iterator[Audited]:
     """What an organisation publishes, what another makes of it, and what that tells of its own."""
-    from dpaudit.attacks import Learner as Attack
-    from dpaudit.canaries import Corner
-    from dpaudit.data.sphere import Sphere
-    from dpaudit.mechanisms import Exchange, PrivateEnsemble, Scaling
+    from dpaudit.data.builtin import Sphere
+    from dpaudit.papers.ensemble.adversary import Corner
+    from dpaudit.papers.ensemble.adversary import Learner as Attack
+    from dpaudit.papers.ensemble.mechanism import Exchange, PrivateEnsemble
+    from dpaudit.papers.ensemble.rows import Scaling
 
     data = Sphere().load(0)
     pair = Corner().build(data, 0)

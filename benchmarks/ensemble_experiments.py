@@ -18,11 +18,11 @@ from typing import Any
 import numpy as np
 
 from dpaudit.data.csv_table import table
-from dpaudit.ensemble import Exchange, Weighting
-from dpaudit.ensemble.experiment import Measured, measured
-from dpaudit.ensemble.scaling import Scaling
-from dpaudit.ensemble.sources import Split, breast_cancer, shuffled, sphere
+from dpaudit.papers.ensemble import Exchange, Weighting
+from dpaudit.papers.ensemble.rows import Scaling
 from dpaudit.types import Array
+from reproductions.ensembles.experiment import Measured, measured
+from reproductions.ensembles.sources import Split, breast_cancer, shuffled, sphere
 
 GRID = (0.1, 0.5, 1.0, 2.0, 5.0, 10.0, 50.0)
 USUAL = Weighting()

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import hadamard
 
-from dpaudit.canaries.corner import ASIDE, BACK
-from dpaudit.ensemble import ObjectivePerturbation, Rows, minimised, normalised
-from dpaudit.ensemble.logistic import gradient
+from dpaudit.papers.ensemble import ObjectivePerturbation, Rows, minimised, normalised
+from dpaudit.papers.ensemble.adversary import ASIDE, BACK
+from dpaudit.papers.ensemble.learning import gradient
 from dpaudit.seeds import generator
 from dpaudit.types import Array
 

@@ -23,22 +23,16 @@ import numpy as np
 from made import about
 
 from dpaudit import data as datasets
-from dpaudit.attacks import Laplace
-from dpaudit.audit.pair import with_known
-from dpaudit.canaries import Negative, Replaced
+from dpaudit.audit.preparation import with_known
+from dpaudit.canaries import Replaced
 from dpaudit.errors import BadInput
 from dpaudit.estimators import ClopperPearson, ExactScan
 from dpaudit.estimators.trials import Trials
-from dpaudit.mechanisms import (
-    Counterexample,
-    LaplaceAnonymizedLearning,
-    LaplaceAnonymizingFirst,
-    LaplaceLearningFirst,
-    Perceptron,
-    Thresholds,
-    WorstCase,
-)
-from dpaudit.mechanisms.laplace_training import leak
+from dpaudit.papers.laplace.adversary import Laplace, Negative
+from dpaudit.papers.laplace.anonymized_learning import Counterexample, LaplaceAnonymizedLearning
+from dpaudit.papers.laplace.anonymizing_first import LaplaceAnonymizingFirst
+from dpaudit.papers.laplace.learning_first import LaplaceLearningFirst, WorstCase
+from dpaudit.papers.laplace.worlds import Perceptron, Thresholds, leak
 from dpaudit.protocols import CanaryBuilder, Mechanism
 from dpaudit.rates import BoundCriterion
 from dpaudit.seeds import derive, trials

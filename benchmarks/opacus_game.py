@@ -21,7 +21,7 @@ from torch.utils.data import TensorDataset
 from dpaudit import accounting
 from dpaudit.protocols import Mechanism
 from dpaudit.seeds import derive, stream
-from dpaudit.training.layout import row_by_row
+from dpaudit.training.opacus import row_by_row
 from dpaudit.types import About, Array, Canary, Claim, Observation, Pair, Records, Trial
 
 LARGE = 10.0

@@ -19,7 +19,7 @@ from p3gm_kept import Row, rows_of
 from p3gm_methods import PRIVATE, design, drawn, scores
 
 from dpaudit.executors import cores
-from dpaudit.p3gm import Generator, fit
+from dpaudit.papers.p3gm import Generator, fit
 from dpaudit.seeds import derive
 
 METHODS = ("ae", "p3gm", "dp-vae")

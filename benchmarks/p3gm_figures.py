@@ -11,7 +11,7 @@ from p3gm import dealt
 from p3gm_methods import methods, synthetic
 
 from dpaudit.accounting import gaussian_mu
-from dpaudit.p3gm import Phases, replacing
+from dpaudit.papers.p3gm import Phases, replacing
 from dpaudit.seeds import derive
 from dpaudit.types import Records
 

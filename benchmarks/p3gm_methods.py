@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from p3gm_data import Table
 
-from dpaudit.p3gm import (
+from dpaudit.papers.p3gm import (
     Architecture,
     Design,
     FirstReleases,
@@ -22,8 +22,8 @@ from dpaudit.p3gm import (
     noise_multiplier,
     without_noise,
 )
+from dpaudit.papers.p3gm.variational import NARROW
 from dpaudit.seeds import generator
-from dpaudit.training.variational import NARROW
 from dpaudit.types import Records
 
 EPSILON, DELTA = 1.0, 1e-5

@@ -22,9 +22,9 @@ from typing import Any
 from dpaudit import audit, checks
 from dpaudit import data as data_sets
 from dpaudit.audit import trials
-from dpaudit.audit.pair import make_builder, make_pair
+from dpaudit.audit.preparation import make_builder, make_pair
 from dpaudit.config import Config
-from dpaudit.config.command_line import command_line
+from dpaudit.config.run import command_line
 from dpaudit.config.settings import Judging, Planting, Source, Target
 from dpaudit.errors import BadInput
 from dpaudit.executors import Here

@@ -11,15 +11,11 @@ from scipy.stats import binom, multinomial
 
 from dpaudit.accounting.curves import DPSGD, Pure, family
 from dpaudit.calibration import calibrate as module
-from dpaudit.calibration.calibrate import calibrate
-from dpaudit.calibration.calibrated import Setting
-from dpaudit.calibration.every_way import ways
-from dpaudit.calibration.mechanisms import SAMPLED, Laplace, RandomizedResponse, mechanisms
-from dpaudit.calibration.plays import Play
-from dpaudit.calibration.subjects import MANY, SPENT
-from dpaudit.calibration.tabulated import Tabulated
-from dpaudit.calibration.way import Asked
-from dpaudit.calibration.ways import Selected
+from dpaudit.calibration.all_methods import Tabulated, ways
+from dpaudit.calibration.calibrate import MANY, SPENT, calibrate
+from dpaudit.calibration.methods import Asked, Selected
+from dpaudit.calibration.results import Setting
+from dpaudit.calibration.simulated import SAMPLED, Laplace, Play, RandomizedResponse, mechanisms
 from dpaudit.estimators import ClopperPearson, PairedAUC, RankTest
 from dpaudit.rates import BoundCriterion
 from dpaudit.types import Counts, Scores

@@ -199,7 +199,7 @@ def test_one_broken_plug_in_does_not_hide_the_others(cli):
 
 
 def test_a_name_that_a_built_in_has_stays_the_built_ins(cli):
-    assert registry.load("canaries", "random").__module__ == "dpaudit.canaries.random"
+    assert registry.load("canaries", "random").__module__ == "dpaudit.canaries.records"
     assert cli("explain", "random").stdout.count("random (canaries)") == 1
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from dpaudit.attacks.updates import Updates
+from dpaudit.attacks.white_box import Updates
 from dpaudit.seeds import trials
 
 

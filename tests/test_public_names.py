@@ -35,8 +35,8 @@ RECORDS = {
     "dpaudit.checkpoint.kits.kit.About",
     "dpaudit.judging.plan.Row",
     "dpaudit.judging.facts.Settled",
-    "dpaudit.training.descent.Descent",
-    "dpaudit.training.native.stages.Conv",
+    "dpaudit.training.recipe.Descent",
+    "dpaudit.training.native.plan.Conv",
     "dpaudit.types.Bound",
     "dpaudit.types.Report",
 }

@@ -23,7 +23,7 @@ from dpaudit.estimators import (
 )
 from dpaudit.estimators.published import in_sample
 from dpaudit.estimators.selections import HoldOut, InSample, promises, refuse_other_curve
-from dpaudit.estimators.selections.fixed import best
+from dpaudit.estimators.selections.hold_out import best
 from dpaudit.estimators.sentences import NOTHING_TO_CHOOSE
 from dpaudit.estimators.trials import Trials
 from dpaudit.journal import Journal

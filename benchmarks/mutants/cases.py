@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dpaudit.attacks.updates import Updates
+from dpaudit.attacks.white_box import Updates
 from dpaudit.protocols import Attack
 from mutants import bookkeeping, clipping, noise
 from mutants.adversary import LoneNeuron

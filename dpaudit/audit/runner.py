@@ -16,8 +16,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from dpaudit.audit.folder import CONFIG, Run
-from dpaudit.audit.pair import with_known
-from dpaudit.audit.preparation import Prepared, Say, neighbouring, quiet
+from dpaudit.audit.preparation import Prepared, Say, neighbouring, quiet, with_known
 from dpaudit.audit.trials import Progress, refuse_other_adjacency, run_trials
 from dpaudit.checks import refuse
 from dpaudit.config import Config, conflicts_until_decided, digest

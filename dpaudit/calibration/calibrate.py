@@ -1,8 +1,4 @@
-"""Hold every way to a number of epsilon against mechanisms whose epsilon is known.
-
-A false alarm is a number above the true epsilon, at the same delta. Whatever states 95 %
-confidence may raise one in 5 % of all repetitions at most.
-"""
+"""What is audited in a calibration: mechanisms, each with so many trials, asked so much."""
 
 from __future__ import annotations
 
@@ -15,15 +11,69 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from dpaudit import checks
-from dpaudit.calibration import doubt
-from dpaudit.calibration.calibrated import Calibrated, Calibration, Measured, Setting
-from dpaudit.calibration.plays import Play
-from dpaudit.calibration.subjects import Subject, subjects
-from dpaudit.calibration.way import Asked
+from dpaudit.calibration import results
+from dpaudit.calibration.all_methods import quick_ways, ways
+from dpaudit.calibration.methods import Asked, Way
+from dpaudit.calibration.results import Calibrated, Calibration, Measured, Setting
+from dpaudit.calibration.simulated import (
+    SAMPLES,
+    KnownMechanism,
+    Play,
+    RandomizedResponse,
+    mechanisms,
+)
 from dpaudit.errors import WorkersLost
 from dpaudit.executors import local_pool
 from dpaudit.seeds import derive
 from dpaudit.types import Array
+
+SPENT = 0.1
+"""The delta that a mechanism spends whole, so that whatever forgets delta is seen to be wrong.
+
+With half of it Clopper-Pearson, which errs in less than it may, would hide that.
+"""
+
+MANY = 20
+"""Times the trials, for what is quick: counts of few trials show next to nothing."""
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A mechanism, with so many trials of each world, asked at a delta in these ways."""
+
+    mechanism: KnownMechanism
+    trials: int
+    delta: float
+    ways: Sequence[Way]
+    samples: int = SAMPLES
+    """MC-dropout draws of a trial, if a way looks at them."""
+
+    @property
+    def epsilon(self) -> float:
+        """The true one."""
+        return self.mechanism.epsilon(self.delta)
+
+    @property
+    def name(self) -> str:
+        """Tells it from all others."""
+        return f"{self.mechanism.name}, {self.trials} trials"
+
+
+def subjects(trials: int, delta: float, full: bool) -> Iterator[Subject]:
+    """Each mechanism with the trials asked for, then with many more."""
+    spends = RandomizedResponse(1.0, SPENT)
+    for mechanism, d in [*((m, delta) for m in mechanisms(delta)), (spends, SPENT)]:
+        yield Subject(mechanism, trials, d, tuple(ways(mechanism, d, full)))
+        if quick := tuple(quick_ways(mechanism, d, full)):
+            yield Subject(mechanism, MANY * trials, d, quick, samples=0)
+
+
+# ----------------------------------------------------------------
+# Hold every way to a number of epsilon against mechanisms whose epsilon is known.
+#
+# A false alarm is a number above the true epsilon, at the same delta. Whatever states 95 %
+# confidence may raise one in 5 % of all repetitions at most.
+
 
 AT_ONCE = 10
 """Repetitions in one task."""
@@ -133,7 +183,7 @@ Played = Iterator[Part]
 
 
 def _tasks(setting: Setting, every: Sequence[Subject], again: bool = False) -> list[Task]:
-    repetitions = setting.repetitions * (doubt.AGAIN if again else 1)
+    repetitions = setting.repetitions * (results.AGAIN if again else 1)
     return [
         Task(setting, which, subject, range(start, min(start + AT_ONCE, repetitions)), again)
         for start in range(0, repetitions, AT_ONCE)

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.stats import binom
 
 from dpaudit.checkpoint.kits import Kit
-from dpaudit.checkpoint.kits.looks import Looks
+from dpaudit.checkpoint.kits.kit import Looks
 from dpaudit.data import npz
 from dpaudit.data.fingerprints import marks
 from dpaudit.errors import BadInput

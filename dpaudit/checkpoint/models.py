@@ -1,8 +1,8 @@
-"""A user's own model, asked about every record: what it says of each, and what to know of it."""
+"""A model of any framework, saved as ONNX and run by onnxruntime."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -10,9 +10,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from dpaudit.checkpoint import onnx
 from dpaudit.checkpoint.candidates import Candidates
-from dpaudit.checkpoint.outputs import (
+from dpaudit.checkpoint.predictions import (
     Outputs,
     label_odds,
     of_logits,
@@ -20,11 +19,118 @@ from dpaudit.checkpoint.outputs import (
     with_passes,
 )
 from dpaudit.errors import BadInput, blamed
+from dpaudit.files import opened
 from dpaudit.mechanisms.given import forward_of
 from dpaudit.mechanisms.reference import Reference
 from dpaudit.seeds import derive
 from dpaudit.training import networks
 from dpaudit.types import Array
+
+CHUNK = 512
+"""Records at a time, unless the model takes a number of its own."""
+
+TYPES = {"tensor(float)": np.float32, "tensor(double)": np.float64, "tensor(float16)": np.float16}
+"""Of what a model takes and gives back, by onnxruntime's names."""
+
+
+def ask_onnx(path: Path, x: Array) -> Array:
+    """What the model says of all records: (records, classes)."""
+    with opened(path, "an .onnx file") as file:
+        if not file.read(1):
+            raise BadInput(
+                f"{path}: it is empty; export the model again", "file-empty", value=str(path)
+            )
+    session = _session(path)
+    inputs = session.get_inputs()
+    if len(inputs) != 1 or not inputs[0].shape:
+        raise BadInput(
+            f"{path}: it has {len(inputs)} inputs; a model that takes a batch has one",
+            "wrong-inputs",
+            value=len(inputs),
+        )
+    given = laid_out(x, inputs[0].shape).astype(TYPES.get(inputs[0].type, np.float32))
+    size = inputs[0].shape[0] if isinstance(inputs[0].shape[0], int) else CHUNK
+    names = inputs[0].name, _output(session)
+    said = [_run(path, session, *names, part) for part in _parts(given, max(1, size))]
+    if any(part.ndim != 2 for part in said) or sum(map(len, said)) < len(x):
+        raise BadInput(
+            f"{path}: its output {names[1]} has the shape {said[0].shape} for {len(given[:size])} "
+            "records; it should have a number for each class of each",
+            "wrong-shape",
+            option=names[1],
+            value=said[0].shape,
+        )
+    return np.concatenate(said)[: len(x)].astype(np.float64)
+
+
+def laid_out(x: Array, declared: Sequence[Any]) -> Array:
+    """Records as a model declares that it takes them: as rows, without or with channels last."""
+    if len(declared) == 2:
+        return x.reshape(len(x), -1)
+    if len(declared) == 3 and x.shape[1] == 1:
+        return x[:, 0]
+    last = np.moveaxis(x, 1, -1)
+    return last if not _fit(x, declared) and _fit(last, declared) else x
+
+
+def _fit(x: Array, declared: Sequence[Any]) -> bool:
+    sides = zip(x.shape[1:], declared[1:], strict=False)
+    return x.ndim == len(declared) and all(n == d for n, d in sides if isinstance(d, int))
+
+
+def _output(session: Any) -> str:
+    """The output with a number for each class: of several the first that is a table of floats."""
+    outputs = session.get_outputs()
+    tables = (out for out in outputs if out.type in TYPES and len(out.shape or ()) == 2)
+    return str(next(tables, outputs[0]).name)
+
+
+def _parts(x: Array, size: int) -> list[Array]:
+    """Batches of exactly so many; the last is filled up with its own last record."""
+    short = -len(x) % size
+    whole = np.concatenate([x, np.repeat(x[-1:], short, axis=0)]) if short else x
+    return [whole[i : i + size] for i in range(0, len(whole), size)]
+
+
+def _session(path: Path) -> Any:
+    try:
+        import onnxruntime
+    except ImportError as error:
+        raise BadInput(
+            f"{path}: .onnx files are run by onnxruntime, which does not import; pip install "
+            "'dpaudit[onnx]'",
+            "module-missing",
+            value="onnxruntime",
+        ) from error
+    try:
+        quiet = onnxruntime.SessionOptions()
+        quiet.log_severity_level = 4
+        return onnxruntime.InferenceSession(
+            str(path), sess_options=quiet, providers=["CPUExecutionProvider"]
+        )
+    except Exception as error:
+        raise BadInput(
+            f"{path}: it is no ONNX model that onnxruntime runs, or it is damaged ({_told(error)})",
+            "file-damaged",
+            value=str(path),
+        ) from error
+
+
+def _run(path: Path, session: Any, name: str, output: str, part: Array) -> Array:
+    try:
+        return np.asarray(session.run([output], {name: part})[0])
+    except Exception as error:
+        said = f"{path} failed on a batch of {part.shape}: {_told(error)}"
+        raise BadInput(said, "code-failed", value=str(path)) from error
+
+
+def _told(error: Exception) -> str:
+    return " ".join(str(error).split())[:160] or type(error).__name__
+
+
+# ----------------------------------------------------------------
+# A user's own model, asked about every record: what it says of each, and what to know of it.
+
 
 AT_ONCE = 1 << 23
 """Numbers that are given to a network with dropout at a time."""
@@ -71,15 +177,15 @@ def ask(path: Path, candidates: Candidates, how: Asking) -> Answers:
             value=str(path),
         )
     # Here, because torch takes seconds to import and much can be refused before.
-    from dpaudit.training import cautions, loading, predict, state
+    from dpaudit.training import predict, state
 
     tensors = state.read(path)
     shape = tuple(candidates.records.x.shape[1:])
     own = ":" in how.network
     made = _own(how.network) if own else _named(how, shape, candidates.classes)
-    untrained = cautions.buffers(made)
-    model = loading.load(made, how.network, tensors, path, shape, candidates.classes)
-    warnings = cautions.cautions(model, untrained)
+    untrained = state.buffers(made)
+    model = state.load(made, how.network, tensors, path, shape, candidates.classes)
+    warnings = state.cautions(model, untrained)
     x = candidates.records.x
     # A row of numbers is what it is to everybody else: without channels.
     x = x.reshape(len(x), -1) if own and candidates.flat else x
@@ -151,7 +257,7 @@ def _asked_onnx(path: Path, candidates: Candidates, how: Asking) -> Answers:
             option="preprocess" if how.network is None else "network",
             value=how.network or how.preprocess,
         )
-    said = _finite(path, onnx.ask(path, candidates.records.x))
+    said = _finite(path, ask_onnx(path, candidates.records.x))
     if said.shape[1] != candidates.classes:
         raise BadInput(
             f"{path} says something of {said.shape[1]} classes, not {candidates.classes}",

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import click
 
-from dpaudit.cli.destination import FIGURES, Destination, refuse_same
-from dpaudit.cli.progress import Progress
+from dpaudit.cli.output import FIGURES, Destination, Progress, refuse_same
 
 
 @click.command("calibrate")
@@ -53,7 +52,7 @@ def command(
         dpaudit calibrate --trials 200 --figure calibration.png
     """
     from dpaudit.calibration.calibrate import calibrate
-    from dpaudit.calibration.calibrated import Setting
+    from dpaudit.calibration.results import Setting
     from dpaudit.executors import cores
     from dpaudit.report import calibration, calibration_json, drawing, figure_calibration
 

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dpaudit.cli.destination import FIGURES, Destination
-from dpaudit.cli.progress import Progress
+from dpaudit.cli.output import FIGURES, Destination, Progress
 from dpaudit.cli.settings import DATA, options
 
 if TYPE_CHECKING:
@@ -68,7 +67,7 @@ def make(
         dpaudit canaries make --data people.csv --label income --bounds age=0:120 --out kit
     """
     from dpaudit.checkpoint import kits
-    from dpaudit.checkpoint.kits.readme import reach
+    from dpaudit.checkpoint.kits.making import reach
 
     said: dict[str, Any] = {"root": data_root, "download": download, "label": label}
     said |= {"bounds": bounds, "ignore": ignore}

@@ -9,17 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dpaudit.cli import names
-from dpaudit.cli.destination import Destination
-from dpaudit.cli.misuse import Misuse
-from dpaudit.cli.progress import Progress
+from dpaudit.cli import Misuse, completion
+from dpaudit.cli.output import Destination, Progress
 from dpaudit.cli.settings import pair
 
 if TYPE_CHECKING:
     from dpaudit.checkpoint.audit import CheckpointReport
     from dpaudit.checkpoint.candidates import Candidates
     from dpaudit.checkpoint.models import Answers, Asking
-    from dpaudit.checkpoint.outputs import Outputs
+    from dpaudit.checkpoint.predictions import Outputs
 
 FILE = click.Path(path_type=Path)
 SCORES = ("auto", "loss", "calibrated", "lira", "rmia", "mean", "inv_std", "min", "max")
@@ -45,7 +43,7 @@ class ManyReferences(click.Command):
 @click.option(
     "--network",
     metavar="NAME|MODULE:FUNCTION",
-    shell_complete=names.networks,
+    shell_complete=completion.networks,
     help="Of a .pt, .pth or .safetensors file: a name, or your function that makes it untrained.",
 )
 @click.option("--kit", type=FILE, help="The folder of dpaudit canaries make that it trained with.")
@@ -70,7 +68,7 @@ class ManyReferences(click.Command):
     "--curve",
     default="",
     metavar="gaussian|none|dpsgd:Q,T",
-    shell_complete=names.curves,
+    shell_complete=completion.curves,
     help="The trade-off curve that it claims; it then decides.  [default: not stated]",
 )
 @click.option(
@@ -193,8 +191,7 @@ def _refuse_idle(names: Sequence[str], on: str) -> None:
 def _audited(given: dict[str, Any], progress: Progress) -> CheckpointReport:
     from dpaudit import checks
     from dpaudit.checkpoint import models
-    from dpaudit.checkpoint.audit import audit
-    from dpaudit.checkpoint.request import CheckpointRequest
+    from dpaudit.checkpoint.audit import CheckpointRequest, audit
 
     settings = {n: given[n] for n in ("confidence", "curve", "guesses", "score", "seed")}
     delta = {} if given["delta"] is None else {"delta": given["delta"]}

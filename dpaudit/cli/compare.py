@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from dpaudit.cli import names
-from dpaudit.cli.destination import FIGURES, Destination, refuse_same
-from dpaudit.cli.progress import Progress
+from dpaudit.cli import completion
+from dpaudit.cli.output import FIGURES, Destination, Progress, refuse_same
 from dpaudit.config.settings import Judging
 
 if TYPE_CHECKING:
@@ -17,11 +16,11 @@ if TYPE_CHECKING:
 
 
 @click.command("compare")
-@click.argument("run", type=click.Path(path_type=Path), shell_complete=names.runs)
+@click.argument("run", type=click.Path(path_type=Path), shell_complete=completion.runs)
 @click.option(
     "--defence",
     multiple=True,
-    shell_complete=names.defences,
+    shell_complete=completion.defences,
     help="A name from dpaudit list and its number, such as quantize:0.01, or several in a row, "
     "such as 'mean-std + quantize:0.01'; may be repeated.",
 )
@@ -29,21 +28,21 @@ if TYPE_CHECKING:
     "--sweep",
     multiple=True,
     metavar="NAME:LOW..HIGH",
-    shell_complete=names.defences,
+    shell_complete=completion.defences,
     help="A defence with five numbers from LOW to HIGH, in equal ratios, or with those of "
     "NAME:A,B,C; may be repeated.",
 )
 @click.option(
     "--attack",
     multiple=True,
-    shell_complete=names.plugins("attacks"),
+    shell_complete=completion.plugins("attacks"),
     help="A name from dpaudit list, or an expression such as 'mean & inv_std'; may be repeated.  "
     "[default: those of the run]",
 )
 @click.option(
     "--estimator",
     help="Scores or errors to epsilon.  [default: that of the run]",
-    shell_complete=names.plugins("estimators"),
+    shell_complete=completion.plugins("estimators"),
 )
 @click.option("--confidence", type=float, help=f"[default: {Judging.confidence}]")
 @click.option("--json", type=Destination(), help="Also write it here, for a machine.")

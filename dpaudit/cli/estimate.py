@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dpaudit import checks
-from dpaudit.cli import names
-from dpaudit.cli.misuse import Misuse
-from dpaudit.cli.progress import Progress
+from dpaudit.cli import Misuse, completion
+from dpaudit.cli.output import Progress
 from dpaudit.errors import BadInput
 
 if TYPE_CHECKING:
@@ -44,14 +43,14 @@ SLOW = 2000
     "--curve",
     default="",
     metavar="gaussian|none|dpsgd:Q,T",
-    shell_complete=names.curves,
+    shell_complete=completion.curves,
     help="The trade-off curve that the mechanism claims; dpsgd with its sample rate Q and steps "
     "T, one record added or removed.  [default: not stated]",
 )
 @click.option(
     "--estimator",
     multiple=True,
-    shell_complete=names.plugins("estimators"),
+    shell_complete=completion.plugins("estimators"),
     help="A name from dpaudit list; may be repeated.  [default: all that fit]",
 )
 @click.option("--claim", type=float, metavar="EPS", help="Hold the bounds against this epsilon.")

@@ -7,7 +7,7 @@ import inspect
 import click
 
 from dpaudit import registry
-from dpaudit.cli import names
+from dpaudit.cli import completion
 from dpaudit.config import mechanism_settings
 from dpaudit.config.adversaries import ADVERSARIES, Adversary
 from dpaudit.errors import BadInput
@@ -21,7 +21,7 @@ SINGULAR = {"attacks": "attack"}
 
 
 @click.command("explain")
-@click.argument("name", shell_complete=names.explained)
+@click.argument("name", shell_complete=completion.explained)
 def command(name: str) -> None:
     """Tell what a plug-in does.
 

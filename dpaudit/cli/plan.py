@@ -8,10 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dpaudit.cli import names
-from dpaudit.cli.destination import FIGURES, Destination, refuse_same
-from dpaudit.cli.misuse import Misuse
-from dpaudit.cli.progress import Progress
+from dpaudit.cli import Misuse, completion
+from dpaudit.cli.output import FIGURES, Destination, Progress, refuse_same
 from dpaudit.cli.settings import CLAIMED, TRAINED, configured, options
 from dpaudit.config.adversaries import PER_STEP
 from dpaudit.config.settings import Judging
@@ -25,7 +23,7 @@ if TYPE_CHECKING:
 @click.option(
     "--true-curve",
     metavar="gaussian|pure|dpsgd:Q,T",
-    shell_complete=names.true_curves,
+    shell_complete=completion.true_curves,
     help="How it leaks; pure: as randomized response, which shows most.  [default: the claimed "
     "curve; gaussian where none is claimed, as most of what adds noise is close to it]",
 )
@@ -48,7 +46,7 @@ if TYPE_CHECKING:
 @click.option(
     "--curve",
     metavar="gaussian|none|dpsgd:Q,T",
-    shell_complete=names.curves,
+    shell_complete=completion.curves,
     help="The claimed trade-off curve.  [default: the mechanism's; none with --claim]",
 )
 @click.option("--fixed-score", is_flag=True, help="One score that is fixed: all models judge.")

@@ -10,16 +10,10 @@ from typing import Any
 
 import click
 
-from dpaudit.cli.misuse import BadValue, Misuse
-from dpaudit.cli.progress import Progress
+from dpaudit.cli import BadValue, Misuse
+from dpaudit.cli.output import Progress
+from dpaudit.cli.report import SHOWN, judging_options, refuse_unwritable, show, showing_options
 from dpaudit.cli.settings import CLAIMED, TRAINED, configured, options
-from dpaudit.cli.verdict import (
-    SHOWN,
-    judging_options,
-    refuse_unwritable,
-    show,
-    showing_options,
-)
 from dpaudit.protocols import Mechanism
 from dpaudit.report.by_step import unit
 from dpaudit.types import Backend

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import inspect
 import json
+import shlex
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
@@ -352,3 +353,30 @@ def _as(wanted: str, value: Any) -> Any:
 
 DEFAULT: Mapping[str, Any] = Config().flat()
 """Every setting as it is where nothing is said."""
+
+# ----------------------------------------------------------------
+# The command that plays a configuration: for a reader who wants to see it again.
+
+
+def command_line(config: Config) -> str:
+    """`dpaudit run` with every setting that is not the default."""
+    words = ["dpaudit", "run"]
+    for name, value in config.flat().items():
+        # What is None gives way to another setting, which brings that about.
+        if value not in (None, DEFAULT[name]):
+            words += _words(name, value)
+    return shlex.join(words)
+
+
+def _words(name: str, value: Any) -> Iterator[str]:
+    flag = f"--{name.replace('_', '-')}"
+    if isinstance(value, bool):
+        yield flag if value else flag.replace("--", "--no-", 1)
+    elif name == "claim":
+        yield from (flag, ",".join(repr(number) for number in value))
+    elif isinstance(value, tuple):
+        # Of settings that may be repeated the command line has the singular.
+        for one in value:
+            yield from (flag.removesuffix("s") if name == "attacks" else flag, one)
+    else:
+        yield from (flag, str(value))

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dpaudit.checks import at_least, refuse
 from dpaudit.data import fingerprints
 from dpaudit.data.source import absolute, loader
-from dpaudit.data.subset import subset
+from dpaudit.data.split import subset
 from dpaudit.errors import blamed
 from dpaudit.types import Data
 

@@ -11,8 +11,16 @@ from pathlib import Path
 import numpy as np
 
 from dpaudit.checks import listed, refuse
-from dpaudit.data.columns import Categories, Interval, categories, measured, number, parse_bounds
-from dpaudit.data.csv_text import Cells, read
+from dpaudit.data.csv_text import (
+    Categories,
+    Cells,
+    Interval,
+    categories,
+    measured,
+    number,
+    parse_bounds,
+    read,
+)
 from dpaudit.data.split import split, too_few
 from dpaudit.errors import BadInput
 from dpaudit.protocols import Loader

@@ -5,19 +5,11 @@ several one after the other, `sweep.py` one with several numbers; `outputs.py` i
 classifier's defences share. Each other file is one defence.
 """
 
-from dpaudit.defences.chain import Chain
-from dpaudit.defences.clip_confidence import ClipConfidence
-from dpaudit.defences.fewer_samples import FewerSamples
-from dpaudit.defences.label_only import LabelOnly
-from dpaudit.defences.mean_only import MeanOnly
-from dpaudit.defences.mean_std import MeanStd
-from dpaudit.defences.named import Named, Nothing
-from dpaudit.defences.noise import Noise
-from dpaudit.defences.quantize import Quantize
-from dpaudit.defences.sweep import sweep
-from dpaudit.defences.temperature import Temperature
-from dpaudit.defences.text import make, named
-from dpaudit.defences.top_k import TopK
+from dpaudit.defences.chain import Chain, Named, Nothing
+from dpaudit.defences.numbers import Noise, Quantize
+from dpaudit.defences.predictions import ClipConfidence, LabelOnly, Temperature, TopK
+from dpaudit.defences.samples import FewerSamples, MeanOnly, MeanStd
+from dpaudit.defences.text import make, named, sweep
 
 __all__ = [
     "Chain",

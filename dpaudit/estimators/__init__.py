@@ -1,16 +1,12 @@
 """Estimators: error counts, scores or guesses to a lower bound on epsilon."""
 
-from dpaudit.estimators.clopper_pearson import ClopperPearson
+from dpaudit.estimators.counts import ClopperPearson, Jeffreys, JointBeta
+from dpaudit.estimators.counts_by_curve import GDP, PLD
 from dpaudit.estimators.e_process import EProcess
 from dpaudit.estimators.exact_scan import ExactScan
-from dpaudit.estimators.gdp import GDP
-from dpaudit.estimators.jeffreys import Jeffreys
-from dpaudit.estimators.joint_beta import JointBeta
-from dpaudit.estimators.one_run import OneRun
-from dpaudit.estimators.one_run_fdp import OneRunFDP
+from dpaudit.estimators.one_run import OneRun, OneRunFDP
 from dpaudit.estimators.paired_auc import PairedAUC
-from dpaudit.estimators.pld import PLD
-from dpaudit.estimators.point import Point
+from dpaudit.estimators.published import Point
 from dpaudit.estimators.rank_test import RankTest
 from dpaudit.types import Counts, Decisions, Guesses, Scores
 

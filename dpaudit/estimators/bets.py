@@ -19,8 +19,8 @@ import numpy as np
 
 from dpaudit.accounting.curves import Family
 from dpaudit.errors import BadInput
-from dpaudit.estimators.auc_bet import AUCBet
 from dpaudit.estimators.e_process import EProcess
+from dpaudit.estimators.paired_auc import AUCBet
 from dpaudit.estimators.selections import known_curve
 from dpaudit.estimators.trials import Trials
 from dpaudit.protocols import Attack, Rule

@@ -1,4 +1,4 @@
-"""e-process: bets against a claim, which may be looked at after every pair of trials."""
+"""The stakes of bets against a claim."""
 
 from __future__ import annotations
 
@@ -14,9 +14,14 @@ from dpaudit.accounting.curves import Pure
 from dpaudit.errors import BadInput
 from dpaudit.estimators import inputs
 from dpaudit.estimators.sentences import ASSUMED, confident, sentence
-from dpaudit.estimators.stakes import FRACTIONS
 from dpaudit.protocols import Estimator
 from dpaudit.types import Array, Bound, Counts, Decisions, Outcome
+
+FRACTIONS = 0.95 / 2.0 ** np.arange(6)
+"""Of the largest stake: all are played side by side, because the best is known only afterwards."""
+
+# ----------------------------------------------------------------
+# e-process: bets against a claim, which may be looked at after every pair of trials.
 
 
 @dataclass(frozen=True)

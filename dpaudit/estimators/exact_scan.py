@@ -9,7 +9,7 @@ import numpy as np
 
 from dpaudit import checks
 from dpaudit.accounting.curves import Pure
-from dpaudit.estimators.ranking import own_seed, ranks, refuse_empty
+from dpaudit.estimators.rank_test import own_seed, ranks, refuse_empty
 from dpaudit.estimators.sentences import ASSUMED, SCORE, confident, sentence
 from dpaudit.estimators.simulation import Draws, enough, last_rejected
 from dpaudit.protocols import Estimator

@@ -1,4 +1,4 @@
-"""One run: many canaries in one training, and how many of them were guessed rightly."""
+"""Guesses of one run from scores: the highest were in, the lowest out."""
 
 from __future__ import annotations
 
@@ -7,12 +7,64 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import betainc, betaincinv, gammaln, logit
 
+from dpaudit.accounting.curves import Family, family, last_refuted, symmetrised
 from dpaudit.errors import BadInput
 from dpaudit.estimators import inputs
-from dpaudit.estimators.sentences import ASSUMED, COINS, confident, sentence
-from dpaudit.estimators.ties import level
+from dpaudit.estimators.inputs import TOSSES, CurveEstimator, level, reached
+from dpaudit.estimators.sentences import ASSUMED, COINS, confident, of_curve, sentence
 from dpaudit.protocols import Estimator
-from dpaudit.types import Array, Bound, Guesses, Outcome
+from dpaudit.rates import rounded
+from dpaudit.seeds import generator
+from dpaudit.types import Adjacency, Array, Bound, Curve, Guesses, Outcome
+
+
+def guessed(scores: Array, put_in: Array, guesses: int) -> Guesses:
+    """Count the right guesses, if half of them are 'in' and the others 'out'.
+
+    `put_in` are the coins by which each canary was put in or left out. Where the guesses end among
+    equal scores, a toss decides on which of these canaries they fall; the count is one that
+    `ties.SURE` of all tosses reach. Scores are rounded first (see `rates.rounded`).
+    """
+    levels = rounded(scores)
+    calls = called(levels, guesses)
+    right = calls == np.where(put_in, 1, -1)
+    ends = {levels[calls == 1].min(), *levels[calls == -1].max(keepdims=True, initial=-np.inf)}
+    tied = [group for group in (levels == end for end in ends) if len(set(calls[group])) > 1]
+    if not tied:
+        return Guesses(len(scores), guesses, int(right.sum()))
+    tosses = np.sum([_tossed(calls[group], put_in[group]) for group in tied], axis=0)
+    certain = int(right[~np.any(tied, axis=0)].sum())
+    return Guesses(len(scores), guesses, certain + reached(tosses), tied=True)
+
+
+def _tossed(calls: Array, put_in: Array) -> Array:
+    """Return the right guesses in each of `TOSSES` tosses of these calls among equal scores."""
+    called_in, called_out = int((calls == 1).sum()), int((calls == -1).sum())
+    inn, out = int(put_in.sum()), int((~put_in).sum())
+    draw = generator(0, "ties", inn, out, called_in, called_out)
+    right_in = draw.hypergeometric(inn, out, called_in, TOSSES)
+    rest_out, rest_in = out - (called_in - right_in), inn - right_in
+    return np.asarray(right_in + draw.hypergeometric(rest_out, rest_in, called_out))
+
+
+def called(scores: Array, guesses: int) -> Array:
+    """Return the guess on each canary: 1 in, -1 out, 0 none; equal scores keep their order."""
+    called_in, called_out = halves(guesses)
+    order = np.argsort(scores, kind="stable")
+    calls = np.zeros(len(scores), dtype=int)
+    calls[order[:called_out]] = -1
+    calls[order[len(order) - called_in :]] = 1
+    return calls
+
+
+def halves(guesses: int) -> tuple[int, int]:
+    """Return how many canaries are called in and out."""
+    return guesses - guesses // 2, guesses // 2
+
+
+# ----------------------------------------------------------------
+# One run: many canaries in one training, and how many of them were guessed rightly.
+
 
 MOST = 10**6
 """Guesses: an array holds the probability of every number of right ones."""
@@ -114,3 +166,85 @@ class _PValue:
         average = np.cumsum(below) / np.arange(1, self.v + 1)
         tail = betainc(self.v, self.r - self.v + 1, np.exp(right))
         return float(tail + self.slack * average.max())
+
+
+# ----------------------------------------------------------------
+# One run against a whole trade-off curve: more is shown, and more is assumed.
+
+
+@dataclass(frozen=True)
+class OneRunFDP(CurveEstimator):
+    """One training run judged against a trade-off curve; assumes its kind.
+
+    Of m canaries, each put in by its own fair coin, c' are guessed and c rightly. A curve f is
+    refuted iff r + h > c'/m after: r = a c/m, h = a (c'-c)/m; for i = c-1 ... 0: h' = max(h,
+    inv(r)), stop if h' = h, r = min(1, r + i/(c'-i) (h'-h)), h = h'. inv is the inverse of
+    1 - f. The bound is the epsilon of the most leaking curve that is refuted. A canary is
+    guessed in or out, so that f must hold both ways: of DP-SGD it is the symmetric curve below
+    both. Tied scores are judged as `ties.py` says. Mahloujifar, Melis and Chaudhuri 2024,
+    "Auditing f-differential privacy in one run".
+
+    `curve` is 'gaussian', 'pure' (assumes nothing) or a claim's curve, of which only the kind
+    is taken: of DP-SGD the sampling rate and the steps, which are then trusted.
+    """
+
+    confidence: float = 0.95
+    curve: str | Curve | Family = "gaussian"
+    adjacency: Adjacency = "add-remove"
+
+    takes = Guesses
+
+    def __post_init__(self) -> None:
+        inputs.sure(self.confidence)
+        family(self.curve, 0.0, self.adjacency)  # refused here, if at all
+
+    def bound(self, outcome: Outcome, delta: float) -> Bound:
+        g = inputs.given("one-run-fdp", Guesses, outcome, delta)
+        ceiling = self.ceiling(g.canaries, g.guesses, delta)
+        epsilon = min(ceiling, self._epsilon(g, delta))
+        return Bound(
+            epsilon=epsilon,
+            delta=delta,
+            confidence=self.confidence,
+            estimator="one-run-fdp",
+            assumption=self.assumption,
+            selection="as given",
+            ceiling=ceiling,
+            guesses=g,
+            sentence=sentence(
+                confident(self.confidence),
+                epsilon,
+                delta,
+                f"{of_curve(self._family(delta))} {COINS}",
+            ),
+        )
+
+    def ceiling(self, canaries: int, guesses: int, delta: float) -> float:
+        """The largest bound that so many guesses could give: that of no wrong one."""
+        flawless = Guesses(canaries, guesses, guesses)
+        return self._epsilon(inputs.given("one-run-fdp", Guesses, flawless, delta), delta)
+
+    def _family(self, delta: float) -> Family:
+        return symmetrised(family(self.curve, delta, self.adjacency))
+
+    def _epsilon(self, g: Guesses, delta: float) -> float:
+        a, curves = level(1 - self.confidence, g.tied), self._family(delta)
+        if curves.assumption != "none":
+            inputs.positive_delta("one-run-fdp", delta)
+        step = last_refuted(curves, lambda parameter: refuted_by_curve(curves, parameter, g, a))
+        return curves.epsilon(curves.parameter(step), delta)
+
+
+def refuted_by_curve(curves: Family, parameter: float, g: Guesses, a: float) -> bool:
+    """Whether so many right guesses have a probability below a under the curve."""
+    share = g.guesses / g.canaries
+    r = a * g.correct / g.canaries
+    h = a * (g.guesses - g.correct) / g.canaries
+    for i in range(g.correct - 1, -1, -1):
+        larger = max(h, float(curves.inn(parameter, r)))
+        # Neither falls again, so the sum that refutes may be reached before the end.
+        if larger == h or r + h > share:
+            break
+        r = min(1.0, r + i / (g.guesses - i) * (larger - h))
+        h = larger
+    return r + h > share

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,12 +11,19 @@ from scipy.special import bdtr, ndtri
 
 from dpaudit import checks
 from dpaudit.accounting.curves import Family, family, last_refuted
-from dpaudit.estimators.inputs import CurveEstimator
-from dpaudit.estimators.ranking import ranks, refuse_empty
-from dpaudit.estimators.sentences import NOTHING_TO_CHOOSE, PAIRS, confident, of_curve, sentence
-from dpaudit.estimators.ties import SURE, level
+from dpaudit.estimators.e_process import FRACTIONS
+from dpaudit.estimators.inputs import SURE, CurveEstimator, level
+from dpaudit.estimators.rank_test import ranks, refuse_empty
+from dpaudit.estimators.sentences import (
+    APART,
+    NOTHING_TO_CHOOSE,
+    PAIRS,
+    confident,
+    of_curve,
+    sentence,
+)
 from dpaudit.rates import upper_rate
-from dpaudit.types import Adjacency, Bound, Curve, Outcome, Scores
+from dpaudit.types import Adjacency, Array, Bound, Curve, Outcome, Scores
 
 
 @dataclass(frozen=True)
@@ -85,3 +94,143 @@ class PairedAUC(CurveEstimator):
         at_least = float(ndtri(least))
         step = last_refuted(curves, lambda p: at_least - float(ndtri(curves.area(p))))
         return curves.epsilon(curves.parameter(step), delta)
+
+
+# ----------------------------------------------------------------
+# The paired-AUC bet: scores in pairs against a curve, which may be looked at after every pair.
+
+
+SEEN = (
+    f"{APART}, and scores that were fixed before their pair was seen, however often one has looked"
+)
+
+PRECISION = 1e-9
+"""To which the refuted areas are found, from below."""
+
+_LOSS = np.log1p(-FRACTIONS)
+
+
+@dataclass(frozen=True)
+class AUCBet:
+    """A bound from scores in pairs that may be looked at after every pair, and stopped at will.
+
+    No attack under a curve scores the in-trial of a pair higher with a larger probability than
+    A, the curve's largest AUC. So the wealth W <- W (1 + l (1[in > out] - A)), 0 <= l < 1/A,
+    does not grow on average, and a curve is refuted as soon as the wealth reaches 1/a; a tie counts
+    as one half, which keeps the mean, so that no coin is needed. The
+    stakes are fixed fractions of 1/A, whose mean wealth counts. A pair then multiplies it by
+    1 - c + c 1[in > out]/A: the less the larger A is, so that whatever refutes one area refutes
+    all below. The areas that are refuted at any time are therefore those up to one, and the
+    bound is the epsilon of the most leaking curve within them. Ville 1939; Waudby-Smith and
+    Ramdas 2024, "Estimating means of bounded random variables by betting".
+
+    `curve` is 'gaussian', 'pure' (assumes nothing) or a claim's curve, as for the paired AUC.
+    """
+
+    curve: str | Curve | Family = "gaussian"
+    confidence: float = 0.95
+    adjacency: Adjacency = "add-remove"
+
+    def __post_init__(self) -> None:
+        checks.refuse([checks.in_range("confidence", self.confidence, 0, 1, ends="()")])
+        family(self.curve, 0.0, self.adjacency)  # refused here, if at all
+
+    def start(self, delta: float, attacks: int = 1) -> AUCGame:
+        """A game without pairs yet; several attacks begin with an equal share of the wealth."""
+        checks.refuse([checks.in_range("delta", delta, 0, 1, ends="[)")])
+        return AUCGame(self, delta, attacks)
+
+
+class AUCGame:
+    """The wealth of all bets so far; `show` it a pair, ask for the `bound` at any time."""
+
+    def __init__(self, rules: AUCBet, delta: float, attacks: int) -> None:
+        self.rules, self.delta = rules, delta
+        self.curves = family(rules.curve, delta, rules.adjacency)
+        self.pairs = 0
+        self.least = 0.5
+        """The largest AUC is above this; one half at least, where nothing leaks."""
+        self._bets = np.zeros(attacks, dtype=np.int64)
+        self._won, self._tied = (np.zeros(attacks, dtype=np.int64) for _ in range(2))
+
+    def show(self, won: Sequence[float | None]) -> None:
+        """Add a pair: 1 where its in-trial scores higher, 0.5 at a tie, 0 else, for each attack.
+
+        None from an attack that does not bet on this pair.
+        """
+        for attack, share in zip(range(len(self._bets)), won, strict=True):
+            if share is not None:
+                self._bets[attack] += 1
+                self._won[attack] += share == 1
+                self._tied[attack] += share == 0.5
+        self.pairs += 1
+        self.least = max(self.least, self._refuted(self._won, self._tied, self._bets, self.least))
+
+    def wealth(self, area: float) -> float:
+        """What a stake of 1 against curves of an area has become by now."""
+        return math.exp(min(700.0, self._log_wealth(self._won, self._tied, self._bets, area)))
+
+    def first_above(self, epsilon: float) -> float:
+        """The area of the least leaking curve of the family whose epsilon is above this one.
+
+        1, which cannot be refuted, where the family has none.
+        """
+        step = self._last_within(epsilon) + 1
+        return self.curves.area(self.curves.parameter(step)) if step <= self.curves.steps else 1.0
+
+    def could_refute(self, area: float, pairs: int) -> bool:
+        """Whether so many pairs, all of them won by all attacks, would refute an area."""
+        return self._flawless(np.full_like(self._bets, pairs)) > area
+
+    def bound(self) -> Bound:
+        """What the pairs so far have shown; 0 before the first."""
+        epsilon, sure = self._epsilon(self.least), self.rules.confidence
+        ceiling = self._epsilon(max(self.least, self._flawless(self._bets)))
+        return Bound(
+            epsilon=epsilon,
+            delta=self.delta,
+            confidence=sure,
+            estimator="auc-bet",
+            assumption=self.curves.assumption,
+            selection="as given",
+            ceiling=max(epsilon, ceiling),
+            sentence=sentence(
+                confident(sure), epsilon, self.delta, f"{of_curve(self.curves)} {SEEN}"
+            ),
+        )
+
+    def _last_within(self, epsilon: float) -> int:
+        """The most leaking step whose epsilon is not above this one."""
+        above = math.nextafter(epsilon, math.inf)
+        return last_refuted(self.curves, lambda p: above - self.curves.epsilon(p, self.delta))
+
+    def _flawless(self, bets: Array) -> float:
+        """Return the area up to which all are refuted if every bet is won."""
+        return self._refuted(bets, 0 * bets, bets, 0.5)
+
+    def _refuted(self, won: Array, tied: Array, bets: Array, low: float) -> float:
+        """Return the area up to which all are refuted by so many pairs won and tied, or `low`."""
+        enough = -math.log(1 - self.rules.confidence)
+        if self._log_wealth(won, tied, bets, low) < enough:
+            return low
+        high = 1.0
+        while high - low > PRECISION:
+            middle = (low + high) / 2
+            if self._log_wealth(won, tied, bets, middle) >= enough:
+                low = middle
+            else:
+                high = middle
+        return low
+
+    def _log_wealth(self, won: Array, tied: Array, bets: Array, area: float) -> float:
+        win, tie = (np.log1p(FRACTIONS * (share / area - 1)) for share in (1.0, 0.5))
+        lost = bets - won - tied
+        log_wealth = np.outer(lost, _LOSS) + np.outer(won, win) + np.outer(tied, tie)
+        top = float(log_wealth.max())
+        return top + math.log(np.exp(log_wealth - top).mean())
+
+    def _epsilon(self, least: float) -> float:
+        # As quantiles, in which the area of most families is nearly straight.
+        at_least = float(ndtri(least))
+        step = last_refuted(self.curves, lambda p: at_least - float(ndtri(self.curves.area(p))))
+        return self.curves.epsilon(self.curves.parameter(step), self.delta)

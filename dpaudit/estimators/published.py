@@ -1,21 +1,41 @@
-"""The published estimate: thresholds tuned on the very models that they are scored on.
-
-Kept for comparison and never called a bound. Its permutation null, the same search on
-shuffled worlds, shows how much of it selection alone would give.
-"""
+"""The point estimate: a description, not a bound."""
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 
-from dpaudit.estimators.point import Point
 from dpaudit.estimators.trials import Trials
 from dpaudit.protocols import Attack
 from dpaudit.rates import PointCriterion
 from dpaudit.seeds import generator
 from dpaudit.types import IN, OUT, Counts, Published
+
+
+@dataclass(frozen=True)
+class Point:
+    """The epsilon at which the observed error rates would be the worst allowed.
+
+    max{0, ln((1-d-FPR)/FNR), ln((1-d-FNR)/FPR)}; a direction whose denominator is 0 is
+    skipped. It says nothing about how far the true rates may be from the observed ones, so it
+    has no `bound` and decides nothing. Kairouz, Oh and Viswanath 2015.
+    """
+
+    def epsilon(self, counts: Counts, delta: float) -> float:
+        """The estimate."""
+        c = counts
+        value = PointCriterion(delta)(np.array(c.fp), c.out, np.array(c.fn), c.inn)
+        return max(0.0, float(value))
+
+
+# ----------------------------------------------------------------
+# The published estimate: thresholds tuned on the very models that they are scored on.
+#
+# Kept for comparison and never called a bound. Its permutation null, the same search on
+# shuffled worlds, shows how much of it selection alone would give.
+
 
 CHUNK = 100
 """Models per estimate, as in the paper: half of them in each world."""

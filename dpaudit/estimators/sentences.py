@@ -1,12 +1,22 @@
-"""A bound in plain words: what was shown, how surely, assuming what."""
+"""Shares as text."""
 
 from __future__ import annotations
 
 import math
 
 from dpaudit.accounting.curves import DPSGD, DPSGDSteps, Family
-from dpaudit.estimators.percentages import percent
 from dpaudit.types import Assumption, Bound
+
+
+def percent(x: float) -> str:
+    """A share such as a confidence: 95 %, 97.5 %; what is not all is never 100 %."""
+    digits = next((d for d in range(6, 17) if x >= 1 or float(f"{100 * x:.{d}g}") < 100), 17)
+    return f"{100 * x:.{digits}g} %"
+
+
+# ----------------------------------------------------------------
+# A bound in plain words: what was shown, how surely, assuming what.
+
 
 NOTHING_TO_CHOOSE = "nothing to choose"
 """The selection of a bound on what was fixed before the trials."""

@@ -1,23 +1,118 @@
-"""The file that a journal is: opened, recognised, checked, and written in whole transactions."""
+"""Checksums of what a journal holds.
+
+Every array, and every text of settings and facts, has one; a trial's covers its index, world, seed
+and seconds, and the checksums of its arrays by name. So an array is checked when it is read, one
+at a time, and a trial without reading its arrays. They find damage; they do not protect
+against somebody who changes a journal on purpose.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import io
 import json
 import os
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
+from itertools import chain
 from pathlib import Path
 from types import TracebackType
 from typing import Any, TypeVar
 
 import numpy as np
 
-from dpaudit.errors import JournalError
-from dpaudit.journal.checksums import checksum
-from dpaudit.journal.errors import damaged, explained, foreign
+from dpaudit.errors import DiskFull, DpauditError, JournalError, has_room
 from dpaudit.types import Array
+
+# ----------------------------------------------------------------
+# Checksums of what a journal holds.
+#
+# Every array, and every text of settings and facts, has one; a trial's covers its index, world, see
+# and seconds, and the checksums of its arrays by name. So an array is checked when it is read, one
+# at a time, and a trial without reading its arrays. They find damage; they do not protect
+# against somebody who changes a journal on purpose.
+
+
+SIZE = 16
+"""Bytes of a checksum; damage goes unnoticed with a chance of 2^-128."""
+
+
+def checksum(*parts: object) -> bytes:
+    """The BLAKE2b digest of texts, numbers and bytes, in their order."""
+    digest = hashlib.blake2b(digest_size=SIZE)
+    for part in parts:
+        # Quotes tell a text from a number; lengths tell where a part ends.
+        content = part if isinstance(part, bytes) else repr(part).encode()
+        digest.update(len(content).to_bytes(8, "big"))
+        digest.update(content)
+    return digest.digest()
+
+
+def trial_checksum(
+    index: int, world: int, seed: int, seconds: float, arrays: Iterable[tuple[str, bytes]]
+) -> bytes:
+    """The checksum of a trial, from the names and checksums of its arrays in the order of names."""
+    return checksum(index, world, seed, seconds, *chain.from_iterable(arrays))
+
+
+# ----------------------------------------------------------------
+# What can be wrong with a journal's file, in a user's words.
+
+
+@contextmanager
+def explained(path: Path) -> Iterator[None]:
+    """SQLite's errors as sentences that say what to do."""
+    try:
+        yield
+    except (UnicodeDecodeError, json.JSONDecodeError) as error:
+        raise damaged(path) from error
+    except sqlite3.Error as error:
+        raise _explanation(path, str(error)) from error
+
+
+def damaged(path: Path, where: str = "") -> JournalError:
+    """The error for a journal whose content cannot be right; `where` names the damaged part."""
+    told = f"{path} is damaged or cut short" + (f" ({where})" if where else "")
+    return JournalError(
+        f"{told}; put it back from a copy, or choose another folder",
+        "journal-damaged",
+        value=str(path),
+    )
+
+
+def foreign(path: Path) -> JournalError:
+    """The error for a file that dpaudit has not written."""
+    return JournalError(
+        f"{path} is not a dpaudit journal; choose another folder", "not-a-journal", value=str(path)
+    )
+
+
+def _explanation(path: Path, said: str) -> DpauditError:
+    if "locked" in said:
+        return JournalError(
+            f"another dpaudit is at work in {path.parent}; wait for it to end",
+            "journal-locked",
+            value=str(path),
+        )
+    # SQLite tells of a quota that is full, and of a disk that is when a file is made, as of others.
+    unknown = "disk I/O error" in said or "unable to open" in said
+    if "full" in said or (unknown and not has_room(path.parent)):
+        return DiskFull(
+            f"the disk is full; what is in {path} is kept: make room and go on",
+            "disk-full",
+            value=str(path),
+        )
+    if "not a database" in said:
+        return foreign(path)
+    if any(words in said for words in ("malformed", "no such table", "not decode")):
+        return damaged(path)
+    return JournalError(f"{path} cannot be used: {said}", "journal-unusable", value=str(path))
+
+
+# ----------------------------------------------------------------
+# The file that a journal is: opened, recognised, checked, and written in whole transactions.
+
 
 NAME = "journal.sqlite"
 """Of the file in a run's folder."""

@@ -18,9 +18,17 @@ import numpy as np
 
 from dpaudit.config import JUDGING, differences
 from dpaudit.errors import JournalError, OtherConfiguration, kind_of
-from dpaudit.journal.checksums import checksum, trial_checksum
-from dpaudit.journal.errors import damaged
-from dpaudit.journal.file import APPLICATION_ID, FORMAT, TABLES, JournalFile, from_cell, to_cell
+from dpaudit.journal.file import (
+    APPLICATION_ID,
+    FORMAT,
+    TABLES,
+    JournalFile,
+    checksum,
+    damaged,
+    from_cell,
+    to_cell,
+    trial_checksum,
+)
 from dpaudit.types import TEST, Array, Known, Observation, Observations, Trial
 
 

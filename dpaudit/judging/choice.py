@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from dpaudit import defences, registry
-from dpaudit.attacks.expressions import parse
+from dpaudit.attacks.classifier import parse
 from dpaudit.config.settings import ALL, Judging
 from dpaudit.errors import BadInput
 from dpaudit.judging.panel import EstimatorPanel

@@ -13,7 +13,7 @@ from dpaudit import checks, registry
 from dpaudit.accounting.curves import DPSGD, Family, stated
 from dpaudit.errors import BadInput
 from dpaudit.estimators import FREE, PairedAUC, Point
-from dpaudit.estimators.checked import Checked
+from dpaudit.estimators.inputs import Checked
 from dpaudit.estimators.selections.promised import CURVES
 from dpaudit.estimators.sentences import of_others
 from dpaudit.types import Array, Bound, Counts, Guesses, Scores

@@ -15,7 +15,7 @@ import numpy as np
 
 from dpaudit.errors import BadInput
 from dpaudit.estimators import OneRun, OneRunFDP
-from dpaudit.estimators.guesses import guessed
+from dpaudit.estimators.one_run import guessed
 from dpaudit.estimators.selections import known_curve
 from dpaudit.estimators.selections.guess_numbers import FIXED_BEFOREHAND, rule
 from dpaudit.estimators.trials import Trials

@@ -15,7 +15,7 @@ from dpaudit.accounting import gaussian_epsilon
 from dpaudit.accounting.curves import Family
 from dpaudit.errors import BadInput
 from dpaudit.estimators import FREE
-from dpaudit.estimators.checked import Checked
+from dpaudit.estimators.inputs import Checked
 from dpaudit.estimators.selections import Fixed, HoldOut, criterion, known_curve, refuse_other_curve
 from dpaudit.estimators.trials import Trials
 from dpaudit.protocols import Attack, Criterion, Estimator

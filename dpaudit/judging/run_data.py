@@ -15,7 +15,7 @@ from dpaudit import checks, registry
 from dpaudit.errors import BadInput, JournalError, blamed
 from dpaudit.estimators.trials import Trials, choosing
 from dpaudit.journal import Journal
-from dpaudit.journal.errors import damaged
+from dpaudit.journal.file import damaged
 from dpaudit.judging.facts import Settled
 from dpaudit.outputs import summarised
 from dpaudit.protocols import Attack, Defence, lacking

@@ -15,7 +15,7 @@ from dpaudit.config import Config
 from dpaudit.config.adversaries import ADVERSARIES, OBSERVER, PER_STEP
 from dpaudit.config.settings import Attacker, Privacy, Training
 from dpaudit.errors import BadInput
-from dpaudit.mechanisms.cautions import (
+from dpaudit.mechanisms.classifier import (
     NO_DROPOUT,
     ONE_SAMPLE,
     batch_too_large,
@@ -156,8 +156,7 @@ class DPSGD(Mechanism):
         c, initial = pair.canary, pair.given.get("initial")
         if initial is None:
             return []
-        from dpaudit.training.gradients import of_one
-        from dpaudit.training.pretraining import mean_loss, network
+        from dpaudit.training.gradients import mean_loss, network, of_one
 
         left = mean_loss(network(self.recipe, initial), pair.world(OUT))
         found = start_not_learned(left, self.recipe.classes)
@@ -174,7 +173,7 @@ class DPSGD(Mechanism):
         """What the adversary chooses before it chooses the canary: where training starts."""
         if not self._adversary.crafts:
             return {}
-        from dpaudit.training.pretraining import pretrained
+        from dpaudit.training.gradients import pretrained
 
         return {"initial": pretrained(self.recipe, data.shadow, seed)}
 

@@ -19,9 +19,8 @@ from dpaudit import checks
 from dpaudit.config.adversaries import OBSERVER
 from dpaudit.config.settings import Training
 from dpaudit.errors import BadInput, DpauditError, blamed
-from dpaudit.mechanisms.cautions import delta_too_large
-from dpaudit.mechanisms.dataset import Arrays, TorchNeeded
-from dpaudit.mechanisms.given import released
+from dpaudit.mechanisms.classifier import delta_too_large
+from dpaudit.mechanisms.given import Arrays, TorchNeeded, released
 from dpaudit.mechanisms.reference import Reference, refuse_uncallable
 from dpaudit.protocols import Mechanism
 from dpaudit.seeds import derive, stream
@@ -251,7 +250,7 @@ class Function(Mechanism):
         # Also for a function that has just imported torch, whose generator was not seeded then.
         import torch
 
-        from dpaudit.training.layout import Tensors
+        from dpaudit.training.opacus import Tensors
         from dpaudit.training.restored import one_thread
 
         one_thread()

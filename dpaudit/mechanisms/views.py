@@ -19,7 +19,7 @@ from dpaudit.types import IN, INSERTED, Array, Observation, Pair, Trial
 if TYPE_CHECKING:
     from torch import nn
 
-    from dpaudit.training.descent import Seen
+    from dpaudit.training.recipe import Seen
 
 
 def example(adversary: Adversary, recipe: Recipe, size: int, samples: int) -> Observation:
@@ -121,7 +121,7 @@ class View:
     def _watched(self, trial: Trial) -> Observation:
         """How the updates, or all of them together, point along the canary's gradient."""
         from dpaudit.training import predict
-        from dpaudit.training.pretraining import flat
+        from dpaudit.training.gradients import flat
 
         model, seen = self._fit(trial.world, trial.seed)
         useful = {"accuracy": accuracy(partial(predict.logits, model), self.pair.test)}
@@ -146,8 +146,8 @@ class View:
     def _fitted(
         self, world: int, seed: int, inserted: Array, always: bool = False
     ) -> tuple[nn.Sequential, Seen]:
-        from dpaudit.training.descent import GradientCanaries, Seen
         from dpaudit.training.dpsgd import fit
+        from dpaudit.training.recipe import GradientCanaries, Seen
 
         fitted = fit(
             *(self.recipe, self.pair.world(world), seed),

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import groupby
 
-from dpaudit.calibration import doubt
-from dpaudit.calibration.calibrated import Calibrated, Calibration, Measured
-from dpaudit.calibration.subjects import MANY
-from dpaudit.calibration.tabulated import REACH
+from dpaudit.calibration import results
+from dpaudit.calibration.all_methods import REACH
+from dpaudit.calibration.calibrate import MANY
+from dpaudit.calibration.results import Calibrated, Calibration, Measured
 from dpaudit.report.formats import at_most, nearest, percent, power
 from dpaudit.report.words import NOTHING
 from dpaudit.report.wrapping import labelled, wrap
@@ -118,10 +118,10 @@ def reading(found: Calibration) -> str:
     return (
         "A false alarm is a number above the true epsilon at this delta, or at the delta that a "
         "mechanism is named with. Its rate is measured, "
-        f"and has an interval of its own ({percent(doubt.SURE)}, two-sided). A bound whose "
-        f"interval lies above what is allowed is measured again in {doubt.AGAIN} times the audits, "
-        "which alone decide. The mean is that over all audits; a bound that could not show more "
-        "with so few trials is no worse for it. 'picked' is what decides a run, 'until decided' "
+        f"and has an interval of its own ({percent(results.SURE)}, two-sided). A bound whose "
+        f"interval lies above what is allowed is measured again in {results.AGAIN} times the "
+        "audits, which alone decide. The mean is that over all audits; a bound that could not "
+        "show more with so few trials is no worse for it. 'picked' is what decides a run, 'until decided' "
         "what one shows that may stop at any time, at any of its pairs; 'pure curve' is that of "
         "(epsilon, delta) itself. A 'best cut' is the threshold that shows most on the trials "
         "that are judged, a 'best count' the number of guesses that does. Bounds under an "
@@ -165,6 +165,6 @@ def _told(found: Calibration) -> str:
         else f"A bound that is wrong in {at_most(100 * found.found, 1)} % of audits"
     )
     return (
-        f"{would} would have been found with {percent(doubt.POWER)}; that any is blamed though "
+        f"{would} would have been found with {percent(results.POWER)}; that any is blamed though "
         f"none is wrong has a chance of at most {at_most(100 * found.by_chance, 1)} %."
     )

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from dpaudit.calibration import doubt
-from dpaudit.calibration.calibrated import Calibrated, Calibration, Measured
+from dpaudit.calibration import results
+from dpaudit.calibration.results import Calibrated, Calibration, Measured
 from dpaudit.report import machine
 from dpaudit.versions import versions
 
@@ -28,7 +28,7 @@ def to_dict(found: Calibration) -> dict[str, Any]:
             "full": s.full,
             "held": found.held,
             "found": found.found,
-            "found_with": doubt.POWER,
+            "found_with": results.POWER,
             "by_chance": found.by_chance,
             "rows": [_row(row) for row in found.rows],
             "versions": versions(),

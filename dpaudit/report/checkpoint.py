@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from dpaudit.accounting.curves import DPSGD
 from dpaudit.checkpoint.audit import CheckpointReport
-from dpaudit.checkpoint.risk import needed
+from dpaudit.checkpoint.scoring import needed
 from dpaudit.report import one_run, promises, words
 from dpaudit.report.consistent import check_bound
 from dpaudit.report.formats import at_least, at_most, nearest, percent, power

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpaudit.calibration.calibrated import Calibrated, Calibration
+from dpaudit.calibration.results import Calibrated, Calibration
 from dpaudit.report.drawing import CLAIM, IN, INK, MUTED, OUT, blank, short, style
 from dpaudit.report.formats import nearest, percent
 from dpaudit.types import Array

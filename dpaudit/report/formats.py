@@ -8,7 +8,7 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decima
 from typing import Any
 
 from dpaudit.checks import printable as printable
-from dpaudit.estimators.percentages import percent as percent
+from dpaudit.estimators.sentences import percent as percent
 
 
 def nearest(x: float, digits: int = 2) -> str:

@@ -14,8 +14,7 @@ from dpaudit import checks
 from dpaudit.errors import BadInput
 from dpaudit.seeds import ALONE, stream
 from dpaudit.training import backends
-from dpaudit.training.descent import Descent, GradientCanaries, Loss, cross_entropy
-from dpaudit.training.recipe import Recipe
+from dpaudit.training.recipe import Descent, GradientCanaries, Loss, Recipe, cross_entropy
 from dpaudit.training.restored import one_thread
 from dpaudit.types import Array, Records
 

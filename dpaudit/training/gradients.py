@@ -1,16 +1,91 @@
-"""Gradients of single records at given parameters, dropout off: an adversary's aim."""
+"""Initial parameters that an adversary crafts: those of a network that has learned all it can.
+
+Trained on data of its own until next to nothing is left of ordinary records' gradients, so that
+what moves a model afterwards is the canary and the noise.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 import torch
+from torch import nn
+from torch.nn import functional
 from torch.nn.functional import cross_entropy
 
-from dpaudit.training.pretraining import network
+from dpaudit.errors import BadInput
+from dpaudit.seeds import derive
+from dpaudit.training import predict
+from dpaudit.training.dpsgd import fit
 from dpaudit.training.recipe import Recipe
 from dpaudit.types import Array, Known, Records
+
+# ----------------------------------------------------------------
+# Initial parameters that an adversary crafts: those of a network that has learned all it can.
+#
+# Trained on data of its own until next to nothing is left of ordinary records' gradients, so that
+# what moves a model afterwards is the canary and the noise.
+
+
+BATCH, RATE, CLIP = 256, 0.5, 10.0
+
+ROUND, ROUNDS, LEARNED = 500, 12, 1e-3
+"""Steps between looks at the mean loss, how many looks at most, and what is enough."""
+
+
+def pretrained(recipe: Recipe, records: Records, seed: int) -> Array:
+    """The flat parameters of the recipe's network, trained without noise on these records."""
+    training = replace(
+        recipe.training,
+        steps=ROUND,
+        batch=min(BATCH, len(records)),
+        lr=RATE,
+        dropout=0.0,
+        backend="auto",  # whoever's code is audited, this is the adversary's own
+    )
+    plain = replace(recipe, training=training, clip=CLIP, noise_multiplier=0.0)
+    theta: Array | None = None
+    for i in range(ROUNDS):
+        model = fit(plain, records, derive(seed, "pretraining", i), initial=theta).model
+        theta = flat(model)
+        loss = mean_loss(model, records)
+        if not math.isfinite(loss):
+            raise BadInput(
+                "the network that the adversary trains beforehand has no finite loss on these "
+                "records; scale their values to [0, 1], or take --adversary observer",
+                "not-finite",
+                option="adversary",
+            )
+        if loss < LEARNED:
+            break
+    assert theta is not None
+    return theta
+
+
+def network(recipe: Recipe, theta: Array) -> nn.Sequential:
+    """The recipe's network with these parameters."""
+    model = recipe.build()
+    nn.utils.vector_to_parameters(torch.tensor(theta), model.parameters())
+    return model.eval()
+
+
+def flat(model: nn.Module) -> Array:
+    """A network's parameters, one after the other."""
+    parameters: Array = nn.utils.parameters_to_vector(model.parameters()).detach().numpy()
+    return parameters
+
+
+def mean_loss(model: nn.Sequential, records: Records) -> float:
+    """How far a network is from having learned these records."""
+    logits = torch.as_tensor(predict.logits(model, records.x))
+    return float(functional.cross_entropy(logits, torch.as_tensor(records.y)))
+
+
+# ----------------------------------------------------------------
+# Gradients of single records at given parameters, dropout off: an adversary's aim.
 
 
 def each(recipe: Recipe, theta: Array, records: Records) -> Iterator[Array]:

@@ -1,4 +1,4 @@
-"""The Opacus backend: any module that Opacus takes, by Opacus' own clipping and noise."""
+"""How records lie in memory."""
 
 from __future__ import annotations
 
@@ -9,10 +9,41 @@ from opacus import GradSampleModule
 from opacus.optimizers import DPOptimizer
 from torch import Tensor
 from torch.nn.utils import parameters_to_vector
+from torch.utils.data import TensorDataset
 
-from dpaudit.training.descent import Descent, Seen
-from dpaudit.training.layout import row_by_row
-from dpaudit.training.watch import Watch
+from dpaudit.training.clipping import Watch
+from dpaudit.training.recipe import Descent, Seen
+from dpaudit.types import Array, Records
+
+
+def row_by_row(x: Tensor) -> Tensor:
+    """The same records, channel by channel and row by row in memory.
+
+    Opacus takes that for granted: if records lie with their channels last, as those of one
+    channel may without showing it, its gradients of all convolutions but the first are wrong.
+    """
+    return x.flatten().view(x.shape)
+
+
+class Tensors(TensorDataset):
+    """A copy of the records as tensors, and the same memory as numpy arrays `x` and `y`."""
+
+    def __init__(self, records: Records) -> None:
+        super().__init__(row_by_row(torch.tensor(records.x)), torch.tensor(records.y))
+
+    @property
+    def x(self) -> Array:
+        """The records, as in `tensors`."""
+        return self.tensors[0].numpy()
+
+    @property
+    def y(self) -> Array:
+        """The labels, as in `tensors`."""
+        return self.tensors[1].numpy()
+
+
+# ----------------------------------------------------------------
+# The Opacus backend: any module that Opacus takes, by Opacus' own clipping and noise.
 
 
 def descend(job: Descent) -> Seen | None:

@@ -3,7 +3,7 @@ import pytest
 from refusals import refuses
 
 from dpaudit.attacks import Learned, Loss, Max, Mean, Min, inv_std, max_, mean, min_, minus_loss
-from dpaudit.attacks.discriminant import Discriminant, LearnedRule, spanned
+from dpaudit.attacks.learned import Discriminant, LearnedRule, spanned
 from dpaudit.outputs import softmax, summarised
 from dpaudit.rates import BoundCriterion, PointCriterion
 

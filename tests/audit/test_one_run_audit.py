@@ -9,7 +9,7 @@ from refusals import refuses
 from scipy.stats import binom
 
 from dpaudit import audit
-from dpaudit.attacks.updates import Updates
+from dpaudit.attacks.white_box import Updates
 from dpaudit.config import Config
 from dpaudit.errors import BadInput, JournalError, OtherConfiguration
 from dpaudit.estimators import OneRun, OneRunFDP

@@ -3,8 +3,8 @@
 import pytest
 from scipy.stats import binom
 
-from dpaudit.calibration import doubt
-from dpaudit.calibration.doubt import AGAIN, SURE, SURER, blamed, found, interval, tells
+from dpaudit.calibration import results
+from dpaudit.calibration.results import AGAIN, SURE, SURER, blamed, found, interval, tells
 
 
 def test_a_rate_has_the_interval_of_clopper_and_pearson():
@@ -30,7 +30,7 @@ def test_who_is_blamed_is_above_twice(n, rate, level):
 
 @pytest.mark.parametrize("n", [20, 400, 1000])
 def test_what_would_be_found_is_found_so_often(n):
-    assert blamed(found(0.05, n), 0.05, n) == pytest.approx(doubt.POWER)
+    assert blamed(found(0.05, n), 0.05, n) == pytest.approx(results.POWER)
 
 
 def test_an_uncorrected_choice_among_four_is_the_least_that_must_be_told():

@@ -3,10 +3,8 @@
 import numpy as np
 import pytest
 
-from dpaudit.calibration.judgements import AsRun, UntilDecided
-from dpaudit.calibration.mechanisms import Gaussian, NoLeak, RandomizedResponse
-from dpaudit.calibration.plays import Play
-from dpaudit.calibration.way import Asked
+from dpaudit.calibration.methods import Asked, AsRun, UntilDecided
+from dpaudit.calibration.simulated import Gaussian, NoLeak, Play, RandomizedResponse
 from dpaudit.config.settings import ALL, Judging
 from dpaudit.estimators.bets import Bets
 from dpaudit.judging.choice import Choice

@@ -6,11 +6,9 @@ import numpy as np
 import pytest
 
 from dpaudit.calibration import calibrate as module
-from dpaudit.calibration.calibrate import calibrate
-from dpaudit.calibration.calibrated import Calibrated, Calibration, Measured, Setting
-from dpaudit.calibration.doubt import AGAIN
-from dpaudit.calibration.mechanisms import NoLeak
-from dpaudit.calibration.subjects import Subject
+from dpaudit.calibration.calibrate import Subject, calibrate
+from dpaudit.calibration.results import AGAIN, Calibrated, Calibration, Measured, Setting
+from dpaudit.calibration.simulated import NoLeak
 
 DELTA = 1e-5
 N = 50

@@ -5,14 +5,13 @@ from dataclasses import dataclass
 import pytest
 
 from dpaudit.calibration import calibrate as module
-from dpaudit.calibration import ways
-from dpaudit.calibration.calibrate import calibrate
-from dpaudit.calibration.calibrated import Setting
-from dpaudit.calibration.mechanisms import NoLeak
-from dpaudit.calibration.subjects import Subject
-from dpaudit.calibration.ways import Selected
+from dpaudit.calibration import methods
+from dpaudit.calibration.calibrate import Subject, calibrate
+from dpaudit.calibration.methods import Selected
+from dpaudit.calibration.results import Setting
+from dpaudit.calibration.simulated import NoLeak
 from dpaudit.estimators.selections import HoldOut
-from dpaudit.estimators.selections.fixed import Fixed
+from dpaudit.estimators.selections.hold_out import Fixed
 from dpaudit.types import Counts
 
 DELTA = 1e-5
@@ -31,7 +30,7 @@ class Peeking(HoldOut):
 @pytest.mark.parametrize(("selection", "held"), [(Peeking(), False), (HoldOut(), True)])
 def test_a_rule_that_was_chosen_on_the_half_that_judges_it_is_blamed(monkeypatch, selection, held):
     way = Selected("all-four", "clopper-pearson", None)
-    monkeypatch.setattr(ways, "HoldOut", lambda: selection)
+    monkeypatch.setattr(methods, "HoldOut", lambda: selection)
     monkeypatch.setattr(module, "subjects", lambda *_: [Subject(NoLeak(), TRIALS, DELTA, [way])])
     found = calibrate(Setting(repetitions=100, trials=TRIALS))
     assert found.held is held, found.rows

@@ -7,12 +7,10 @@ import pytest
 from chance import A
 from scipy.stats import binom
 
-from dpaudit.calibration import ways as making
-from dpaudit.calibration.mechanisms import RandomizedResponse
-from dpaudit.calibration.plays import Play
-from dpaudit.calibration.subjects import MANY, SPENT
-from dpaudit.calibration.way import Asked
-from dpaudit.calibration.ways import Selected
+from dpaudit.calibration import methods as making
+from dpaudit.calibration.calibrate import MANY, SPENT
+from dpaudit.calibration.methods import Asked, Selected
+from dpaudit.calibration.simulated import Play, RandomizedResponse
 from dpaudit.protocols import Estimator
 from dpaudit.types import Counts
 

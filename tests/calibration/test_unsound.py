@@ -7,14 +7,13 @@ import pytest
 from chance import A
 from scipy.stats import binom
 
-from dpaudit.calibration import ways as every
-from dpaudit.calibration.every_way import ways
-from dpaudit.calibration.mechanisms import Laplace, NoLeak, mechanisms
-from dpaudit.calibration.plays import Play
-from dpaudit.calibration.unsound import best_clopper_pearson, best_gdp, best_katz, best_one_run
-from dpaudit.calibration.way import Asked
+from dpaudit.calibration import methods as every
+from dpaudit.calibration.all_methods import ways
+from dpaudit.calibration.methods import Asked
+from dpaudit.calibration.other_tools import best_clopper_pearson, best_gdp, best_katz, best_one_run
+from dpaudit.calibration.simulated import Laplace, NoLeak, Play, mechanisms
 from dpaudit.estimators import OneRun
-from dpaudit.estimators.guesses import guessed
+from dpaudit.estimators.one_run import guessed
 from dpaudit.judging.plan import most_telling
 from dpaudit.types import IN, Claim, Scores
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from settings import recipe as made
 
-from dpaudit.canaries import shadows
+from dpaudit.canaries import crafted
 from dpaudit.types import Data, Records
 
 POOL, CLASSES, SHAPE = 40, 3, (1, 3, 3)
@@ -43,4 +43,4 @@ def recipe():
 @pytest.fixture(scope="session")
 def models(recipe, data):
     """The shadow models of the run with seed 0."""
-    return shadows.train(recipe, data, seed=0)
+    return crafted.train_shadows(recipe, data, seed=0)

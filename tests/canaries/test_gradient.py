@@ -5,7 +5,7 @@ import pytest
 
 from dpaudit.canaries import Blank, Dirac, RandomDirection
 from dpaudit.training import gradients
-from dpaudit.training.pretraining import pretrained
+from dpaudit.training.gradients import pretrained
 
 
 @pytest.fixture(scope="module")
@@ -47,8 +47,8 @@ def test_dirac_takes_the_parameters_that_records_move_least(recipe, data, initia
 def test_a_blank_canary_has_the_label_that_the_initial_parameters_find_least_likely(
     recipe, data, initial
 ):
+    from dpaudit.training.gradients import network
     from dpaudit.training.predict import logits
-    from dpaudit.training.pretraining import network
 
     canary = Blank(recipe, initial).build(data, seed=0).canary
     assert canary.y == logits(network(recipe, initial), canary.x[None])[0].argmin()

@@ -6,8 +6,10 @@ import pytest
 from refusals import refuses
 
 from dpaudit import canaries, registry
-from dpaudit.canaries import shadows
+from dpaudit.canaries import crafted
 from dpaudit.errors import BadInput
+from dpaudit.papers.ensemble.adversary import Corner
+from dpaudit.papers.laplace.adversary import Negative
 from dpaudit.types import Canary, neighbours
 
 FROM_POOL = ["random", "maxloss"]
@@ -120,7 +122,7 @@ def test_a_noisy_canary_keeps_its_label_and_gets_the_shadows_noise(name, build, 
     for clip in (False, True):
         canary = build(name, clip=clip).canary
         assert canary.y == data.pool.y[canary.removed]
-        expected = shadows.perturb(models, data.pool.x[canary.removed], canary.y, clip)
+        expected = crafted.perturb(models, data.pool.x[canary.removed], canary.y, clip)
         assert np.array_equal(canary.x, expected)
 
 
@@ -131,12 +133,12 @@ def test_noise_is_not_clipped_unless_asked_for(recipe):
 
 @pytest.mark.parametrize("name", ["maxloss", "adv-maxloss"])
 def test_a_maxloss_canary_is_the_hardest_record_of_the_pool(name, build, data, models):
-    assert build(name).canary.removed == shadows.hardest(models, data.pool)
+    assert build(name).canary.removed == crafted.hardest(models, data.pool)
 
 
 def test_the_noisy_random_canary_is_never_the_random_one(build, monkeypatch):
-    monkeypatch.setattr(shadows, "train", lambda *arguments: [])
-    monkeypatch.setattr(shadows, "perturb", lambda models, x, y, clip: x + 0.1)
+    monkeypatch.setattr(crafted, "train_shadows", lambda *arguments: [])
+    monkeypatch.setattr(crafted, "perturb", lambda models, x, y, clip: x + 0.1)
     for seed in range(300):
         assert build("random", seed).canary.removed != build("adv-random", seed).canary.removed
 
@@ -249,7 +251,7 @@ def test_a_replaced_record_keeps_its_place_and_has_another_label(told_apart, dat
 
 
 def test_a_corner_is_mirrored_and_brings_the_others_along(data):
-    pair = canaries.Corner().build(data, 0)
+    pair = Corner().build(data, 0)
     before, after, crowd = (
         x.reshape(-1) for x in (pair.given["before"], pair.canary.x, pair.given["crowd"])
     )
@@ -266,7 +268,7 @@ def test_a_label_that_no_record_has_cannot_be_replaced(data):
 
 
 def test_a_negative_record_is_as_far_from_what_it_replaces_as_a_record_can_be(data):
-    pair = canaries.Negative().build(data, seed=3)
+    pair = Negative().build(data, seed=3)
     assert pair.adjacency == "replace"
     before, after = data.pool.x[pair.canary.removed], pair.canary.x
     assert multiset(pair.out) - multiset(pair.inn) == one(before, pair.out.y[pair.canary.removed])

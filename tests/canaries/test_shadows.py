@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from torch.nn.utils import parameters_to_vector
 
-from dpaudit.canaries import shadows
+from dpaudit.canaries import crafted
 from dpaudit.seeds import derive
 from dpaudit.training import dpsgd
 from dpaudit.types import Records
@@ -44,20 +44,22 @@ def test_shadows_are_ten_different_models_of_the_targets_own_recipe(models, reci
 
 def test_shadows_never_see_the_pool_or_the_test_set(models, recipe, data):
     nothing = Records(data.pool.x[:1] * 0, data.pool.y[:1] * 0)
-    blind = shadows.train(recipe, replace(data, pool=nothing, test=nothing), seed=0)
+    blind = crafted.train_shadows(recipe, replace(data, pool=nothing, test=nothing), seed=0)
     assert np.array_equal(vectors(blind), vectors(models))
 
 
 def test_another_seed_or_other_shadow_data_are_other_shadows(models, recipe, data):
-    other_seed = shadows.train(recipe, data, seed=1)
-    swapped = shadows.train(recipe, replace(data, shadow=data.pool), seed=0)
+    other_seed = crafted.train_shadows(recipe, data, seed=1)
+    swapped = crafted.train_shadows(recipe, replace(data, shadow=data.pool), seed=0)
     for other in (other_seed, swapped):
         assert (vectors(other) != vectors(models)).any(axis=1).all()
 
 
 def test_an_executor_changes_nothing(models, recipe, data):
     with ThreadPoolExecutor(1) as pool:
-        assert np.array_equal(vectors(shadows.train(recipe, data, 0, pool)), vectors(models))
+        assert np.array_equal(
+            vectors(crafted.train_shadows(recipe, data, 0, pool)), vectors(models)
+        )
 
 
 # ---------------------------------------------------------------- the hardest record
@@ -65,9 +67,9 @@ def test_an_executor_changes_nothing(models, recipe, data):
 
 def test_the_hardest_record_has_the_largest_mean_loss(models, data):
     losses = [mean_loss(models, x, y) for x, y in zip(data.pool.x, data.pool.y, strict=True)]
-    assert shadows.hardest(models, data.pool) == int(np.argmax(losses))
+    assert crafted.hardest(models, data.pool) == int(np.argmax(losses))
     easier = data.pool.without(int(np.argmax(losses)))
-    assert shadows.hardest(models, easier) == int(np.argmax(np.delete(losses, np.argmax(losses))))
+    assert crafted.hardest(models, easier) == int(np.argmax(np.delete(losses, np.argmax(losses))))
 
 
 # ---------------------------------------------------------------- adversarial noise
@@ -89,7 +91,7 @@ def ascend(models, x, y, clip):
 @pytest.mark.parametrize("index", [0, 7])
 def test_noise_is_forty_sign_steps_up_the_mean_loss(models, data, index, clip):
     x, y = data.pool.x[index], int(data.pool.y[index])
-    noisy = shadows.perturb(models, x, y, clip)
+    noisy = crafted.perturb(models, x, y, clip)
     np.testing.assert_allclose(noisy, ascend(models, x, y, clip), atol=1e-5)
     assert (noisy.dtype, noisy.shape) == (np.float32, x.shape)
     assert np.abs(noisy - x).max() <= 0.4 + 1e-5
@@ -98,7 +100,7 @@ def test_noise_is_forty_sign_steps_up_the_mean_loss(models, data, index, clip):
 
 def test_only_clipping_keeps_the_pixels_in_their_range(models, data):
     x, y = data.pool.x[0], int(data.pool.y[0])
-    clipped, free = (shadows.perturb(models, x, y, clip) for clip in (True, False))
+    clipped, free = (crafted.perturb(models, x, y, clip) for clip in (True, False))
     assert clipped.min() >= 0
     assert clipped.max() <= 1
     assert free.min() < 0 or free.max() > 1
@@ -106,7 +108,7 @@ def test_only_clipping_keeps_the_pixels_in_their_range(models, data):
 
 def test_noise_leaves_the_record_and_the_models_as_they_were(models, data):
     x, before = data.pool.x[0].copy(), vectors(models)
-    shadows.perturb(models, x, 0, clip=True)
+    crafted.perturb(models, x, 0, clip=True)
     assert np.array_equal(x, data.pool.x[0])
     assert np.array_equal(vectors(models), before)
     assert all(p.grad is None for m in models for p in m.parameters())

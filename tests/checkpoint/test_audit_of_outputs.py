@@ -8,11 +8,10 @@ from chance import A
 from refusals import refuses
 from scipy.stats import binom
 
-from dpaudit.checkpoint.audit import audit
+from dpaudit.checkpoint.audit import CheckpointRequest, audit
 from dpaudit.checkpoint.candidates import Candidates
-from dpaudit.checkpoint.kits.looks import Looks
-from dpaudit.checkpoint.outputs import of_logits, of_losses, with_passes
-from dpaudit.checkpoint.request import CheckpointRequest
+from dpaudit.checkpoint.kits.kit import Looks
+from dpaudit.checkpoint.predictions import of_logits, of_losses, with_passes
 from dpaudit.checkpoint.scoring import IN_PASSES, REFERRING
 from dpaudit.errors import BadInput
 from dpaudit.estimators import OneRun

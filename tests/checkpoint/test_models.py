@@ -10,9 +10,8 @@ from scipy.special import log_softmax
 from torch import nn
 
 from dpaudit.checkpoint.candidates import Candidates
-from dpaudit.checkpoint.models import Asking, ask
-from dpaudit.checkpoint.onnx import laid_out
-from dpaudit.checkpoint.outputs import STATISTICS
+from dpaudit.checkpoint.models import Asking, ask, laid_out
+from dpaudit.checkpoint.predictions import STATISTICS
 from dpaudit.errors import BadInput
 from dpaudit.training import networks
 from dpaudit.types import Records

@@ -5,7 +5,7 @@ import pytest
 from refusals import refuses
 from scipy.special import logit, softmax
 
-from dpaudit.checkpoint.outputs import (
+from dpaudit.checkpoint.predictions import (
     label_odds,
     of_logits,
     of_losses,

@@ -6,8 +6,7 @@ from refusals import ANY, refuses
 from scipy.special import softmax
 
 from dpaudit.checkpoint.candidates import Candidates
-from dpaudit.checkpoint.outputs import of_logits
-from dpaudit.checkpoint.predictions import read
+from dpaudit.checkpoint.predictions import of_logits, read
 from dpaudit.types import Records
 
 DRAW = np.random.default_rng(0)

@@ -5,7 +5,7 @@ import pytest
 from chance import A
 from scipy.stats import binom, norm
 
-from dpaudit.checkpoint.risk import auc, auc_interval, needed, risk, tpr_at
+from dpaudit.checkpoint.scoring import auc, auc_interval, needed, risk, tpr_at
 from dpaudit.types import Scores
 
 

@@ -7,7 +7,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from dpaudit.calibration import calibrate as module
-from dpaudit.calibration.calibrated import Calibrated, Calibration, Measured, Setting
+from dpaudit.calibration.results import Calibrated, Calibration, Measured, Setting
 from dpaudit.report import calibration, calibration_json, figure_calibration
 from dpaudit.report.machine import load_schema
 

@@ -70,7 +70,7 @@ def test_attacks_are_those_of_the_run_unless_named(cli):
 
 def test_a_file_that_cannot_be_written_after_all_costs_only_the_file(cli, monkeypatch):
     run()
-    monkeypatch.setattr("dpaudit.cli.destination.Destination.problem", lambda *_: None)
+    monkeypatch.setattr("dpaudit.cli.output.Destination.problem", lambda *_: None)
     done = cli("compare", "run", "--defence", "quantize:0.1", *FAST, "--json", "nowhere/c.json")
     assert done.exit_code == 2
     assert "quantize:0.1" in done.stdout

@@ -10,7 +10,7 @@ from refusals import Line
 
 from dpaudit import registry
 from dpaudit.audit.preparation import OWN
-from dpaudit.cli import COMMANDS, main, names
+from dpaudit.cli import COMMANDS, completion, main
 from dpaudit.cli.completion import SHELLS
 from dpaudit.data.source import BARE
 
@@ -160,10 +160,10 @@ def test_estimates_are_offered_estimators_and_curves():
 
 @pytest.mark.parametrize(("option", "kind"), [("--data", "data"), ("--mechanism", "mechanisms")])
 def test_files_are_offered_beside_names_but_no_name_that_only_a_list_shows(option, kind):
-    usable = [name for name in registry.names(kind) if name not in names.LISTED_ONLY]
+    usable = [name for name in registry.names(kind) if name not in completion.LISTED_ONLY]
     assert offered("run", option, "") == ["file", *usable]
     assert offered("run", option, "./own") == ["file"]
-    assert {*BARE, OWN} == names.LISTED_ONLY
+    assert {*BARE, OWN} == completion.LISTED_ONLY
 
 
 def test_a_colon_follows_where_a_defence_takes_a_number():

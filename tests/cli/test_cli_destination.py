@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from dpaudit.cli.destination import FIGURES, Destination
-from dpaudit.cli.misuse import BadValue
+from dpaudit.cli import BadValue
+from dpaudit.cli.output import FIGURES, Destination
 from dpaudit.journal import Journal
 
 COMMANDS = [

@@ -152,7 +152,7 @@ def test_a_report_that_cannot_be_written_after_all_is_still_printed(
     undisturbed, cli, tmp_path, monkeypatch
 ):
     folder, _ = undisturbed
-    monkeypatch.setattr("dpaudit.cli.destination.Destination.problem", lambda *_: None)
+    monkeypatch.setattr("dpaudit.cli.output.Destination.problem", lambda *_: None)
     done = cli("report", folder, "--json", tmp_path / "nowhere" / "report.json")
     assert done.exit_code == 2
     assert done.stdout.startswith("dpaudit: ")

@@ -5,7 +5,7 @@ import os
 
 import pytest
 
-from dpaudit.cli.progress import Progress
+from dpaudit.cli.output import Progress
 
 
 class Terminal(io.StringIO):

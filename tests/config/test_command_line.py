@@ -4,11 +4,11 @@ import shlex
 
 import pytest
 
+from dpaudit.cli.report import SHOWN
 from dpaudit.cli.run import command
 from dpaudit.cli.settings import configured
-from dpaudit.cli.verdict import SHOWN
 from dpaudit.config import Config
-from dpaudit.config.command_line import command_line
+from dpaudit.config.run import command_line
 
 OTHERS = {*SHOWN, "download", "workers", "cluster", "budget", "out", "file"}
 """What the command takes beside settings."""

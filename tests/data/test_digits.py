@@ -3,7 +3,7 @@ import sys
 
 import numpy as np
 
-from dpaudit.data.digits import Digits
+from dpaudit.data.builtin import Digits
 
 
 def test_digits_are_a_thousand_for_d_400_for_shadow_models_and_397_for_testing():
@@ -33,7 +33,7 @@ def test_digits_load_differently_from_another_seed():
 
 def test_importing_the_loaders_imports_nothing_heavy():
     line = (
-        "import sys, dpaudit.data, dpaudit.data.digits, dpaudit.data.npz, dpaudit.data.vision;"
+        "import sys, dpaudit.data, dpaudit.data.builtin, dpaudit.data.npz, dpaudit.data.vision;"
         "print({'PIL', 'sklearn', 'scipy', 'torch', 'torchvision'} & set(sys.modules))"
     )
     done = subprocess.run([sys.executable, "-c", line], capture_output=True, text=True, check=True)

@@ -8,7 +8,7 @@ import pytest
 from PIL import Image
 from refusals import refuses, told
 
-from dpaudit.data import picture
+from dpaudit.data import folder
 from dpaudit.data.folder import ImageFolder
 from dpaudit.errors import BadInput
 
@@ -277,7 +277,7 @@ def test_other_colour_modes_are_refused(refusal, tmp_path, mode, suffix):
     Image.new(mode, (SIDE, SIDE)).save(tmp_path / "cat" / f"a.{suffix}")
     assert told(refusal()) == [("unusable-images", "", [(f"'cat/a.{suffix}'", "colour-mode")])]
     with refuses("colour-mode") as caught:
-        picture.pixels(tmp_path / "cat" / f"a.{suffix}")
+        folder.pixels(tmp_path / "cat" / f"a.{suffix}")
     assert caught.value.value[0] == mode[0]  # older Pillows read I;16 as I
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from refusals import told
 
-from dpaudit.data import memory
+from dpaudit import files
 from dpaudit.data.npz import Npz, few
 from dpaudit.errors import BadInput
 
@@ -416,12 +416,12 @@ def test_an_array_that_holds_another_number_of_bytes_than_it_declares_is_refused
 
 def test_a_quarter_of_the_memory_may_be_data(monkeypatch, tmp_path):
     pages = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    monkeypatch.setattr(memory, "CONTAINER", tmp_path / "memory.max")
-    assert memory.most() == pages // 4
+    monkeypatch.setattr(files, "CONTAINER", tmp_path / "memory.max")
+    assert files.memory_limit() == pages // 4
     (tmp_path / "memory.max").write_text("max\n")
-    assert memory.most() == pages // 4
+    assert files.memory_limit() == pages // 4
     (tmp_path / "memory.max").write_text("4000\n")
-    assert memory.most() == 1000
+    assert files.memory_limit() == 1000
 
 
 @pytest.mark.parametrize("step", ["Archive", "problems", "split"])

@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 from refusals import refuses
 
 from dpaudit import data
-from dpaudit.data.split import split
-from dpaudit.data.subset import subset
+from dpaudit.data.split import split, subset
 from dpaudit.errors import BadInput
 from dpaudit.types import Records
 

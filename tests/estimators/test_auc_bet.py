@@ -9,8 +9,8 @@ from scipy.stats import binom, norm
 
 from dpaudit.accounting import gaussian_epsilon
 from dpaudit.accounting.curves import DPSGD, Gaussian, Pure
-from dpaudit.estimators.auc_bet import AUCBet
-from dpaudit.estimators.stakes import FRACTIONS
+from dpaudit.estimators.e_process import FRACTIONS
+from dpaudit.estimators.paired_auc import AUCBet
 from dpaudit.types import DPSGDCurve
 
 DELTA = 1e-5

@@ -11,7 +11,7 @@ from scipy.stats import binom
 
 from dpaudit.accounting.curves import Pure
 from dpaudit.estimators import EProcess
-from dpaudit.estimators.auc_bet import AUCBet
+from dpaudit.estimators.paired_auc import AUCBet
 from dpaudit.estimators.sentences import ASSUMED, confident
 from dpaudit.types import Counts, Decisions, Guesses, Scores
 

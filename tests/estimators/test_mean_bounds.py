@@ -22,7 +22,7 @@ from dpaudit.attacks import Statistic, ThresholdAttack
 from dpaudit.estimators import GDP, PLD, ClopperPearson, ExactScan, PairedAUC, RankTest
 from dpaudit.estimators.rank_test import wins
 from dpaudit.estimators.selections import HoldOut
-from dpaudit.estimators.selections.fixed import Fixed
+from dpaudit.estimators.selections.hold_out import Fixed
 from dpaudit.estimators.trials import Trials
 from dpaudit.rates import BoundCriterion
 from dpaudit.types import IN, OUT, DPSGDCurve, Scores

@@ -9,7 +9,7 @@ from scipy.stats import binom, norm
 from dpaudit.accounting import epsilon as claimed
 from dpaudit.accounting.curves import DPSGD, Gaussian, Pure, symmetrised
 from dpaudit.estimators import OneRun, OneRunFDP
-from dpaudit.estimators.one_run_fdp import refuted
+from dpaudit.estimators.one_run import refuted_by_curve
 from dpaudit.types import DPSGDCurve, Guesses
 
 
@@ -36,7 +36,7 @@ def naive(mu, g, a):
 )
 @pytest.mark.parametrize("mu", [0.0, 0.2, 0.6, 1.0, 1.5, 3.0])
 def test_a_curve_is_refuted_as_the_algorithm_without_shortcuts_does(g, mu):
-    assert refuted(Gaussian(), mu, g, 0.05) == naive(mu, g, 0.05)
+    assert refuted_by_curve(Gaussian(), mu, g, 0.05) == naive(mu, g, 0.05)
 
 
 def test_bound_lies_where_refutation_ends():
@@ -51,7 +51,7 @@ def test_bound_lies_where_refutation_ends():
 
 def fewest_that_refute(curves, true, m, made, a):
     """Right guesses from which on the truth itself would be refuted."""
-    found = (c for c in range(made + 1) if refuted(curves, true, Guesses(m, made, c), a))
+    found = (c for c in range(made + 1) if refuted_by_curve(curves, true, Guesses(m, made, c), a))
     return next(found, made + 1)
 
 

@@ -1,7 +1,6 @@
 import pytest
 
-from dpaudit.estimators.percentages import percent
-from dpaudit.estimators.sentences import confident
+from dpaudit.estimators.sentences import confident, percent
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,8 @@ from settings import made
 import dpaudit as dp
 from dpaudit.canaries import Replaced
 from dpaudit.executors import Here
-from dpaudit.mechanisms import LaplaceLearningFirst, RandomizedResponse
+from dpaudit.papers.laplace.learning_first import LaplaceLearningFirst
+from dpaudit.papers.local.mechanism import RandomizedResponse
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from dpaudit.canaries import Blank, Random
 from dpaudit.errors import BadInput
 from dpaudit.executors import local_pool
 from dpaudit.mechanisms import DPSGD
-from dpaudit.mechanisms.cautions import NO_DROPOUT, ONE_SAMPLE
+from dpaudit.mechanisms.classifier import NO_DROPOUT, ONE_SAMPLE
 from dpaudit.mechanisms.dpsgd import EXACT
 from dpaudit.outputs import softmax
 from dpaudit.seeds import trials

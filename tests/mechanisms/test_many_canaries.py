@@ -7,8 +7,7 @@ import pytest
 from refusals import refuses
 
 import dpaudit
-from dpaudit.canaries.dirac import Dirac
-from dpaudit.canaries.random_direction import RandomDirection
+from dpaudit.canaries.gradients import Dirac, RandomDirection
 from dpaudit.errors import BadInput
 from dpaudit.mechanisms import DPSGD, dpsgd
 from dpaudit.seeds import coins, only_trial

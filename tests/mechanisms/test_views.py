@@ -14,11 +14,10 @@ from dpaudit.errors import BadInput, OtherConfiguration
 from dpaudit.mechanisms import DPSGD
 from dpaudit.seeds import trials
 from dpaudit.training import gradients
-from dpaudit.training.descent import GradientCanaries
 from dpaudit.training.dpsgd import fit
-from dpaudit.training.gradients import direction
+from dpaudit.training.gradients import direction, network
 from dpaudit.training.predict import logits
-from dpaudit.training.pretraining import network
+from dpaudit.training.recipe import GradientCanaries
 from dpaudit.types import IN, OUT, GaussianCurve, StepsCurve
 
 SMALL = {"network": "logreg", "noise_multiplier": 2.0, "batch": "full"}

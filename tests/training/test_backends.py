@@ -25,7 +25,7 @@ from tiny import (
 
 from dpaudit.training import dpsgd, networks
 from dpaudit.training.backends import BACKENDS
-from dpaudit.training.descent import Descent
+from dpaudit.training.recipe import Descent
 from dpaudit.types import Records
 
 

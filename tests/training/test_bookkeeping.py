@@ -11,11 +11,10 @@ from scipy.stats import binom
 from tiny import weights
 from torch import nn
 
-from dpaudit.training import bruteforce, clipping, networks, selfcheck
-from dpaudit.training.bookkeeping import clipped_sum, descend, refusal
-from dpaudit.training.descent import Descent, cross_entropy
-from dpaudit.training.dropout import Masks
-from dpaudit.training.sequential import ELEMENTWISE
+from dpaudit.training import backends, clipping, networks
+from dpaudit.training.bookkeeping import Masks, clipped_sum, descend, refusal
+from dpaudit.training.networks import ELEMENTWISE
+from dpaudit.training.recipe import Descent, cross_entropy
 
 # Even kernels with padding "same" are tested here, and torch warns that it copies their input.
 pytestmark = pytest.mark.filterwarnings("ignore:Using padding='same' with even kernel:UserWarning")
@@ -44,7 +43,7 @@ def network(*layers, shape=SHAPE):
 def agrees(model, shape=SHAPE):
     """Not refused, and the same as the loop over 32 records of which half are clipped."""
     assert refusal(model, shape) is None
-    return selfcheck.failure(clipped_sum, model, shape) is None
+    return backends.failure(clipped_sum, model, shape) is None
 
 
 # ---------------------------------------------------------------- the clipped sum
@@ -123,7 +122,7 @@ def test_ties_of_a_pool_go_to_the_first_as_in_the_loop():
     model = network(nn.Conv2d(2, 3, 2), nn.ReLU(), nn.MaxPool2d(2), *head())
     x, y = torch.zeros(4, *SHAPE), torch.tensor([0, 1, 2, 0])
     x[1:, :, 3:, 3:] = 1
-    expected, _ = bruteforce.clipped_sum(model, x, y, 0.5, [])
+    expected, _ = backends.clipped_sum(model, x, y, 0.5, [])
     np.testing.assert_allclose(clipped_sum(model, x, y, 0.5, []), expected, atol=1e-6)
 
 

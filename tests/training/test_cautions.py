@@ -4,7 +4,7 @@ import torch
 from torch import nn
 
 from dpaudit.training import networks
-from dpaudit.training.cautions import buffers, cautions
+from dpaudit.training.state import buffers, cautions
 
 
 def test_nothing_is_said_of_layers_that_keep_nothing():

@@ -6,8 +6,8 @@ import pytest
 from refusals import refuses
 from tiny import PARAMETERS, flat_loss, recipe, records, weights
 
-from dpaudit.training.descent import GradientCanaries
 from dpaudit.training.dpsgd import fit, fit_many
+from dpaudit.training.recipe import GradientCanaries
 
 NOISY = recipe(batch=3, epochs=2, noise_multiplier=1.0, dropout=0.5)
 

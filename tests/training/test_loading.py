@@ -10,7 +10,7 @@ from torch import nn
 
 from dpaudit.errors import BadInput
 from dpaudit.training import networks
-from dpaudit.training.loading import load
+from dpaudit.training.state import load
 
 SHAPE = (1, 8, 8)
 PATH = Path("model.pt")

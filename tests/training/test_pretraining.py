@@ -7,8 +7,8 @@ from settings import changed
 from tiny import LOGREG, records
 
 from dpaudit.training import gradients
+from dpaudit.training.gradients import flat, network, pretrained
 from dpaudit.training.predict import logits
-from dpaudit.training.pretraining import flat, network, pretrained
 from dpaudit.types import Records
 
 

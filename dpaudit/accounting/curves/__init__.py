@@ -6,13 +6,9 @@ members of a family one by one, from the least leaking on; that all members are 
 that sampling from them with the same random numbers keeps the order, is what a family promises.
 """
 
-from dpaudit.accounting.curves.dpsgd import DPSGD, symmetrised
-from dpaudit.accounting.curves.gaussian import Gaussian
+from dpaudit.accounting.curves.dpsgd import DPSGD, DPSGDSteps, symmetrised
+from dpaudit.accounting.curves.families import Family, Gaussian, Numbers, Pure, last_refuted, margin
 from dpaudit.accounting.curves.named import family, stated, within_reach
-from dpaudit.accounting.curves.protocol import Family, Numbers
-from dpaudit.accounting.curves.pure import Pure
-from dpaudit.accounting.curves.search import last_refuted, margin
-from dpaudit.accounting.curves.steps import DPSGDSteps
 
 __all__ = [
     "DPSGD",

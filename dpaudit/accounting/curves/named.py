@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from dpaudit import checks
 from dpaudit.accounting import MOST_USES
-from dpaudit.accounting.curves.dpsgd import DPSGD
-from dpaudit.accounting.curves.gaussian import Gaussian
-from dpaudit.accounting.curves.protocol import Family
-from dpaudit.accounting.curves.pure import Pure
-from dpaudit.accounting.curves.steps import DPSGDSteps
+from dpaudit.accounting.curves.dpsgd import DPSGD, DPSGDSteps
+from dpaudit.accounting.curves.families import Family, Gaussian, Pure
 from dpaudit.errors import BadInput
 from dpaudit.types import Adjacency, Curve, DPSGDCurve, GaussianCurve, StepsCurve
 

@@ -1,21 +1,96 @@
-"""A kit on disk, read again: every part is what it was when the kit was made, or it is refused."""
+"""The coins of a kit, sealed: committed to before the training, opened after it.
+
+The commitment is the SHA-256 of the sealed file. Whoever has it can tell later that the coins, the
+canaries that they are about and all that is said of them are those of before the training. A random
+salt in the file keeps it from telling the coins.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import os
+import secrets
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from dpaudit import checks
-from dpaudit.checkpoint.kits import sealed
 from dpaudit.data import npz
 from dpaudit.data.fingerprints import fingerprint
-from dpaudit.errors import BadInput
+from dpaudit.errors import BadInput, unwritable
 from dpaudit.files import opened, regular
+from dpaudit.seeds import coins as seeded
+from dpaudit.seeds import derive
 from dpaudit.types import Array, Records
+
+# ----------------------------------------------------------------
+# The coins of a kit, sealed: committed to before the training, opened after it.
+#
+# The commitment is the SHA-256 of the sealed file. Whoever has it can tell later that the coins, th
+# canaries that they are about and all that is said of them are those of before the training. A rand
+# salt in the file keeps it from telling the coins.
+
+
+SEAL_VERSION = 2
+
+
+@dataclass(frozen=True)
+class Sealed:
+    """A coin for each canary, '1' in and '0' out, a salt, and the hash of what is public."""
+
+    coins: str
+    salt: str
+    public: str
+    version: int = SEAL_VERSION
+
+    def content(self) -> bytes:
+        """The sealed file."""
+        return (json.dumps(asdict(self), indent=1) + "\n").encode()
+
+    @property
+    def put_in(self) -> Array:
+        """Which canaries were put in."""
+        return np.array([coin == "1" for coin in self.coins])
+
+
+def seal(count: int, public: str, seed: int | None) -> Sealed:
+    """Fair and independent coins from the operating system; with a seed, for tests, from that."""
+    if seed is None:
+        drawn = np.array([secrets.randbits(1) for _ in range(count)], dtype=bool)
+        salt = secrets.token_hex(32)
+    else:
+        drawn = seeded(derive(seed, "kit", "coins"), count)
+        salt = f"{derive(seed, 'kit', 'salt'):064x}"
+    return Sealed("".join("1" if coin else "0" for coin in drawn), salt, public)
+
+
+def commitment_of(content: bytes) -> str:
+    """What is published of a sealed file beforehand."""
+    return hashlib.sha256(content).hexdigest()
+
+
+def unseal(content: bytes, where: str) -> Sealed:
+    """What a sealed file holds."""
+    try:
+        told = json.loads(content)
+        found = Sealed(**told)
+        good = (
+            found.version == SEAL_VERSION and set(found.coins) <= {"0", "1"} and bool(found.coins)
+        )
+    except (ValueError, TypeError, RecursionError):
+        good = False
+    if not good:
+        said = "it holds no coins that this dpaudit can read"
+        raise BadInput(f"{where}: {said}", "wrong-format", value=where)
+    return found
+
+
+# ----------------------------------------------------------------
+# A kit on disk, read again: every part is what it was when the kit was made, or it is refused.
+
 
 VERSION = 2
 PUBLIC, CANARIES, SEALED = "kit.json", "canaries.npz", "sealed.json"
@@ -67,7 +142,7 @@ class Kit:
         """
         file = self.path / SEALED
         content = _bytes(file)
-        found, wanted = sealed.commitment(content), self.about.commitment
+        found, wanted = commitment_of(content), self.about.commitment
         if commitment is not None and commitment.lower() != wanted.lower():
             raise BadInput(
                 f"{self.path / PUBLIC}: its commitment is {wanted}, and the one that was kept is "
@@ -83,7 +158,7 @@ class Kit:
                 "kit-altered",
                 value=str(file),
             )
-        coins = sealed.unsealed(content, str(file))
+        coins = unseal(content, str(file))
         if coins.public != self.about.hash or len(coins.coins) != self.about.count:
             raise BadInput(
                 f"{self.path / PUBLIC}: it was altered after the kit was made; {SEALED} is about "
@@ -153,3 +228,79 @@ def _bytes(file: Path) -> bytes:
         said = "it is too large for a file of a kit"
         raise BadInput(f"{file}: {said}", "file-too-large", value=str(file))
     return read
+
+
+# ----------------------------------------------------------------
+# How often a kit's coins were looked at: a later look is held to a higher confidence.
+#
+# A line for each look, the fingerprint of what was guessed first. Nothing stops somebody who copies
+# kit or deletes the file; whoever is honest does not lose count.
+
+
+FILE = "looks.txt"
+WANTED = "the list of looks at a kit"
+LARGEST_LOOKS = 1 << 20
+"""Bytes; some thousand looks, of which each decides less than the one before."""
+
+
+@dataclass(frozen=True)
+class Looks:
+    """The looks that a kit's folder tells of."""
+
+    folder: Path
+
+    @property
+    def file(self) -> Path:
+        """Where they are counted."""
+        return self.folder / FILE
+
+    def upcoming(self, what: str) -> int:
+        """The number that such a look has or would have, from 1 on; nothing is written down."""
+        known = self._known()
+        return known.index(what) + 1 if what in known else len(known) + 1
+
+    def take(self, what: str, words: str) -> int:
+        """The number of a look; a new one is written down before anybody is told what it shows.
+
+        A line is appended in one go and the file read again, so that two looks at the same time
+        are counted as two.
+        """
+        if what not in (known := self._known()):
+            self._append(f"{what} {' '.join(words.split())}\n", after=bool(known))
+        return self.upcoming(what)
+
+    def _known(self) -> list[str]:
+        """What was looked at, in order; a line that was cut short counts as a look."""
+        if not os.path.lexists(self.file):
+            return []
+        with opened(self.file, WANTED, follow=False) as file:
+            content = file.read(LARGEST_LOOKS + 1)
+        if len(content) > LARGEST_LOOKS:
+            said = "it is too large for a list of looks"
+            raise BadInput(f"{self.file}: {said}", "file-too-large", value=str(self.file))
+        lines = content.decode(errors="replace").split("\n")
+        return list(dict.fromkeys(line.split(" ")[0] for line in lines if line.strip()))
+
+    def _append(self, line: str, after: bool) -> None:
+        flags = os.O_RDWR | os.O_APPEND | os.O_CREAT
+        try:
+            with os.fdopen(regular(self.file, flags, WANTED, follow=False), "a+b") as file:
+                found = os.fstat(file.fileno())
+                if found.st_nlink > 1:
+                    raise BadInput(
+                        f"{self.file}: it is a hard link, and the same file has another name; "
+                        "use a copy of the kit",
+                        "hard-link",
+                        value=str(self.file),
+                    )
+                # A line of its own, even after one that was cut short.
+                cut = after and os.pread(file.fileno(), 1, found.st_size - 1) != b"\n"
+                file.write(("\n" if cut else "").encode() + line.encode())
+                file.flush()
+                os.fsync(file.fileno())
+        except OSError as error:
+            way_out = (
+                "; looks at a kit are counted in its folder, so make that writable, or use a copy "
+                "of the kit"
+            )
+            raise unwritable(self.file, error, way_out) from error

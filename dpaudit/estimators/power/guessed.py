@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_left
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -10,7 +11,8 @@ import numpy as np
 from scipy.special import ndtr
 
 from dpaudit.accounting.curves import Family, Gaussian
-from dpaudit.estimators import OneRun, OneRunFDP, one_run, one_run_fdp
+from dpaudit.estimators import EProcess, OneRun, OneRunFDP, one_run
+from dpaudit.estimators.e_process import FRACTIONS
 from dpaudit.estimators.power.truth import Truth, located
 from dpaudit.seeds import generator
 from dpaudit.types import Array, Assumption, Guesses
@@ -72,7 +74,7 @@ class Guessed:
     def _refuted(self, g: Guesses) -> bool:
         if isinstance(self.estimator, OneRun):
             return one_run.refuted(self.truth.claim, g, self.truth.delta, self.truth.a)
-        return one_run_fdp.refuted(self.assumed, self.claimed, g, self.truth.a)
+        return one_run.refuted_by_curve(self.assumed, self.claimed, g, self.truth.a)
 
 
 def _middle(truth: Truth, m: int, r: int) -> Guesses:
@@ -93,7 +95,7 @@ def _most_telling(truth: Truth, m: int, by_curve: bool) -> int:
     def more(g: Guesses) -> bool:
         """Than is shown so far: one evaluation, where how much takes dozens."""
         if by_curve:
-            return one_run_fdp.refuted(curves, parameter, g, truth.a)
+            return one_run.refuted_by_curve(curves, parameter, g, truth.a)
         return one_run.refuted(shown, g, delta, truth.a)
 
     for r in [m, *(r for r in reversed(GUESSES) if LEAST_SHARE * m <= r < m)]:
@@ -140,3 +142,71 @@ def _leak(truth: Truth) -> tuple[Array, Array]:
     """
     inn = 1 - truth.curves.trade_off(truth.parameter, OUT)
     return np.append(0.0, (OUT + inn) / 2), np.append(0.0, inn / 2)
+
+
+# ----------------------------------------------------------------
+# Bets that stop once the claim is refuted: after how many pairs that is.
+
+
+AUDITS, LONGEST = 1000, 2000
+"""That are simulated, and the pairs after which each ends."""
+
+
+@dataclass(frozen=True)
+class Stopped:
+    """Simulated: the best score there is, one attack, and a look after every pair.
+
+    By the claimed curve it is the paired-AUC bet; without one, `Pure`, the e-process, with the
+    threshold that is best for the truth. The first `fitting` pairs are not bet on.
+    """
+
+    assumed: Family
+    truth: Truth
+    fitting: int
+
+    def pairs(self, share: float) -> int | None:
+        """So many are enough in this share of audits; None where that takes more than LONGEST."""
+        enough = np.sort(self._ends)[math.ceil(share * AUDITS) - 1]
+        return self.fitting + int(enough) if math.isfinite(enough) else None
+
+    @cached_property
+    def _ends(self) -> Array:
+        """The bet with which each audit is decided, or infinity."""
+        draw = np.random.default_rng(0)
+        out, u = draw.random((2, AUDITS, LONGEST))
+        inn = self.truth.curves.inn(self.truth.parameter, u)
+        first = (inn < out).astype(int)
+        bets = self._by_curve(first) if self.assumed.assumption != "none" else self._free(out, inn)
+        wealth = np.full(first.shape, -np.inf)
+        for factors in bets:
+            np.logaddexp(wealth, np.cumsum(factors, axis=1), out=wealth)
+        decided = wealth >= math.log(len(bets) / self.truth.a)
+        return np.where(decided.any(axis=1), decided.argmax(axis=1) + 1.0, np.inf)
+
+    def _by_curve(self, first: Array) -> list[Array]:
+        """Of every stake, the logarithm that a pair multiplies wealth by."""
+        t = self.truth
+        area = self.assumed.area(located(self.assumed, t.claim, t.delta))
+        table = np.log1p(np.array([0.0, 1.0])[:, None] / area * FRACTIONS - FRACTIONS)
+        return [column[first] for column in table.T]
+
+    def _free(self, out: Array, inn: Array) -> list[Array]:
+        """The same of every bet on decisions, of its mirror and of that on the order."""
+        t = self.truth
+        rules = EProcess(t.confidence, highest=float(math.ceil(min(30.0, max(10.0, t.claim + 1)))))
+        above = np.flatnonzero(rules.grid() > t.claim)
+        e = int(above[0]) if len(above) else -1
+        decided, ordered = rules.log_factors(t.delta)[:, :, :, e], rules.log_orders(t.delta)[::2, e]
+        cut = self._cut(decided)
+        x, y, first = (np.asarray(said).astype(int) for said in (inn < cut, out < cut, inn < out))
+        columns = decided.reshape(2, 2, -1).transpose(2, 0, 1)
+        return [c[x, y] for c in columns] + [c[first] for c in ordered.T]
+
+    def _cut(self, factors: Array) -> float:
+        """The threshold by which the fastest bet grows fastest."""
+        t = self.truth
+        cuts = np.geomspace(1e-6, 0.999, 400)
+        p1 = 1 - t.curves.trade_off(t.parameter, cuts)
+        of_x, of_y = np.stack([1 - p1, p1]), np.stack([1 - cuts, cuts])
+        growth = np.einsum("xc,yc,xysk->csk", of_x, of_y, factors)
+        return float(cuts[growth.max(axis=(1, 2)).argmax()])

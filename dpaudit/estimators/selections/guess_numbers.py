@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from dpaudit.errors import BadInput
-from dpaudit.estimators.guesses import guessed, halves
-from dpaudit.estimators.selections.fixed import best
+from dpaudit.estimators.one_run import guessed, halves
+from dpaudit.estimators.selections.hold_out import best
 from dpaudit.estimators.sentences import COINS, COINS_SEVERAL
 from dpaudit.types import Array, Bound, Guesses, Outcome
 

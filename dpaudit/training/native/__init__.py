@@ -23,11 +23,11 @@ import torch
 from torch import Tensor, nn
 
 from dpaudit.errors import BadInput
-from dpaudit.training.descent import Descent, GradientCanaries, Seen, cross_entropy
 from dpaudit.training.native import compiler
 from dpaudit.training.native.library import ROOM, Canaries, Data, Library, Run, library, rates
 from dpaudit.training.native.plan import plan
-from dpaudit.training.sequential import Refused
+from dpaudit.training.networks import Refused
+from dpaudit.training.recipe import Descent, GradientCanaries, Seen, cross_entropy
 from dpaudit.types import Array
 
 SLICE = 0.2

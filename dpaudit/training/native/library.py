@@ -13,9 +13,8 @@ import numpy as np
 from torch import Tensor, nn
 
 from dpaudit.training.native import compiler
-from dpaudit.training.native.plan import Plan
-from dpaudit.training.native.stages import Form
-from dpaudit.training.sequential import leaves
+from dpaudit.training.native.plan import Form, Plan
+from dpaudit.training.networks import leaves
 from dpaudit.types import Array
 
 KEPT, DROPPED = 65535, 0

@@ -11,7 +11,7 @@ from scipy.stats import binom
 from dpaudit.accounting import gaussian_epsilon
 from dpaudit.accounting.curves import DPSGD, DPSGDSteps, Gaussian
 from dpaudit.estimators import PLD, PairedAUC, RankTest
-from dpaudit.estimators.auc_bet import AUCBet
+from dpaudit.estimators.paired_auc import AUCBet
 from dpaudit.types import Counts, Scores
 
 DELTA = 1e-5

@@ -15,9 +15,9 @@ from PIL import Image
 from refusals import refuses
 
 from dpaudit.checkpoint import kits
-from dpaudit.checkpoint.kits import kinds, sealed
-from dpaudit.checkpoint.kits.making import FROM_SEED, FROM_SYSTEM
-from dpaudit.checkpoint.kits.readme import reach
+from dpaudit.checkpoint.kits import kinds
+from dpaudit.checkpoint.kits import kit as on_disk
+from dpaudit.checkpoint.kits.making import FROM_SEED, FROM_SYSTEM, reach
 from dpaudit.data.npz import few
 from dpaudit.errors import BadInput
 from dpaudit.types import Records
@@ -65,7 +65,7 @@ def test_mislabelled_canaries_are_records_under_another_label(grey, kit):
 
 
 def test_adversarial_noise_stays_within_pixels_and_keeps_the_label(grey, tmp_path, monkeypatch):
-    monkeypatch.setattr("dpaudit.canaries.shadows.SHADOWS", 2)
+    monkeypatch.setattr("dpaudit.canaries.crafted.SHADOWS", 2)
     monkeypatch.setattr(kinds, "SHADOW", replace(kinds.SHADOW, steps=30, backend="torch"))
     kit = kits.make(grey, tmp_path / "kit", "adv", count=20)
     x, y = arrays(grey)
@@ -134,7 +134,7 @@ def test_random_rows_differ_or_are_refused(tmp_path):
 
 def test_coins_are_fair_and_from_the_operating_system():
     """Fails by chance with 2e-5."""
-    first, again = (sealed.sealed(20_000, "", None) for _ in range(2))
+    first, again = (on_disk.seal(20_000, "", None) for _ in range(2))
     assert first.coins != again.coins
     assert first.salt != again.salt
     assert count_is(int(first.put_in.sum()), 20_000, 0.5)
@@ -198,13 +198,13 @@ def test_an_altered_coin_is_found_by_the_hash(copied):
     file.write_text(json.dumps(told, indent=1) + "\n")
     with refuses("kit-altered", value=str(file)) as caught:
         kits.read(copied).opened()
-    assert sealed.commitment(file.read_bytes()) in str(caught.value)
+    assert on_disk.commitment_of(file.read_bytes()) in str(caught.value)
 
 
 def test_a_commitment_that_was_kept_elsewhere_finds_a_kit_that_was_forged_whole(copied, kit):
     file, public = copied / "sealed.json", copied / "kit.json"
-    file.write_bytes(sealed.sealed(60, kit.about.hash, None).content())
-    forged = sealed.commitment(file.read_bytes())
+    file.write_bytes(on_disk.seal(60, kit.about.hash, None).content())
+    forged = on_disk.commitment_of(file.read_bytes())
     public.write_text(public.read_text().replace(kit.about.commitment, forged))
     assert len(kits.read(copied).opened()) == 60
     with refuses("other-commitment", option="commitment", value=kit.about.commitment):
@@ -263,7 +263,7 @@ def test_a_folder_that_is_there_is_left_alone(grey, tmp_path):
 
 
 def test_a_failure_leaves_nothing_behind(grey, tmp_path, monkeypatch):
-    monkeypatch.setattr("dpaudit.checkpoint.kits.writing.readme", lambda *_: 1 / 0)
+    monkeypatch.setattr("dpaudit.checkpoint.kits.making.readme", lambda *_: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         kits.make(grey, tmp_path / "kit", count=20)
     assert list(tmp_path.iterdir()) == []

@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from refusals import refuses
 
-from dpaudit.checkpoint.kits.looks import FILE, LARGEST, Looks
+from dpaudit.checkpoint.kits.kit import FILE, LARGEST_LOOKS, Looks
 from dpaudit.errors import BadInput
 
 
@@ -77,6 +77,6 @@ def test_what_cannot_be_read_or_counted_is_one_sentence(tmp_path):
     with pytest.raises(BadInput, match=str(tmp_path / "nowhere" / FILE)) as caught:
         Looks(tmp_path / "nowhere").take("a", "")
     assert isinstance(caught.value.__cause__, FileNotFoundError)
-    (tmp_path / FILE).write_bytes(b"\n" * (LARGEST + 1))
+    (tmp_path / FILE).write_bytes(b"\n" * (LARGEST_LOOKS + 1))
     with refuses("file-too-large", value=str(tmp_path / FILE)):
         Looks(tmp_path).upcoming("a")

@@ -28,7 +28,7 @@ from dpaudit.estimators.power import (
     located,
 )
 from dpaudit.estimators.power.guessed import GUESSES, RUNS, right
-from dpaudit.estimators.power.scanned import statistic
+from dpaudit.estimators.power.scored import statistic
 from dpaudit.estimators.rank_test import wins
 from dpaudit.estimators.simulation import Draws
 from dpaudit.types import Counts, Guesses, Scores

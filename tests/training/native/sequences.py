@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from torch import nn
 
 from dpaudit.training import native, networks
-from dpaudit.training.descent import Descent
 from dpaudit.training.native import compiler
+from dpaudit.training.recipe import Descent
 
 torch.set_num_threads(1)  # small networks only lose by more
 

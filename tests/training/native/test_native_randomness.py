@@ -17,10 +17,10 @@ from sequences import NARROWER, ODD, flat, job, moved, named, odd, records, rela
 from torch import nn
 
 from dpaudit.training import native, predict
-from dpaudit.training.descent import GradientCanaries
 from dpaudit.training.native import compiler
 from dpaudit.training.native.library import library
 from dpaudit.training.native.plan import plan
+from dpaudit.training.recipe import GradientCanaries
 
 # Even kernels with padding "same" are tested here, and torch warns that it copies their input.
 EVEN = pytest.mark.filterwarnings("ignore:Using padding='same' with even kernel:UserWarning")

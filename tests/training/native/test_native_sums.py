@@ -10,10 +10,10 @@ from refusals import refuses
 from sequences import NAMED, NARROWER, ODD, drawn, job, moved, named, odd, records, relative
 from torch import nn
 
-from dpaudit.training import bruteforce, native, selfcheck
-from dpaudit.training.descent import cross_entropy
+from dpaudit.training import backends, native
 from dpaudit.training.native import compiler
 from dpaudit.training.native.plan import plan
+from dpaudit.training.recipe import cross_entropy
 
 # Even kernels with padding "same" are tested here, and torch warns that it copies their input.
 EVEN = pytest.mark.filterwarnings("ignore:Using padding='same' with even kernel:UserWarning")
@@ -26,13 +26,13 @@ def error(model, shape, n=36):
     with torch.no_grad():
         classes = model(torch.zeros(1, *shape)).shape[1]
     x, y = records(shape, n, classes)
-    masks = bruteforce.draw_masks(model, x, generator)
-    unclipped, norms = bruteforce.clipped_sum(model, x, y, 1e9, masks)
+    masks = backends.draw_masks(model, x, generator)
+    unclipped, norms = backends.clipped_sum(model, x, y, 1e9, masks)
     if not norms.any():
         return float(np.abs(native.clipped_sum(model, x, y, 1.0, masks)).max())
     clip = float(np.median(norms[norms > 0]))
     errors = [relative(native.clipped_sum(model, x, y, 1e9, masks), unclipped)]
-    expected, _ = bruteforce.clipped_sum(model, x, y, clip, masks)
+    expected, _ = backends.clipped_sum(model, x, y, clip, masks)
     errors.append(relative(native.clipped_sum(model, x, y, clip, masks), expected))
     return max(errors)
 
@@ -74,7 +74,7 @@ def test_narrower_vectors_have_the_same_sum(name, monkeypatch):
 
 def test_the_check_of_a_backend_by_itself_finds_nothing():
     model, shape = named("cnn-small")
-    assert selfcheck.failure(native.clipped_sum, model, shape) is None
+    assert backends.failure(native.clipped_sum, model, shape) is None
 
 
 class Scale(nn.Module):
@@ -94,7 +94,7 @@ def error_by_opacus(model, shape, n=9):
     with torch.no_grad():
         classes = model(torch.zeros(1, *shape)).shape[1]
     x, y = records(shape, n, classes)
-    masks = [mask | True for mask in bruteforce.draw_masks(model, x, torch.Generator())]
+    masks = [mask | True for mask in backends.draw_masks(model, x, torch.Generator())]
     # Its hooks for convolutions do not take all kernels and paddings.
     wrapped = GradSampleModule(nn.Sequential(*kept), loss_reduction="sum", force_functorch=True)
     cross_entropy(wrapped(x.clone().requires_grad_()), y).sum().backward()
@@ -112,18 +112,18 @@ def test_ties_of_the_pooling_go_to_the_first_as_in_torch(value):
     for name in ("cnn-small", "cnn-small 28 x 28"):
         model, shape = named(name, dropout=0.0)
         x, y = torch.full((6, *shape), value), torch.arange(6)
-        masks = bruteforce.draw_masks(model, x, torch.Generator())
-        expected, _ = bruteforce.clipped_sum(model, x, y, 1e9, masks)
+        masks = backends.draw_masks(model, x, torch.Generator())
+        expected, _ = backends.clipped_sum(model, x, y, 1e9, masks)
         assert relative(native.clipped_sum(model, x, y, 1e9, masks), expected) < 2e-6
 
 
 def test_a_batch_of_any_size_is_summed_to_the_last_record():
     model, shape = named("cnn-small", dropout=0.0)
     x, y = records(shape, 300)
-    masks = bruteforce.draw_masks(model, x, torch.Generator())
+    masks = backends.draw_masks(model, x, torch.Generator())
     for n in (1, 31, 32, 33, 300):
         part = [mask[:n] for mask in masks]
-        expected, _ = bruteforce.clipped_sum(model, x[:n], y[:n], 1.0, part)
+        expected, _ = backends.clipped_sum(model, x[:n], y[:n], 1.0, part)
         assert relative(native.clipped_sum(model, x[:n], y[:n], 1.0, part), expected) < 2e-6
         assert relative(-moved(model, x[:n], y[:n], clip=1.0), expected) < 1e-4
     assert not native.clipped_sum(model, x[:0], y[:0], 1.0, [m[:0] for m in masks]).any()
@@ -133,11 +133,11 @@ def test_values_that_are_no_numbers_do_no_more_than_spoil_the_sum():
     model, shape = named("cnn-small")
     x, y = records(shape, 40)
     x[3], x[4] = float("nan"), float("inf")
-    masks = bruteforce.draw_masks(model, x, torch.Generator().manual_seed(0))
+    masks = backends.draw_masks(model, x, torch.Generator().manual_seed(0))
     assert np.isnan(native.clipped_sum(model, x, y, 1.0, masks)).any()
     clean = [i for i in range(40) if i not in (3, 4)]
     part = [mask[clean] for mask in masks]
-    expected, _ = bruteforce.clipped_sum(model, x[clean], y[clean], 1.0, part)
+    expected, _ = backends.clipped_sum(model, x[clean], y[clean], 1.0, part)
     assert relative(native.clipped_sum(model, x[clean], y[clean], 1.0, part), expected) < 2e-6
 
 
@@ -145,7 +145,7 @@ def test_a_given_mask_counts_even_where_the_rate_is_zero():
     model, shape = named("mlp", dropout=0.0)
     x, y = records(shape, 5)
     masks = [torch.arange(128).repeat(5, 1) % 3 > 0]
-    expected, _ = bruteforce.clipped_sum(model, x, y, 1.0, masks)
+    expected, _ = backends.clipped_sum(model, x, y, 1.0, masks)
     assert relative(native.clipped_sum(model, x, y, 1.0, masks), expected) < 2e-6
 
 

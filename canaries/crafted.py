@@ -1,0 +1,250 @@
+"""Shadow models: the adversary's own, trained by the target's recipe on data disjoint from D.
+
+Their mean loss tells which record a model would find hardest; the sign of their mean
+gradient tells how to make one harder. Both are as in the audit of Bayesian networks that
+dpaudit starts from: ten models, forty steps of 0.01, no norm constraint.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dpaudit.canaries.records import draw
+from dpaudit.errors import BadInput
+from dpaudit.protocols import CanaryBuilder
+from dpaudit.seeds import derive, generator
+from dpaudit.types import Array, Canary, Data, Pair, Records, neighbours
+
+# ----------------------------------------------------------------
+# Shadow models: the adversary's own, trained by the target's recipe on data disjoint from D.
+#
+# Their mean loss tells which record a model would find hardest; the sign of their mean
+# gradient tells how to make one harder. Both are as in the audit of Bayesian networks that
+# dpaudit starts from: ten models, forty steps of 0.01, no norm constraint.
+
+
+if TYPE_CHECKING:
+    from torch import nn
+
+    from dpaudit.training.recipe import Recipe
+
+SHADOWS, STEPS, STEP = 10, 40, 0.01
+
+
+def train_shadows(
+    recipe: Recipe, data: Data, seed: int, executor: Executor | None = None
+) -> list[nn.Sequential]:
+    """The shadow models; every canary of a run's seed gets the same ones."""
+    from dpaudit.training.dpsgd import fit_many
+
+    if (dtype := data.shadow.x.dtype).kind != "f":
+        raise BadInput(
+            f"shadow models train on floats, and the records are {dtype}; take a canary that needs "
+            "none, such as static, random or mislabelled",
+            "wrong-type",
+            option="data",
+            value=str(dtype),
+        )
+    seeds = [derive(seed, "shadow", j) for j in range(SHADOWS)]
+    return fit_many(recipe, data.shadow, seeds, executor)
+
+
+def hardest(models: Sequence[nn.Sequential], records: Records) -> int:
+    """The record with the largest mean loss over the models."""
+    import torch
+    from torch.nn.functional import cross_entropy
+
+    from dpaudit.training.predict import logits
+
+    y = torch.as_tensor(records.y)
+    losses = [
+        cross_entropy(torch.as_tensor(logits(m, records.x)), y, reduction="none") for m in models
+    ]
+    return int(torch.stack(losses).mean(dim=0).argmax())
+
+
+def perturb(models: Sequence[nn.Sequential], x: Array, y: int, clip: bool) -> Array:
+    """One record, made harder; the label stays."""
+    perturbed: Array = perturb_many(models, x[None], np.array([y]), clip)[0]
+    return perturbed
+
+
+def perturb_many(models: Sequence[nn.Sequential], x: Array, y: Array, clip: bool) -> Array:
+    """x_{i+1} = x_i + a sign(mean_j grad_x loss(shadow_j; x_i, y)), each record for itself.
+
+    `clip` keeps the pixels in [0, 1], which the paper does not do.
+    """
+    import torch
+    from torch.nn.functional import cross_entropy
+
+    labels = torch.as_tensor(y)
+    current = torch.as_tensor(x, dtype=torch.float32).clone()
+    for _ in range(STEPS):
+        current.requires_grad_(True)
+        # A sum over records: the gradient at one does not depend on the others.
+        losses = [cross_entropy(m.eval()(current), labels, reduction="sum") for m in models]
+        (gradient,) = torch.autograd.grad(torch.stack(losses).mean(), current)
+        current = (current + STEP * gradient.sign()).detach()
+        if clip:
+            current = current.clamp(0, 1)
+    return np.asarray(current.numpy(), dtype=np.float32)
+
+
+# ----------------------------------------------------------------
+# The record with the largest loss.
+
+
+if TYPE_CHECKING:
+    from dpaudit.training.recipe import Recipe
+
+
+@dataclass(frozen=True)
+class MaxLoss(CanaryBuilder):
+    """The record of the pool with the largest mean loss over ten shadow models.
+
+    D is the pool without it, D' the whole pool. Such a record has the largest gradients, so
+    a model that saw it differs most from one that did not.
+
+    Data set 3 of Shibahara, Miura, Kii and Ichikawa, Privacy Risk of Differentially Private
+    Bayesian Neural Network.
+    """
+
+    recipe: Recipe
+    executor: Executor | None = None
+
+    def build(self, data: Data, seed: int) -> Pair:
+        models = train_shadows(self.recipe, data, seed, self.executor)
+        i = hardest(models, data.pool)
+        canary = Canary(
+            x=data.pool.x[i],
+            y=int(data.pool.y[i]),
+            name="maxloss",
+            made=f"the record with the largest mean loss over {len(models)} shadow models",
+            removed=i,
+        )
+        return neighbours(data, canary)
+
+
+# ----------------------------------------------------------------
+# A random record with adversarial noise.
+
+
+if TYPE_CHECKING:
+    from dpaudit.training.recipe import Recipe
+
+
+@dataclass(frozen=True)
+class AdvRandom(CanaryBuilder):
+    """A random record with adversarial noise against ten shadow models.
+
+    D is the pool without the record, D' has its noisy version. It is never the
+    record of `random`. Noise: forty sign steps of 0.01 up the mean shadow loss, the
+    label kept, without a norm constraint; `clip` keeps the pixels in [0, 1].
+
+    Data set 2 of Shibahara, Miura, Kii and Ichikawa, Privacy Risk of Differentially Private
+    Bayesian Neural Network.
+    """
+
+    recipe: Recipe
+    clip: bool = False
+    executor: Executor | None = None
+
+    def build(self, data: Data, seed: int) -> Pair:
+        i = draw(data, seed, "adv-random")
+        models = train_shadows(self.recipe, data, seed, self.executor)
+        x, y = data.pool.x[i], int(data.pool.y[i])
+        canary = Canary(
+            x=perturb(models, x, y, self.clip),
+            y=y,
+            name="adv-random",
+            made=f"a random record with adversarial noise from {len(models)} shadow models",
+            removed=i,
+            original=x,
+        )
+        return neighbours(data, canary)
+
+
+# ----------------------------------------------------------------
+# The record with the largest loss, with adversarial noise.
+
+
+if TYPE_CHECKING:
+    from dpaudit.training.recipe import Recipe
+
+
+@dataclass(frozen=True)
+class AdvMaxLoss(CanaryBuilder):
+    """The record with the largest shadow loss, made harder still by adversarial noise.
+
+    The clean record is in neither data set: D is the pool without it, D' is D with the
+    noisy version. Noise: forty sign steps of 0.01 up the mean loss of ten shadow models,
+    the label kept, without a norm constraint; `clip` keeps the pixels in [0, 1].
+
+    Data set 4 of Shibahara, Miura, Kii and Ichikawa, Privacy Risk of Differentially Private
+    Bayesian Neural Network.
+    """
+
+    recipe: Recipe
+    clip: bool = False
+    executor: Executor | None = None
+
+    def build(self, data: Data, seed: int) -> Pair:
+        models = train_shadows(self.recipe, data, seed, self.executor)
+        i = hardest(models, data.pool)
+        x, y = data.pool.x[i], int(data.pool.y[i])
+        canary = Canary(
+            x=perturb(models, x, y, self.clip),
+            y=y,
+            name="adv-maxloss",
+            made=f"the record with the largest mean loss over {len(models)} shadow models, "
+            "with adversarial noise from them",
+            removed=i,
+            original=x,
+        )
+        return neighbours(data, canary)
+
+
+# ----------------------------------------------------------------
+# An empty image.
+
+
+if TYPE_CHECKING:
+    from dpaudit.training.recipe import Recipe
+
+
+@dataclass(frozen=True, eq=False)
+class Blank(CanaryBuilder):
+    """An all-zero record, added to the whole pool.
+
+    It looks like nobody's data, so what a model says about it is the canary's own doing. Its
+    label is random or, where the adversary knows the initial parameters, the one that they
+    find least likely: its gradient is then a large one, which clipping cuts to the whole norm.
+
+    Annamalai and De Cristofaro, Nearly Tight Black-Box Auditing of Differentially Private Machine
+    Learning (2024).
+    """
+
+    recipe: Recipe | None = None
+    initial: Array | None = None
+
+    def build(self, data: Data, seed: int) -> Pair:
+        x = np.zeros(data.shape, dtype=np.float32)
+        label, how = self._label(x, data, seed)
+        canary = Canary(x, label, name="blank", made=f"an all-zero record under {how}")
+        pair = neighbours(data, canary)
+        return pair if self.initial is None else replace(pair, given={"initial": self.initial})
+
+    def _label(self, x: Array, data: Data, seed: int) -> tuple[int, str]:
+        if self.recipe is None or self.initial is None:
+            drawn = generator(seed, "canary", "blank").integers(data.classes)
+            return int(drawn), "a random label"
+        from dpaudit.training.gradients import network
+        from dpaudit.training.predict import logits
+
+        said = logits(network(self.recipe, self.initial), x[None])[0]
+        return int(said.argmin()), "the label that the initial parameters find least likely"

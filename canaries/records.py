@@ -1,0 +1,195 @@
+"""Which record of the pool a canary is made of, where chance decides."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from dpaudit.errors import BadInput
+from dpaudit.protocols import CanaryBuilder
+from dpaudit.seeds import generator
+from dpaudit.types import Adjacency, Array, Canary, Data, Pair, neighbours
+
+TURNS = ("random", "adv-random", "mislabelled", "none", "static")
+
+
+def draw(data: Data, seed: int, kind: str) -> int:
+    """A random record; the kinds take turns in one random order, so that none shares another's.
+
+    The paper's noisy random image is not its plain random image with noise.
+    """
+    order = generator(seed, "canary").permutation(len(data.pool))
+    return int(order[TURNS.index(kind)])
+
+
+# ----------------------------------------------------------------
+# A random record.
+
+
+@dataclass(frozen=True)
+class Random(CanaryBuilder):
+    """A random record of the pool, as it is.
+
+    D is the pool without it, D' the whole pool. The weakest canary: what an average person
+    in the data has to fear.
+
+    Data set 1 of Shibahara, Miura, Kii and Ichikawa, Privacy Risk of Differentially Private
+    Bayesian Neural Network.
+    """
+
+    def build(self, data: Data, seed: int) -> Pair:
+        i = draw(data, seed, "random")
+        canary = Canary(
+            x=data.pool.x[i],
+            y=int(data.pool.y[i]),
+            name="random",
+            made="a random record of the pool",
+            removed=i,
+        )
+        return neighbours(data, canary)
+
+
+# ----------------------------------------------------------------
+# A random record with a wrong label.
+
+
+@dataclass(frozen=True)
+class Mislabelled(CanaryBuilder):
+    """A random record of the pool under a random wrong label.
+
+    D is the pool without the record, D' has it mislabelled. Needs no shadow models, and no
+    other record teaches a model the wrong label.
+    """
+
+    def build(self, data: Data, seed: int) -> Pair:
+        i = draw(data, seed, "mislabelled")
+        right = int(data.pool.y[i])
+        wrong = 1 + int(generator(seed, "canary", "wrong label").integers(data.classes - 1))
+        canary = Canary(
+            x=data.pool.x[i],
+            y=(right + wrong) % data.classes,
+            name="mislabelled",
+            made=f"a random record of the pool (class {right}) under a wrong label",
+            removed=i,
+        )
+        return neighbours(data, canary)
+
+
+# ----------------------------------------------------------------
+# A record of noise, as a screen without a signal shows it.
+
+
+@dataclass(frozen=True)
+class Static(CanaryBuilder):
+    """A record whose values are the least or the largest there can be by fair coins, any label.
+
+    It takes the place of a random record: D is the pool without that, D' as large as the pool.
+    It looks like no class, so that no other record teaches a model its label, and its gradient is
+    large. A training that forgets to clip is swayed by it far more than one that clips, and one
+    with too little noise cannot hide it. Needs no shadow models.
+
+    The two values are the data's bounds, where these are declared (`Data.bounds`), and 0 and 1 for
+    other data in [0, 1]: images, tables that are scaled by --bounds. Beyond [0, 1] the domain is
+    unknown, and the values lie outside the pool's by its range: 0 and 30 for values from 10 to 20.
+    So code that takes its clipping bounds from the data, which differ in D and D', is found out.
+    Code that relies on a domain without clipping to it needs the domain declared. Whole numbers,
+    such as tokens, stay within the pool's own.
+    """
+
+    def build(self, data: Data, seed: int) -> Pair:
+        flip = generator(seed, "canary", "static")
+        coins = flip.random(data.shape) < 0.5
+        low, high = _ends(data)
+        canary = Canary(
+            x=np.where(coins, low, high),
+            y=int(flip.integers(data.classes)),
+            name="static",
+            made=f"values of {float(low):g} and {float(high):g} at random under a random label",
+            removed=draw(data, seed, "static"),
+        )
+        return neighbours(data, canary)
+
+
+def _ends(data: Data) -> tuple[Array, Array]:
+    """The two values, of the type that the pool has."""
+    x = data.pool.x
+    low, high = x.min(), x.max()
+    if data.bounds is not None:
+        low, high = data.bounds
+    elif x.dtype.kind == "f" and low >= 0 and high <= 1:
+        low, high = 0, 1
+    elif x.dtype.kind == "f":
+        limits = np.finfo(x.dtype)
+        low, high = float(low), float(high)
+        reach = high - low or 1.0
+        low, high = np.clip([low - reach, high + reach], limits.min, limits.max)
+    return x.dtype.type(low), x.dtype.type(high)
+
+
+# ----------------------------------------------------------------
+# A record whose label is another one in D'.
+
+
+@dataclass(frozen=True, eq=False)
+class Replaced(CanaryBuilder):
+    """A record of the pool that has another label in D'; neighbours by replacing one.
+
+    For claims that hold if one record, or what one user has, is replaced. Which label takes the
+    place of which is what the mechanism keeps apart worst, where it says so; else chance decides.
+    """
+
+    told_apart: Array | None = None
+    """The two labels, of D and of D'."""
+
+    def build(self, data: Data, seed: int) -> Pair:
+        draw = generator(seed, "canary", "replaced")
+        labels = self.told_apart
+        if labels is None:
+            labels = draw.choice(data.classes, 2, replace=False)
+        label, other = (int(y) for y in labels)
+        having = np.flatnonzero(data.pool.y == label)
+        if not len(having):
+            raise BadInput(
+                f"no record of the pool has the label {label}; take other data",
+                "label-missing",
+                value=label,
+            )
+        i = int(draw.choice(having))
+        canary = Canary(
+            x=data.pool.x[i],
+            y=other,
+            name="replaced",
+            made=f"a record of the pool, which has the label {label} in D and another in D'",
+            removed=i,
+            replaces=True,
+        )
+        return neighbours(data, canary)
+
+
+# ----------------------------------------------------------------
+# No canary at all: the null.
+
+
+@dataclass(frozen=True)
+class Null(CanaryBuilder):
+    """Nothing: D' is D, so that a valid audit certifies an epsilon of 0.
+
+    The models are asked about a random record of the pool, which is in both worlds. This
+    is the control of an audit: whatever an estimate shows here, selection made it. It is the
+    null of any claim, whether that is for one record more or for one replaced.
+    """
+
+    adjacency: Adjacency = "add-remove"
+
+    def build(self, data: Data, seed: int) -> Pair:
+        i = draw(data, seed, "none")
+        canary = Canary(
+            x=data.pool.x[i],
+            y=int(data.pool.y[i]),
+            name="none",
+            made="both worlds are the same; the models are asked about a record of both",
+            kind="nothing",
+            replaces=self.adjacency == "replace",
+        )
+        return neighbours(data, canary)

@@ -1,0 +1,156 @@
+"""Rules of other tools that are printed as lower bounds and are none, to be shown beside.
+
+Each chooses what it is judged by on the very trials that judge it, and pays nothing for that.
+They are written from their descriptions, and used nowhere but in a calibration.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from scipy.special import ndtri
+
+from dpaudit.calibration.methods import Asked, Standing, attack_of
+from dpaudit.calibration.simulated import Play
+from dpaudit.estimators import GDP, OneRun
+from dpaudit.estimators.one_run import called
+from dpaudit.estimators.selections import InSample
+from dpaudit.rates import log_ratio, upper_rates
+from dpaudit.types import IN, Array, Guesses, Scores
+
+# ----------------------------------------------------------------
+# Rules of other tools that are printed as lower bounds and are none, to be shown beside.
+#
+# Each chooses what it is judged by on the very trials that judge it, and pays nothing for that.
+# They are written from their descriptions, and used nowhere but in a calibration.
+
+
+SHARES = np.linspace(0.1, 1.0, 10)
+"""Of the canaries, that one run's best number of guesses is looked for among."""
+
+
+def best_clopper_pearson(scores: Scores, delta: float, confidence: float) -> float:
+    """The largest Clopper-Pearson bound over all thresholds, each at full confidence.
+
+    "We take the threshold that maximises the lower bound": Jagielski, Ullman and Oprea 2020 on
+    other trials, tools since on the same ones.
+    """
+    u0, u1 = _upper_rates(scores, confidence)
+    return max(0.0, float(log_ratio(u0, u1, delta).max()))
+
+
+def best_gdp(scores: Scores, delta: float, confidence: float) -> float:
+    """The largest bound under a Gaussian curve over all thresholds, each at full confidence.
+
+    Nasr et al. 2023, "Tight auditing of differentially private machine learning", with the
+    threshold chosen on the trials that are counted.
+    """
+    return GDP(confidence).best_of(*_upper_rates(scores, confidence), delta)
+
+
+def best_katz(scores: Scores, delta: float, confidence: float) -> float:
+    """The largest lower limit of a log ratio of rates over all thresholds, by Katz's formula.
+
+    ln((p - d)/q) - z sqrt((1-p)/(np) + (1-q)/(mq)) for the rates p and q of an event in both
+    worlds: 'says in', and in the mirrored direction 'says out'. A normal approximation, which
+    fails where an event is rare, and there the maximum is found; an event that never occurs in
+    one world is skipped. Katz et al. 1978, "Obtaining confidence intervals for the risk ratio".
+    """
+    fp, fn = _errors(scores)
+    n0, n1 = len(scores.out), len(scores.inn)
+    z = float(ndtri(confidence))
+    said_in = _katz(n1 - fn, n1, fp, n0, delta, z)
+    said_out = _katz(n0 - fp, n0, fn, n1, delta, z)
+    return max(0.0, float(said_in.max()), float(said_out.max()))
+
+
+def _katz(k: Array, n: int, other: Array, m: int, delta: float, z: float) -> Array:
+    p, q = k / n, other / m
+    usable = (p > delta) & (q > 0)
+    p, q = np.where(usable, p, 1.0), np.where(usable, q, 1.0)
+    limit = np.log((p - delta) / q) - z * np.sqrt((1 - p) / (n * p) + (1 - q) / (m * q))
+    return np.where(usable, limit, -np.inf)
+
+
+def best_one_run(scores: Array, worlds: Array, delta: float, confidence: float) -> float:
+    """The largest one-run bound over several numbers of guesses, each at full confidence.
+
+    Steinke, Nasr and Jagielski 2023, "Privacy auditing with one (1) training run", fix the
+    number beforehand; with the best of several the stated confidence is lost.
+    """
+    m = len(scores)
+    numbers = sorted({max(1, round(share * m)) for share in SHARES})
+    right = [int((called(scores, r) == np.where(worlds == IN, 1, -1)).sum()) for r in numbers]
+    tried = [Guesses(m, r, correct) for r, correct in zip(numbers, right, strict=True)]
+    return max(_one_run(guesses, delta, confidence) for guesses in tried)
+
+
+@lru_cache(maxsize=2**14)
+def _one_run(guesses: Guesses, delta: float, confidence: float) -> float:
+    return OneRun(confidence).bound(guesses, delta).epsilon
+
+
+def _errors(scores: Scores) -> tuple[Array, Array]:
+    """The false positives and false negatives of every rule 'score > threshold'."""
+    thresholds = np.unique(np.concatenate([[-np.inf], scores.out, scores.inn]))
+    fp = len(scores.out) - np.searchsorted(np.sort(scores.out), thresholds, side="right")
+    fn = np.searchsorted(np.sort(scores.inn), thresholds, side="right")
+    return fp, fn
+
+
+def _upper_rates(scores: Scores, confidence: float) -> tuple[Array, Array]:
+    """Of all thresholds, in both worlds."""
+    fp, fn = _errors(scores)
+    a = (1 - confidence) / 2
+    return upper_rates(len(scores.out), a)[fp], upper_rates(len(scores.inn), a)[fn]
+
+
+# ----------------------------------------------------------------
+# Ways to numbers that are no bounds: the published estimate, and rules of other tools.
+
+
+@dataclass(frozen=True)
+class Estimated:
+    """The published estimate: a rule tuned on the very trials that it is scored on."""
+
+    attack: str
+    judged: str = "in-sample estimate"
+    standing: Standing = "no bound"
+    share: float = 1.0
+
+    def epsilon(self, play: Play, asked: Asked, seed: int) -> float:
+        attack = attack_of(self.attack)
+        trials = play.of(self.attack, attack)
+        return InSample().describe(attack, trials, asked.delta).epsilon_in_sample
+
+
+@dataclass(frozen=True)
+class OfScores:
+    """Another tool's rule on the scores of the loss, all trials."""
+
+    rule: Callable[[Scores, float, float], float]
+    judged: str
+    attack: str = "loss"
+    standing: Standing = "no bound"
+    share: float = 1.0
+
+    def epsilon(self, play: Play, asked: Asked, seed: int) -> float:
+        trials = play.of(self.attack, attack_of(self.attack))
+        return self.rule(trials.split(trials.features[:, 0]), asked.delta, asked.confidence)
+
+
+@dataclass(frozen=True)
+class OfOneRun:
+    """Another tool's rule on one run with many canaries."""
+
+    rule: Callable[[Array, Array, float, float], float]
+    judged: str
+    attack: str = "released"
+    standing: Standing = "no bound"
+    share: float = 1.0
+
+    def epsilon(self, play: Play, asked: Asked, seed: int) -> float:
+        return self.rule(*play.run, asked.delta, asked.confidence)

@@ -1,0 +1,243 @@
+"""Mechanisms of known epsilon: one released number a trial, larger where the canary is in.
+
+What an audit of them shows can be held against the truth. Each releases the best score there is,
+so that nothing stronger could be shown of it by any attack.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
+from scipy.optimize import brentq
+from scipy.special import expit
+
+from dpaudit.accounting import LEAST_NOISE, gaussian_epsilon
+from dpaudit.accounting.curves import DPSGD, Pure
+from dpaudit.estimators.trials import Trials
+from dpaudit.outputs import summarised
+from dpaudit.protocols import Attack
+from dpaudit.seeds import generator
+from dpaudit.types import IN, OUT, Array, Curve, DPSGDCurve, GaussianCurve, Known, Observations
+
+# ----------------------------------------------------------------
+# Mechanisms of known epsilon: one released number a trial, larger where the canary is in.
+#
+# What an audit of them shows can be held against the truth. Each releases the best score there is,
+# so that nothing stronger could be shown of it by any attack.
+
+
+SAMPLED = DPSGDCurve(0.05, 100, LEAST_NOISE * DPSGD.steps / 1638)
+"""Of the subsampled mechanism. Its noise multiplier, 1.0002, is one that the estimators try."""
+
+
+class KnownMechanism(Protocol):
+    """A mechanism whose epsilon is known exactly.
+
+    `curves` are the trade-off curves that it may rightly claim; without one it claims a bare
+    (epsilon, delta).
+    """
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def curves(self) -> tuple[Curve, ...]: ...
+
+    def epsilon(self, delta: float) -> float:
+        """The least epsilon that holds at `delta`."""
+        ...
+
+    def draw(self, worlds: Array, generator: np.random.Generator) -> Array:
+        """What is released in a trial of each of the worlds, independently."""
+        ...
+
+
+def mechanisms(delta: float) -> tuple[KnownMechanism, ...]:
+    """No leak first; then those that leak."""
+    gaussian = Gaussian(brentq(lambda mu: gaussian_epsilon(mu, delta) - 4.0, 1e-3, 32.0))
+    return NoLeak(), gaussian, Laplace(1.0), RandomizedResponse(1.0), Subsampled(SAMPLED)
+
+
+@dataclass(frozen=True)
+class NoLeak:
+    """The same in both worlds. Whatever curve is claimed holds."""
+
+    name: str = "no leak"
+    curves: tuple[Curve, ...] = (GaussianCurve(mu=1.0), SAMPLED)
+
+    def epsilon(self, delta: float) -> float:
+        return 0.0
+
+    def draw(self, worlds: Array, generator: np.random.Generator) -> Array:
+        return generator.normal(size=len(worlds))
+
+
+@dataclass(frozen=True)
+class Gaussian:
+    """A number of sensitivity `mu` with standard Gaussian noise."""
+
+    mu: float
+    name: str = "Gaussian"
+
+    @property
+    def curves(self) -> tuple[Curve, ...]:
+        return (GaussianCurve(self.mu),)
+
+    def epsilon(self, delta: float) -> float:
+        return gaussian_epsilon(self.mu, delta)
+
+    def draw(self, worlds: Array, generator: np.random.Generator) -> Array:
+        return np.asarray(generator.normal(size=len(worlds)) + self.mu * (worlds == IN))
+
+
+@dataclass(frozen=True)
+class Laplace:
+    """A number of sensitivity `pure` with standard Laplace noise, so of that epsilon at delta 0.
+
+    Its divergence is d(e) = 1 - exp((e - pure)/2), solved here for e.
+    """
+
+    pure: float
+    name: str = "Laplace"
+    curves: tuple[Curve, ...] = ()
+
+    def epsilon(self, delta: float) -> float:
+        return max(0.0, self.pure + 2 * math.log1p(-delta))
+
+    def draw(self, worlds: Array, generator: np.random.Generator) -> Array:
+        return np.asarray(generator.laplace(size=len(worlds)) + self.pure * (worlds == IN))
+
+
+@dataclass(frozen=True)
+class RandomizedResponse:
+    """The world itself with probability e^pure/(1+e^pure), else the other one.
+
+    All scores are tied with half of the others, which is what tests of ranks find hardest. With
+    probability `spent` the world is told for sure instead: no mechanism that is (pure, spent)-DP
+    leaks more (Kairouz, Oh and Viswanath 2015).
+    """
+
+    pure: float
+    spent: float = 0.0
+    curves: tuple[Curve, ...] = ()
+
+    @property
+    def name(self) -> str:
+        return "randomized response" + (f", delta {self.spent:g}" if self.spent else "")
+
+    def epsilon(self, delta: float) -> float:
+        return Pure(self.spent).epsilon(self.pure, delta)
+
+    def draw(self, worlds: Array, generator: np.random.Generator) -> Array:
+        lies = generator.random(len(worlds)) > 1 / (1 + math.exp(-self.pure))
+        sure = generator.random(len(worlds)) < self.spent
+        return np.where(sure, 3.0 * worlds - 1.0, np.where(lies, 1.0 - worlds, 1.0 * worlds))
+
+
+@dataclass(frozen=True)
+class Subsampled:
+    """Steps of Gaussian noise, in each of which the canary takes part with a small probability.
+
+    What all steps release is summed up by its log-likelihood ratio, the best score (Neyman and
+    Pearson 1933). Its epsilon is that of the curve rounded down, so that no alarm is missed.
+    """
+
+    curve: DPSGDCurve
+    name: str = "subsampled Gaussian"
+
+    @property
+    def curves(self) -> tuple[Curve, ...]:
+        return (self.curve,)
+
+    def epsilon(self, delta: float) -> float:
+        family = DPSGD(self.curve.sample_rate, self.curve.steps)
+        return family.epsilon(self.curve.noise_multiplier, delta)
+
+    def draw(self, worlds: Array, generator: np.random.Generator) -> Array:
+        q, s = self.curve.sample_rate, self.curve.noise_multiplier
+        shape = len(worlds), self.curve.steps
+        taken = (generator.random(shape) < q) & (worlds == IN)[:, None]
+        x = s * generator.normal(size=shape) + taken
+        ratios = np.log1p(q * np.expm1((2 * x - 1) / (2 * s**2)))
+        return np.asarray(ratios.sum(axis=1))
+
+
+# ----------------------------------------------------------------
+# One play of a mechanism of known epsilon, as attacks and estimators are shown it.
+
+
+T = TypeVar("T")
+
+SAMPLES = 16
+"""MC-dropout draws of a trial."""
+
+KNOWN: Known = {
+    "label": np.array(1),
+    "sample_rate": np.array(1.0),
+    "noise_multiplier": np.array(1.0),
+}
+"""Of two classes the second is the canary's; the number is like an update of a full batch."""
+
+SHOWN = frozenset({"values", "logits", "mc", "mean", "std", "updates", "moved", "step"})
+"""The names of all that is seen of a trial."""
+
+
+@dataclass(frozen=True)
+class Play:
+    """`trials` of each world, in turn, and beside them one run with as many canaries in all."""
+
+    mechanism: KnownMechanism
+    trials: int
+    seed: int
+    samples: int = SAMPLES
+
+    @cached_property
+    def worlds(self) -> Array:
+        """Of the trials."""
+        return np.tile([OUT, IN], self.trials)
+
+    @cached_property
+    def seen(self) -> Observations:
+        """The released number as networks show theirs: post-processing, so of the same epsilon.
+
+        As it is; as an update or a move of the parameters along the canary's gradient; as a
+        logit, so that the canary's loss falls with it; and as T draws of sigmoid(number +
+        noise), as if by MC dropout, unless nobody looks at any.
+        """
+        draw = generator(self.seed, "trials")
+        z = self.mechanism.draw(self.worlds, draw)
+        along = {"updates": z[:, None], "moved": z, "step": z}
+        logits = np.stack([np.zeros(len(z)), z], axis=1)
+        seen = {"values": z[:, None], "logits": logits, **along}
+        if not self.samples:
+            return seen
+        p = expit(z[:, None] + draw.normal(size=(len(z), self.samples)))
+        return summarised({**seen, "mc": np.stack([1 - p, p], axis=2)})
+
+    @cached_property
+    def _kept(self) -> dict[Hashable, Any]:
+        return {}
+
+    def once(self, key: Hashable, made: Callable[[], T]) -> T:
+        """What several ways share, made for the first of them."""
+        if key not in self._kept:
+            self._kept[key] = made()
+        kept: T = self._kept[key]
+        return kept
+
+    def of(self, name: str, attack: Attack) -> Trials:
+        """The trials as an attack sees them, which are the same whoever judges it."""
+        features = self.once(name, lambda: attack.features(self.seen, KNOWN))
+        return Trials(features, self.worlds, name)
+
+    @cached_property
+    def run(self) -> tuple[Array, Array]:
+        """One run: what is released of each canary, and the coins that put them in."""
+        draw = generator(self.seed, "one run")
+        coins = draw.integers(0, 2, size=2 * self.trials)
+        return self.mechanism.draw(coins, draw), coins

@@ -1,0 +1,219 @@
+"""What a classifier releases, as its defences see it: predictions, and the passes below them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from dpaudit import checks
+from dpaudit.defences.chain import Composable
+from dpaudit.errors import BadInput
+from dpaudit.outputs import CHUNK, labels_of, softmax, summarised
+from dpaudit.types import OWN, Array, Observations
+
+PREDICTIONS = ("mean", "probabilities")
+"""Probabilities (rows, classes): of a Bayesian network, and of a plain one."""
+
+
+def need(who: object, seen: Observations, *names: str) -> None:
+    """Refuse to defend what is not there: nothing would be released at all."""
+    if missing := [name for name in names if name not in seen]:
+        there = ", ".join(sorted(seen.keys() - {OWN})) or "nothing"
+        raise BadInput(
+            f"the defence {who} needs {' and '.join(missing)}, "
+            f"and what there is to defend is {there}",
+            "missing-observations",
+            value=tuple(missing),
+        )
+
+
+def predictions(who: object, seen: Observations) -> dict[str, Array]:
+    """All predictions in double precision; refused where there are none."""
+    found = {name: p for name, p in numbers(seen).items() if name in PREDICTIONS}
+    if not found:
+        need(who, seen, "probabilities")
+    return found
+
+
+def numbers(seen: Observations) -> dict[str, Array]:
+    """All that is released but the single passes; the probabilities of logits that stand alone."""
+    names = (*PREDICTIONS, "std", "values")
+    found = {n: np.asarray(seen[n], dtype=np.float64) for n in names if n in seen}
+    if "logits" in seen and "probabilities" not in seen:
+        found["probabilities"] = softmax(np.asarray(seen["logits"], dtype=np.float64))
+    return found
+
+
+def with_logits(kept: Observations, seen: Observations) -> Observations:
+    """What is kept, and the logarithms of its probabilities where logits were released."""
+    if "logits" not in seen or "probabilities" not in kept:
+        return kept
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return {**kept, "logits": np.log(kept["probabilities"])}
+
+
+def each_pass(
+    who: object, seen: Observations, change: Callable[[Array], Array]
+) -> dict[str, Array]:
+    """All predictions changed; of MC dropout every pass, with mean and deviation anew.
+
+    Where only the mean is released the mean is changed, and the deviation is not released any
+    more: it is that of other passes, and the new one cannot be known.
+    """
+    kept = {name: change(p) for name, p in predictions(who, seen).items()}
+    if "mc" not in seen:
+        return kept
+    mc = np.asarray(seen["mc"])
+    passes = np.empty(mc.shape, np.float32)
+    rows = max(1, CHUNK // max(1, mc[:1].size))
+    for i in range(0, len(mc), rows):
+        passes[i : i + rows] = change(mc[i : i + rows].astype(np.float64))
+    return {**kept, **summarised({"mc": passes})}
+
+
+# ----------------------------------------------------------------
+# Release the label, and no probability.
+
+
+@dataclass(frozen=True)
+class LabelOnly(Composable):
+    """label-only releases which class is the largest, and no probability.
+
+    A 1 stands for that class and 0 for all others, of the mean of MC dropout and of the output
+    without dropout; a record with no single largest class has no 1. An attack sees whether the
+    canary's class is the label, and nothing more.
+
+    Utility: the accuracy stays. No confidence is left that could be calibrated, and nothing of the
+    posterior.
+    """
+
+    def protect(self, seen: Observations) -> Observations:
+        kept = {
+            name: (labels_of(p)[:, None] == np.arange(p.shape[-1])).astype(np.float64)
+            for name, p in predictions(self, seen).items()
+        }
+        return with_logits(kept, seen)
+
+    def __str__(self) -> str:
+        return "label-only"
+
+
+# ----------------------------------------------------------------
+# Release the largest probabilities only.
+
+
+@dataclass(frozen=True)
+class TopK(Composable):
+    """top-k:K releases the K largest probabilities as they are, and 0 for all other classes.
+
+    Of MC dropout these are the K largest means and their std; the single passes are no longer
+    released, because in some of them other classes would be seen. Of equal probabilities the
+    class that is counted first comes first. Where the canary's class is not among the K, its
+    probability and its std are seen as 0: an attack learns that it was not among them.
+
+    Utility: the label stays, and so do the K probabilities. What is left out is missing in the
+    calibration and in the likelihood; of the posterior all classes but K are lost.
+    """
+
+    k: int
+
+    def __post_init__(self) -> None:
+        checks.refuse([checks.of("k", checks.at_least("the K of top-k", self.k, 1))])
+
+    def protect(self, seen: Observations) -> Observations:
+        shown = {name: (p, self._largest(p)) for name, p in predictions(self, seen).items()}
+        kept = {name: np.where(largest, p, 0.0) for name, (p, largest) in shown.items()}
+        if "std" in seen and "mean" in shown:
+            kept["std"] = np.where(shown["mean"][1], seen["std"], 0.0)
+        return with_logits(kept, seen)
+
+    def _largest(self, p: Array) -> Array:
+        """Which classes are among the K largest of their row."""
+        rank = np.argsort(np.argsort(-p, axis=-1, kind="stable"), axis=-1, kind="stable")
+        return rank < self.k
+
+    def __str__(self) -> str:
+        return f"top-k:{self.k}"
+
+
+# ----------------------------------------------------------------
+# Cap the largest probability.
+
+
+@dataclass(frozen=True)
+class ClipConfidence(Composable):
+    """clip-confidence:P lets no probability exceed P; what is above goes to the other classes.
+
+    In proportion to their own, and evenly where they have none. In every pass of MC dropout, with
+    mean and std anew; where only the mean is released, in the mean, and the std is left out. P is
+    above 0.5, so that the largest class stays the largest.
+
+    Utility: no label of a single pass changes. A network that is surer than P of what is right
+    loses likelihood; passes above P become alike, so that the posterior's spread shrinks where it
+    was surest.
+    """
+
+    p: float
+
+    def __post_init__(self) -> None:
+        checks.refuse(
+            [checks.of("p", checks.in_range("the P of clip-confidence", self.p, 0.5, 1, ends="(]"))]
+        )
+
+    def protect(self, seen: Observations) -> Observations:
+        return with_logits(each_pass(self, seen, self._capped), seen)
+
+    def _capped(self, p: Array) -> Array:
+        # P is above one half, so that one class at most is above it.
+        above = p > self.p
+        others = np.where(above, 0.0, p)
+        total = others.sum(axis=-1, keepdims=True)
+        even = ~above / max(1, p.shape[-1] - 1)
+        share = np.divide(others, total, out=even, where=total > 0)
+        capped = np.where(above, self.p, (1 - self.p) * share)
+        return np.where(above.any(axis=-1, keepdims=True), capped, p)
+
+    def __str__(self) -> str:
+        return f"clip-confidence:{float(self.p)!r}"
+
+
+# ----------------------------------------------------------------
+# Flatten probabilities by a temperature.
+
+
+@dataclass(frozen=True)
+class Temperature(Composable):
+    """temperature:TAU divides all logits by TAU, so that probabilities are flatter above 1.
+
+    p^(1/TAU), scaled to add up to 1, in every pass of MC dropout, with mean and std anew; where
+    only the mean is released, of the mean, and the std is left out.
+
+    It hides nothing from whoever knows TAU: a power of TAU undoes it, but for what a mean over
+    passes has mixed. What it stops is attacks with thresholds for other outputs.
+
+    Utility: the label of a single pass stays; that of the mean may change where passes disagree.
+    Confidence and the posterior's spread shrink for all records alike, which helps calibration
+    where the network was too sure and harms it elsewhere.
+    """
+
+    tau: float
+
+    def __post_init__(self) -> None:
+        checks.refuse([checks.of("tau", checks.positive("the temperature", self.tau))])
+
+    def protect(self, seen: Observations) -> Observations:
+        kept = each_pass(self, seen, self._flatter)
+        if "logits" in seen:
+            with np.errstate(over="ignore"):
+                kept["logits"] = np.asarray(seen["logits"], dtype=np.float64) / self.tau
+        return kept
+
+    def _flatter(self, p: Array) -> Array:
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            # The largest is 0 at every TAU, so that one near 0 leaves the label and no NaN.
+            return softmax(np.log(p / p.max(axis=-1, keepdims=True)) / self.tau)
+
+    def __str__(self) -> str:
+        return f"temperature:{float(self.tau)!r}"

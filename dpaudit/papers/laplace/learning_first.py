@@ -1,0 +1,214 @@
+"""LearningFirst: a trained network whose parameters are released with Laplace noise."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+
+from dpaudit import checks
+from dpaudit.errors import BadInput
+from dpaudit.papers.laplace.learning import learned
+from dpaudit.papers.laplace.worlds import (
+    PROMISES,
+    TRAINING,
+    UNITS,
+    Perceptron,
+    Thresholds,
+    accuracy,
+    exact,
+    foreseen,
+    leak,
+    noisy,
+    of_world,
+)
+from dpaudit.protocols import Mechanism
+from dpaudit.types import IN, OUT, About, Backend, Claim, Data, Known, Observation, Pair, Trial
+
+PARAMETERS = 100
+"""That a record shifts where nothing is trained."""
+
+
+@dataclass(frozen=True)
+class WorstCase:
+    """Parameters that a record shifts by a part of their range.
+
+    Without a shift, a network is trained.
+    """
+
+    shift: float | None = None
+    parameters: int | None = None
+
+    def __post_init__(self) -> None:
+        shift, parameters = self.shift, self.parameters
+        checks.refuse(
+            [
+                None if shift is None else checks.in_range("shift", shift, 0, 1, ends="(]"),
+                None if parameters is None else checks.whole("parameters", parameters, 1, 100_000),
+            ]
+        )
+        if parameters is not None and shift is None:
+            raise BadInput(
+                "a trained network has its own parameters; give shift, or no parameters",
+                "no-effect",
+                option="parameters",
+                value=parameters,
+            )
+
+
+class LaplaceLearningFirst(Mechanism):
+    """A network trained as usual, each parameter of which is released with Laplace noise.
+
+    ReLU inside, softmax and cross-entropy at the end. Weights and biases are kept between
+    thresholds while it is trained. Each is released as min(max, max(min, w + Lap(b))) with noise of
+    its own, b = (max - min)/epsilon. Where training starts and in which batches is public, and the
+    same in both worlds.
+
+    The claim (Theorem 3) is epsilon for each parameter: the distribution of every single one
+    changes by at most e^epsilon if one record is replaced. `unit=parameter` audits just that, on
+    the one parameter that the canary moves most, and the claim holds.
+
+    The flaw: it is no claim about the model, which has all of them. Their noise is independent, so
+    that what they leak adds up: sum over all of |w - w'| epsilon/(max - min), which can be
+    (number of parameters) epsilon. `unit=model` (the default) reads the theorem as a claim for the
+    whole model, as whoever publishes the model must, and the log-likelihood ratio of all parameters
+    together refutes it. `promise=composed` claims what composition allows, d epsilon; that holds,
+    and promises nothing.
+
+    weights, biases: the thresholds, LOW,HIGH; they must be chosen without the data. hidden, width:
+    how many hidden layers, and nodes in each (the paper's number of layers contradicts itself).
+    decay: lambda, of (5). shift: train nothing, and let the record move each of so many
+    `parameters` (100) by this part of its range, as the worst data may.
+
+    Sei and Ohsuga, Privacy-Preserving Publication of Deep Neural Networks (2016; its report is in
+    Japanese). Lemma 1 is printed with min and max exchanged, which would release a constant.
+    """
+
+    default_settings: ClassVar[Mapping[str, Any]] = {
+        "canary": "replaced",
+        "attacks": ("laplace",),
+        "models": 2000,
+    }
+    trials_per_call = 250
+
+    def __init__(
+        self,
+        data: Data,
+        epsilon: float = 1.0,
+        training: Perceptron = Perceptron(epochs=100),
+        seed: int = 0,
+        thresholds: Thresholds = Thresholds("-1,1", "-1,1"),
+        unit: str = "model",
+        promise: str = "theorem",
+        worst: WorstCase = WorstCase(),
+    ) -> None:
+        checks.refuse(
+            [
+                checks.positive("epsilon", epsilon),
+                checks.one_of("unit", unit, UNITS),
+                checks.one_of("promise", promise, PROMISES),
+            ]
+        )
+        self.limits = thresholds.limits()
+        self.course = training.course(data, seed)
+        self.epsilon, self.unit, self.promise = epsilon, unit, promise
+        self.shift, self.parameters = worst.shift, worst.parameters or PARAMETERS
+
+    def __repr__(self) -> str:
+        told = ("course", "limits", "epsilon", "unit", "promise", "shift", "parameters")
+        return f"LaplaceLearningFirst({', '.join(f'{t}={getattr(self, t)!r}' for t in told)})"
+
+    @classmethod
+    def unused_settings(cls, settings: Mapping[str, Any]) -> Mapping[str, str]:
+        why = "where shift moves parameters, all alike, and nothing is trained"
+        return {} if settings["shift"] is None else dict.fromkeys((*TRAINING, "biases"), why)
+
+    # ------------------------------------------------------------ what is promised
+
+    @property
+    def numbers(self) -> int:
+        """How many parameters there are."""
+        return self.course.network.parameters if self.shift is None else self.parameters
+
+    @cached_property
+    def claim(self) -> Claim:
+        """What Theorem 3 says of each parameter, read for the unit that was chosen."""
+        together = self.numbers * self.epsilon if self.unit == "model" else self.epsilon
+        source = "Theorem 3 of Sei and Ohsuga"
+        if self.unit == "model" and self.promise == "theorem":
+            source += ", read for the model"
+        composed = self.promise == "composed"
+        return Claim(
+            epsilon=together if composed else self.epsilon,
+            delta=0.0,
+            unit=UNITS[self.unit],
+            adjacency="replace",
+            source="composition over all parameters" if composed else source,
+            beside={} if composed or self.unit == "parameter" else {"composition": together},
+            trials="releases",
+        )
+
+    adversary_of: ClassVar[Mapping[str, str]] = {
+        "model": "has all released parameters, and knows those without noise in either world",
+        "parameter": "has one released parameter, that which the canary moves most, and knows it "
+        "without noise in either world",
+    }
+
+    backend = Backend(
+        "numpy", "the paper's training, one for each world; trials differ in their noise"
+    )
+
+    def about(self, pair: Pair) -> About:
+        """Describe the adversary and how much this pair leaks in truth."""
+        what = "all parameters together leak" if self.unit == "model" else "this parameter leaks"
+        return About(
+            adversary=f"observer: {self.adversary_of[self.unit]}",
+            deployment=f"between these two worlds {what} epsilon "
+            f"{leak(self.known(pair)):.4g}, which is known exactly; whoever has the released model "
+            "and knows the other records could show as much",
+            breaks="The theorem is about single parameters, and the model is all of them: dpaudit "
+            "explain laplace-learning-first. Claim what composition allows (--set "
+            "promise=composed), or train with DP-SGD, whose claim is about the model.",
+        )
+
+    # ------------------------------------------------------------ the game
+
+    def known(self, pair: Pair) -> Known:
+        """What the adversary has of a pair: the parameters of either world without noise."""
+        if (known := foreseen(pair)) is not None:
+            return known
+        if self.shift is None:
+            low, high = self.limits.of(self.course.network)
+            out, inn = (
+                learned(self.course, *of_world(pair, world), self.limits) for world in (OUT, IN)
+            )
+        else:
+            low, high = (np.full(self.parameters, end) for end in self.limits.weights)
+            apart = self.shift * (high - low)
+            # From the middle of the range upwards, as far as there is room.
+            out = np.minimum((low + high) / 2, high - apart)
+            inn = out + apart
+            inn = inn if pair.canary.inserted else out
+        found = exact(out, inn, low, high, (high - low) / self.epsilon)
+        if self.unit == "model":
+            return found
+        most = np.argmax(np.abs(out - inn))
+        return {name: numbers[[most]] for name, numbers in found.items()}
+
+    def example(self) -> Observation:
+        """What is seen of a trial, but for its numbers."""
+        return {"noisy": np.zeros(self.numbers if self.unit == "model" else 1)}
+
+    def run(self, pair: Pair, trials: Sequence[Trial]) -> list[Observation]:
+        """The parameters of a trial's world, with noise of its own."""
+        seen = self.known(pair)
+        return [self._play(pair, seen, trial) for trial in trials]
+
+    def _play(self, pair: Pair, seen: Known, trial: Trial) -> Observation:
+        released = noisy(seen, trial)
+        if self.unit == "parameter" or self.shift is not None:
+            return {"noisy": released}
+        return {"noisy": released, "accuracy": accuracy(self.course.network, released, pair.test)}

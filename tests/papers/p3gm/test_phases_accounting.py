@@ -1,0 +1,104 @@
+"""What the phases of P3GM spend: the paper's figures, their corrections, and what holds."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from refusals import refuses
+from scipy.integrate import quad
+
+from dpaudit import accounting
+from dpaudit.papers.p3gm import Phases, noise_multiplier, replacing
+from dpaudit.papers.p3gm.accounting import ORDERS, epsilon, of_em, of_pure, of_sgd
+
+DELTA = 1e-5
+EXAMPLE = Phases(0.1, 3, 20, 100, sample_rate=300 / 63_000, steps=840, s_s=1.4)
+
+
+def test_the_example_s_budget_as_published_tightened_and_converted_tightly():
+    assert EXAMPLE.composed(DELTA) == pytest.approx(1.282, abs=5e-4)
+    assert EXAMPLE.composed(DELTA, "capped") == pytest.approx(0.985, abs=5e-4)
+    assert EXAMPLE.composed(DELTA, "capped", "tight") == pytest.approx(0.776, abs=5e-4)
+    assert EXAMPLE.composed(DELTA, "exact") < EXAMPLE.composed(DELTA, "capped")
+
+
+def test_to_the_letter_the_paper_understates_it():
+    assert EXAMPLE.as_printed(DELTA) == pytest.approx(1.14, abs=5e-3)
+    assert EXAMPLE.as_printed(DELTA) < EXAMPLE.composed(DELTA)
+
+
+@pytest.mark.parametrize(
+    ("s_s", "printed", "tight", "baseline"),
+    [
+        (1, 1.762, 1.612, 2.260),
+        (1.4, 1.282, 0.985, 1.473),
+        (2, 1.201, 0.783, 1.113),
+        (4, 1.156, 0.700, 0.869),
+    ],
+)
+def test_composition_is_below_the_baseline_everywhere_only_with_the_tight_term(
+    s_s, printed, tight, baseline
+):
+    at = replace(EXAMPLE, s_s=s_s)
+    assert at.composed(DELTA) == pytest.approx(printed, abs=1e-3)
+    assert at.composed(DELTA, "capped") == pytest.approx(tight, abs=1e-3)
+    assert at.baseline(DELTA) == pytest.approx(baseline, abs=1e-3)
+
+
+def test_the_exact_term_is_randomized_response_and_below_all_others():
+    for e in (0.01, 0.1, 1.0, 5.0):
+        p = 1 / (1 + math.exp(-e))
+        with np.errstate(over="ignore"):
+            direct = np.log(
+                p**ORDERS * (1 - p) ** (1 - ORDERS) + (1 - p) ** ORDERS * p ** (1 - ORDERS)
+            )
+        usable = np.isfinite(direct)
+        exact = of_pure(e, "exact")
+        assert exact[usable] == pytest.approx((direct / (ORDERS - 1))[usable], rel=1e-6)
+        assert (exact <= of_pure(e, "capped") + 1e-9).all()
+        assert (of_pure(e, "capped") <= of_pure(e, "printed")).all()
+
+
+def test_one_step_of_sgd_spends_its_renyi_divergence():
+    """By numerical integration of what one step releases, alpha = 4."""
+    q, s, a = 0.2, 1.5, 4.0
+
+    def density(x, mean):
+        return math.exp(-((x - mean) ** 2) / (2 * s**2)) / (s * math.sqrt(2 * math.pi))
+
+    def integrand(x):
+        return ((1 - q) * density(x, 0) + q * density(x, 1)) ** a * density(x, 0) ** (1 - a)
+
+    direct = math.log(quad(integrand, -20, 30)[0]) / (a - 1)
+    (at,) = np.flatnonzero(np.isclose(ORDERS, a))
+    assert of_sgd(q, 1, s)[at] == pytest.approx(direct, rel=1e-6)
+    assert of_em(3, 2, 10.0)[at] == pytest.approx(14 * a / 200)
+
+
+def test_what_holds_for_replacing_is_exact_for_full_batches_and_counts_twice_the_clip():
+    mu, steps, s = 0.5, 9, 12.0
+    exact = accounting.gaussian_epsilon(math.hypot(mu, 2 * 3 / 12.0), DELTA)
+    assert replacing(mu, 1.0, steps, s, DELTA) == pytest.approx(exact)
+    # Nearly all records in every batch are nearly full batches, rounded up.
+    nearly = replacing(mu, 0.999, steps, s, DELTA)
+    assert exact - 0.02 < nearly < exact + 0.02
+    curve = accounting.curve(2.0, 0.1, 50)
+    assert replacing(0.0, 0.1, 50, 2.0, DELTA) > accounting.epsilon(curve, DELTA)
+
+
+def test_the_noise_that_is_solved_for_spends_what_was_asked_and_hardly_less():
+    s = noise_multiplier(2.0, 0.2, 0.2, 20, DELTA)
+    assert 1.99 < replacing(0.2, 0.2, 20, s, DELTA) <= 2.0
+    with refuses("budget-spent", "epsilon", 1.0) as caught:
+        noise_multiplier(1.0, 0.55, 0.2, 20, DELTA)
+    assert "2.22" in str(caught.value)
+    with refuses("too-little-noise", "noise_multiplier", 0.01):
+        replacing(0.2, 0.2, 20, 0.01, DELTA)
+
+
+def test_the_conversion_of_a_gaussian_mechanism_is_never_below_its_exact_epsilon():
+    mu = 0.4
+    spent = ORDERS * mu**2 / 2
+    exact = accounting.gaussian_epsilon(mu, DELTA)
+    assert exact < epsilon(spent, DELTA, "tight") < epsilon(spent, DELTA)

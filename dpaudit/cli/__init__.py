@@ -1,11 +1,11 @@
-"""Options that cannot be used as they were given; like every error, with a code."""
+"""The command line: the group of all commands, and how errors become one line and an exit code."""
 
 from __future__ import annotations
 
 import os
 import sys
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
@@ -15,9 +15,18 @@ import click
 from dpaudit.checks import printable
 from dpaudit.errors import DiskFull, DpauditError, WorkersLost, is_full
 
+COMMANDS: Mapping[str, str] = {
+    **{name: f"{name}:command" for name in ("run", "report", "compare", "checkpoint", "canaries")},
+    **{name: f"{name}:command" for name in ("plan", "calibrate", "estimate")},
+    "list": "catalogue:list_all",
+    "explain": "catalogue:explain",
+    "completion": "completion:command",
+}
+"""The module of this package and the function in it that make up each command."""
+
 
 class Misuse(click.UsageError):
-    """Options that do not go together, or of which one is missing."""
+    """Options that exclude each other, have no effect, or are missing."""
 
     def __init__(self, sentence: str, code: str) -> None:
         super().__init__(sentence)
@@ -25,38 +34,39 @@ class Misuse(click.UsageError):
 
 
 class BadValue(click.BadParameter):
-    """The value of one option, which cannot be what it says."""
+    """A value that one option cannot have."""
 
     def __init__(self, sentence: str, code: str, param: Any = None, ctx: Any = None) -> None:
         super().__init__(sentence, ctx=ctx, param=param)
         self.code = code
 
 
-def code_of(error: click.UsageError) -> str:
-    """The code of an error; those of click itself share one."""
-    return error.code if isinstance(error, (Misuse, BadValue)) else "usage"
+class Refused(click.ClickException):
+    """A request that cannot be carried out: one line for a person at a terminal."""
 
+    def __init__(self, sentence: str, exit_code: int = 2) -> None:
+        super().__init__(sentence)
+        vars(self)["exit_code"] = exit_code  # click declares one for the whole class
 
-# ----------------------------------------------------------------
-# The command line, one file per command.
-
-
-COMMANDS = (
-    *("run", "report", "compare", "checkpoint", "canaries", "plan", "calibrate", "estimate"),
-    *("list", "explain", "completion"),
-)
+    def show(self, file: Any = None) -> None:
+        """Print the line; if that fails too, only the exit code reports the error."""
+        try:
+            super().show(file)
+        except OSError:
+            sys.stderr = open(os.devnull, "w")  # noqa: SIM115
 
 
 class Commands(click.Group):
-    """Imports a command when it is asked for, and says an error in one line."""
+    """A group that imports a command on first use and prints errors as one line."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return [*COMMANDS]  # `list` is a module here, once that command is imported
+        return [*COMMANDS]
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         if name not in COMMANDS:
             return None
-        command: click.Command = import_module(f"dpaudit.cli.{name}").command
+        module, _, function = COMMANDS[name].partition(":")
+        command: click.Command = getattr(import_module(f"dpaudit.cli.{module}"), function)
         return command
 
     def make_context(self, *args: Any, **kwargs: Any) -> click.Context:
@@ -70,64 +80,42 @@ class Commands(click.Group):
 
 @contextmanager
 def _in_one_line() -> Iterator[None]:
-    """Turn errors into a line and an exit code; never 1, which means that a claim is refuted."""
+    """Turn errors into a line and an exit code; never 1, which means that a claim is refuted.
+
+    2: the request is wrong; 4: the disk is full; 5: worker processes were lost; 3: a fault of
+    dpaudit; 130 and 141: stopped by the user, or by the reader of the output.
+    """
     try:
         yield
     except DpauditError as error:
-        # One line, whatever the names in a user's files are.
+        # Names from a user's files may contain control codes.
         raise _refusal(error, f"{printable(str(error))} [{error.code}]") from error
     except click.UsageError as error:
         about = error.ctx.command_path if error.ctx else "dpaudit"
-        said = f"{error.format_message()} (see {about} --help) [{code_of(error)}]"
-        raise Refused(said) from error
+        code = error.code if isinstance(error, (Misuse, BadValue)) else "usage"
+        raise Refused(f"{error.format_message()} (see {about} --help) [{code}]") from error
     except KeyboardInterrupt:
         click.echo("Stopped.", err=True)
         raise click.exceptions.Exit(130) from None
     except BrokenPipeError:
-        # Whoever read the report has left.
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115
         raise click.exceptions.Exit(141) from None
     except (click.ClickException, click.exceptions.Exit, click.Abort):
         raise
     except OSError as error:
         code = "disk-full" if is_full(error) else "unwritable"
-        said = f"the output cannot be written: {error.strerror or error} [{code}]"
-        raise _refusal(error, said) from error
+        sentence = f"the output cannot be written: {error.strerror or error} [{code}]"
+        raise _refusal(error, sentence) from error
     except Exception:
         traceback.print_exc()
         click.echo("This is a fault in dpaudit itself; please report it.", err=True)
         raise click.exceptions.Exit(3) from None
 
 
-class Refused(click.ClickException):
-    """What was asked for cannot be done: one line for a person at a terminal."""
-
-    exit_code = 2
-
-    def show(self, file: Any = None) -> None:
-        """Print the line; if that fails too, the exit code alone tells what is wrong."""
-        try:
-            super().show(file)
-        except OSError:
-            sys.stderr = open(os.devnull, "w")  # noqa: SIM115
-
-
-class NoRoom(Refused):
-    """A disk is full: nothing is wrong with what was asked for."""
-
-    exit_code = 4
-
-
-class Lost(Refused):
-    """Worker processes were lost: nothing is wrong with what was asked for."""
-
-    exit_code = 5
-
-
-def _refusal(error: Exception, said: str) -> Refused:
+def _refusal(error: Exception, sentence: str) -> Refused:
     if isinstance(error, DiskFull) or is_full(error):
-        return NoRoom(said)
-    return Lost(said) if isinstance(error, WorkersLost) else Refused(said)
+        return Refused(sentence, exit_code=4)
+    return Refused(sentence, exit_code=5 if isinstance(error, WorkersLost) else 2)
 
 
 @click.group(cls=Commands)

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import click
 
-from dpaudit.cli.output import FIGURES, Destination, Progress, refuse_same
+from dpaudit.cli.options import WRITTEN, options
+from dpaudit.cli.output import Progress, deliver
 
 
 @click.command("calibrate")
@@ -26,8 +27,7 @@ from dpaudit.cli.output import FIGURES, Destination, Progress, refuse_same
 @click.option("--seed", type=int, default=0, show_default=True, help="Of all that is drawn.")
 @click.option("--workers", type=int, help="Worker processes.  [default: one a core]")
 @click.option("--full", is_flag=True, help="Every attack, estimator and look; takes hours.")
-@click.option("--json", type=Destination(), help="Also write it here, for a machine.")
-@click.option("--figure", type=Destination(*FIGURES), help="Also draw it here, as .png or .svg.")
+@options(WRITTEN)
 def command(
     repetitions: int,
     trials: int,
@@ -56,19 +56,13 @@ def command(
     from dpaudit.executors import cores
     from dpaudit.report import calibration, calibration_json, drawing, figure_calibration
 
-    refuse_same({"--json": json, "--figure": figure})
     setting = Setting(repetitions, trials, confidence, delta, seed, full)
-    progress = Progress("parts")
-    try:
+    with Progress("parts") as progress:
         found = calibrate(setting, cores() if workers is None else workers, progress)
-    finally:
-        progress.clear()
-    try:
-        if json is not None:
-            calibration_json.dump(found, json)
-        if figure is not None:
-            drawing.dump(figure_calibration.draw(found), figure)
-    finally:
-        click.echo(calibration.render(found))
+    deliver(
+        calibration.render(found),
+        (json, lambda path: calibration_json.dump(found, path)),
+        (figure, lambda path: drawing.dump(figure_calibration.draw(found), path)),
+    )
     if found.held is False:
         sys.exit(3)

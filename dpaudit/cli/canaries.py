@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from dpaudit.cli.options import DATA, options
 from dpaudit.cli.output import FIGURES, Destination, Progress
-from dpaudit.cli.settings import DATA, options
 
 if TYPE_CHECKING:
     from dpaudit.checkpoint.kits import Kit
 
 KINDS = ("mislabelled", "adv", "blank", "random")
-"""As `dpaudit.checkpoint.kits.kinds` has them; not from there, because help answers at once."""
+"""Those of `dpaudit.checkpoint.kits.kinds`, whose import would slow help down."""
 
 
 @click.group("canaries")
@@ -46,16 +46,7 @@ def command() -> None:
     help="For tests: makes the same kit again.  [default: the operating system's randomness]",
 )
 def make(
-    data: str | None,
-    data_root: str | None,
-    download: bool,
-    label: str | None,
-    bounds: tuple[str, ...],
-    ignore: tuple[str, ...],
-    count: int,
-    kind: str,
-    out: Path,
-    seed: int | None,
+    data: str | None, count: int, kind: str, out: Path, seed: int | None, **given: Any
 ) -> None:
     """Draw canaries and flip a coin for each.
 
@@ -69,18 +60,14 @@ def make(
     from dpaudit.checkpoint import kits
     from dpaudit.checkpoint.kits.making import reach
 
-    said: dict[str, Any] = {"root": data_root, "download": download, "label": label}
-    said |= {"bounds": bounds, "ignore": ignore}
-    progress = Progress()
-    try:
+    given["root"] = given.pop("data_root")
+    with Progress() as progress:
         progress.say(f"making {kind} canaries")
-        kit = kits.make(data or "digits", out, kind, count, seed, said)
-    finally:
-        progress.clear()
+        kit = kits.make(data or "digits", out, kind, count, seed, given)
     most = (
         f"{reach(count):.2f}, or {reach(count, curve=True):.2f} by a Gaussian curve that is claimed"
     )
-    click.echo(_told(kit, f"They can show an epsilon of at most {most}."))
+    click.echo(_describe(kit, f"They can show an epsilon of at most {most}."))
     click.echo(
         f"\nAdd {out / 'add_to_training.npz'} to your training set and train; {out / 'README.md'} "
         f"says how.\nKeep this commitment where it cannot be changed:\n{kit.about.commitment}"
@@ -97,7 +84,7 @@ def make(
 def show(kit: Path, figure: Path | None) -> None:
     """Draw the canaries of a kit.
 
-    KIT is its folder. The coins stay sealed; whether they are those of the beginning is told.
+    KIT is its folder. The coins stay sealed; they are checked against their commitment.
 
     \b
         dpaudit canaries show kit
@@ -109,11 +96,11 @@ def show(kit: Path, figure: Path | None) -> None:
     found.opened()
     where = figure or kits.writable(kit, "canaries.png")
     drawing.dump(figure_kit.draw(found.canaries, found.flat), where)
-    click.echo(_told(found))
+    click.echo(_describe(found))
     click.echo(f"The sealed coins are intact: {found.about.commitment}\nDrawn in {where}")
 
 
-def _told(kit: Kit, *more: str) -> str:
+def _describe(kit: Kit, *more: str) -> str:
     from dpaudit.report import figure_kit, wrapping
 
     about = kit.about

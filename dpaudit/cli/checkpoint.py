@@ -1,4 +1,4 @@
-"""`dpaudit checkpoint`: what a trained model of one's own leaks, from one run."""
+"""`dpaudit checkpoint`: an audit of a user's own trained model, from one run."""
 
 from __future__ import annotations
 
@@ -10,22 +10,20 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dpaudit.cli import Misuse, completion
-from dpaudit.cli.output import Destination, Progress
-from dpaudit.cli.settings import pair
+from dpaudit.cli.options import FILE, pair
+from dpaudit.cli.output import Destination, Progress, deliver
 
 if TYPE_CHECKING:
     from dpaudit.checkpoint.audit import CheckpointReport
     from dpaudit.checkpoint.candidates import Candidates
     from dpaudit.checkpoint.models import Answers, Asking
-    from dpaudit.checkpoint.predictions import Outputs
 
-FILE = click.Path(path_type=Path)
 SCORES = ("auto", "loss", "calibrated", "lira", "rmia", "mean", "inv_std", "min", "max")
 SAVED = "dpaudit-scores.csv"
 
 
 class ManyReferences(click.Command):
-    """--reference a.pt b.pt: every file up to the next option."""
+    """A command whose --reference takes every file up to the next option."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         spread: list[str] = []
@@ -129,25 +127,21 @@ def command(scores: Path, json: Path | None, fail_on_violation: bool, **given: A
     from dpaudit.files import write_whole
     from dpaudit.report import checkpoint, checkpoint_json, checkpoint_scores
 
-    _refuse(given)
-    progress = Progress()
-    try:
+    _reject_conflicts(given)
+    with Progress() as progress:
         found = _audited(given, progress)
-    finally:
-        progress.clear()
-    try:
-        write_whole(scores, checkpoint_scores.table(found).encode())
-        if json is not None:
-            checkpoint_json.dump(found, json)
-    finally:
-        click.echo(checkpoint.render(found, color=bool(sys.stdout and sys.stdout.isatty())))
+    deliver(
+        checkpoint.render(found, color=bool(sys.stdout and sys.stdout.isatty())),
+        (scores, lambda path: write_whole(path, checkpoint_scores.table(found).encode())),
+        (json, lambda path: checkpoint_json.dump(found, path)),
+    )
     click.echo(f"Every score is in {scores}", err=True)
     if fail_on_violation and found.verdict == "VIOLATION":
         sys.exit(1)
 
 
-def _refuse(given: dict[str, Any]) -> None:
-    """Refuse what does not belong together, before anything is read."""
+def _reject_conflicts(given: dict[str, Any]) -> None:
+    """Reject options that exclude or need each other, before anything is read."""
     sides = [given["members"] is not None, given["nonmembers"] is not None]
     if (given["kit"] is not None) == any(sides) or (any(sides) and not all(sides)):
         raise Misuse(
@@ -166,9 +160,11 @@ def _refuse(given: dict[str, Any]) -> None:
                 "are for dpaudit estimate --scores",
                 "needs-kit",
             )
-        _refuse_idle(("network", "samples", "preprocess", "outputs", "dropout"), "--predictions")
+        _reject_without_effect(
+            ("network", "samples", "preprocess", "outputs", "dropout"), "--predictions"
+        )
     if ":" in (given["network"] or ""):
-        _refuse_idle(("dropout",), "a network of your own, which has its own rate")
+        _reject_without_effect(("dropout",), "a network of your own, which has its own rate")
     if given["kit"] is not None and (given["fair_coins"] or given["classes"] is not None):
         raise Misuse(
             "--fair-coins and --classes are for --members; a kit knows both", "excluded-options"
@@ -179,18 +175,20 @@ def _refuse(given: dict[str, Any]) -> None:
         raise Misuse("--claim has a delta already; leave --delta out", "excluded-options")
 
 
-def _refuse_idle(names: Sequence[str], on: str) -> None:
-    """Refuse options that were given and would change nothing."""
+def _reject_without_effect(names: Sequence[str], on: str) -> None:
+    """Reject options that were given and have no effect."""
     source = click.get_current_context().get_parameter_source
-    idle = [f"--{name}" for name in names if source(name) == click.core.ParameterSource.COMMANDLINE]
-    if idle:
-        verb = "has" if len(idle) == 1 else "have"
-        raise Misuse(f"{', '.join(idle)} {verb} no effect on {on}", "no-effect")
+    unused = [
+        f"--{name}" for name in names if source(name) == click.core.ParameterSource.COMMANDLINE
+    ]
+    if unused:
+        verb = "has" if len(unused) == 1 else "have"
+        raise Misuse(f"{', '.join(unused)} {verb} no effect on {on}", "no-effect")
 
 
 def _audited(given: dict[str, Any], progress: Progress) -> CheckpointReport:
     from dpaudit import checks
-    from dpaudit.checkpoint import models
+    from dpaudit.checkpoint import candidates, kits, models, predictions
     from dpaudit.checkpoint.audit import CheckpointRequest, audit
 
     settings = {n: given[n] for n in ("confidence", "curve", "guesses", "score", "seed")}
@@ -204,43 +202,28 @@ def _audited(given: dict[str, Any], progress: Progress) -> CheckpointReport:
             checks.in_range("dropout", given["dropout"], 0, 1, ends="[)"),
         ]
     )
-    candidates = _candidates(given)
-    told = {n: given[n] for n in ("network", "outputs", "preprocess", "dropout", "seed")}
-    asking = models.Asking(samples=samples or 0, **told)
-    progress.say("asking the model")
-    if given["predictions"] is not None:
-        own = _predicted(given["predictions"], candidates)
-    else:
-        own = models.ask(given["model"], candidates, asking)
-    others = [(str(path), _reference(path, candidates, asking)) for path in given["reference"]]
-    progress.say("judging")
-    return audit(request, candidates, own.about, own.outputs, others, own.warnings)
-
-
-def _candidates(given: dict[str, Any]) -> Candidates:
-    from dpaudit.checkpoint import candidates, kits
-
     if given["kit"] is not None:
-        return candidates.of_kit(kits.read(given["kit"]), given["commitment"])
-    return candidates.of_members(
-        given["members"],
-        given["nonmembers"],
-        given["fair_coins"],
-        given["classes"],
-        given["seed"],
-    )
+        chosen = candidates.of_kit(kits.read(given["kit"]), given["commitment"])
+    else:
+        sources = ("members", "nonmembers", "fair_coins", "classes", "seed")
+        chosen = candidates.of_members(*(given[name] for name in sources))
+    options = {n: given[n] for n in ("network", "outputs", "preprocess", "dropout", "seed")}
+    asking = models.Asking(samples=samples or 0, **options)
+    progress.say("asking the model")
+    path = given["model"] or given["predictions"]
+    own = _answers(path, given["model"] is None, chosen, asking)
+    others = [
+        (str(path), _answers(path, predictions.is_file_of(path), chosen, asking).outputs)
+        for path in given["reference"]
+    ]
+    progress.say("judging")
+    return audit(request, chosen, own.about, own.outputs, others, own.warnings)
 
 
-def _reference(path: Path, candidates: Candidates, asking: Asking) -> Outputs:
-    """What a reference model says: predictions by their name, else a checkpoint."""
+def _answers(path: Path, predicted: bool, chosen: Candidates, asking: Asking) -> Answers:
+    """Return the outputs on the candidates, of a file of predictions or of a model."""
     from dpaudit.checkpoint import models, predictions
 
-    if predictions.is_file_of(path):
-        return _predicted(path, candidates).outputs
-    return models.ask(path, candidates, asking).outputs
-
-
-def _predicted(path: Path, candidates: Candidates) -> Answers:
-    from dpaudit.checkpoint import models, predictions
-
-    return models.Answers(predictions.read(path, candidates), f"predictions from {path}", [])
+    if predicted:
+        return models.Answers(predictions.read(path, chosen), f"predictions from {path}", [])
+    return models.ask(path, chosen, asking)

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from dpaudit.cli import completion
-from dpaudit.cli.output import FIGURES, Destination, Progress, refuse_same
+from dpaudit.cli.options import WRITTEN, options
+from dpaudit.cli.output import Progress, deliver
 from dpaudit.config.settings import Judging
-
-if TYPE_CHECKING:
-    from dpaudit.judging.compare import Comparison
 
 
 @click.command("compare")
@@ -45,8 +42,7 @@ if TYPE_CHECKING:
     shell_complete=completion.plugins("estimators"),
 )
 @click.option("--confidence", type=float, help=f"[default: {Judging.confidence}]")
-@click.option("--json", type=Destination(), help="Also write it here, for a machine.")
-@click.option("--figure", type=Destination(*FIGURES), help="Also draw it here, as .png or .svg.")
+@options(WRITTEN)
 def command(
     run: Path,
     defence: tuple[str, ...],
@@ -59,32 +55,20 @@ def command(
 ) -> None:
     """Show what defences stop and what they cost.
 
-    RUN is the folder of a finished run; nothing is trained. What its models released is seen
-    through each defence, and attacked anew: with and without it the published estimate, the
-    certified leak, and what the outputs are still good for.
+    RUN is the folder of a finished run; nothing is trained. Each defence is applied to what its
+    models released, and attacked anew: with and without it the published estimate, the certified
+    leak, and the utility of the outputs.
     """
     from dpaudit import defences
     from dpaudit.audit import Run
-    from dpaudit.report import comparison, comparison_json
+    from dpaudit.report import comparison, comparison_json, drawing, figure_defences
 
-    refuse_same({"--json": json, "--figure": figure})
     chosen = [*defence, *(one for text in sweep for one in defences.sweep(text))]
     choice = {"attacks": attack, "estimator": estimator, "confidence": confidence}
-    progress = Progress("defences", quiet=True)
-    try:
+    with Progress("defences", quiet=True) as progress:
         found = Run(run).compared(chosen, progress, **choice)
-    finally:
-        progress.clear()
-    try:
-        if json is not None:
-            comparison_json.dump(found, json)
-        if figure is not None:
-            _draw(found, figure)
-    finally:
-        click.echo(comparison.render(found))
-
-
-def _draw(found: Comparison, path: Path) -> None:
-    from dpaudit.report import drawing, figure_defences
-
-    drawing.dump(figure_defences.draw(found), path)
+    deliver(
+        comparison.render(found),
+        (json, lambda path: comparison_json.dump(found, path)),
+        (figure, lambda path: drawing.dump(figure_defences.draw(found), path)),
+    )

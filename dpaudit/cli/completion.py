@@ -1,7 +1,7 @@
-"""What a shell offers, on TAB, for a value that is being typed.
+"""Completion of values on TAB, and `dpaudit completion SHELL`, which prints the shell's script.
 
-Names come from the entry points alone, so that nothing heavy is imported; and whatever goes
-wrong, the terminal that someone is typing at stays silent.
+Names come from the entry points, so that nothing heavy is imported. An error completes to nothing
+and prints nothing, because someone is typing at that terminal.
 """
 
 from __future__ import annotations
@@ -10,8 +10,7 @@ import contextlib
 import inspect
 import io
 import os
-from collections.abc import Callable, Iterable, Sequence
-from functools import wraps
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -20,120 +19,79 @@ from click.shell_completion import CompletionItem, get_completion_class
 
 from dpaudit import registry
 from dpaudit.config.adversaries import ADVERSARIES
+from dpaudit.config.settings import Judging
 from dpaudit.errors import BadInput
 
-# ----------------------------------------------------------------
-# What a shell offers, on TAB, for a value that is being typed.
-#
-# Names come from the entry points alone, so that nothing heavy is imported; and whatever goes
-# wrong, the terminal that someone is typing at stays silent.
-
-
-Offer: TypeAlias = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
+Completer: TypeAlias = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
 
 LISTED_ONLY = frozenset({"npz", "csv", "folder", "own-function"})
-"""Known by a name, for `dpaudit list` and `explain`, but used by a path."""
+"""Names that `dpaudit list` and `explain` know, but that are used by a path."""
 
 
-def _silent(offer: Offer) -> Offer:
-    @wraps(offer)
-    def offered(ctx: click.Context, param: click.Parameter, typed: str) -> list[CompletionItem]:
+def _completer(words: Callable[[click.Context], Iterable[str]], beside: str = "") -> Completer:
+    """Return a completer to those of the words that fit, beside files ('file') or folders ('dir').
+
+    Bash offers files only if no word fits; other shells show both.
+    """
+
+    def complete(ctx: click.Context, param: click.Parameter, typed: str) -> list[CompletionItem]:
         hidden = io.StringIO()
         try:
             with contextlib.redirect_stdout(hidden), contextlib.redirect_stderr(hidden):
-                return offer(ctx, param, typed)
+                fitting = [CompletionItem(w) for w in words(ctx) if w.startswith(typed)]
         except Exception:
             return []
+        return [CompletionItem(typed, type=beside), *fitting] if beside else fitting
 
-    return offered
-
-
-def plugins(kind: str, files: bool = False) -> Offer:
-    """Completes to a plug-in of a kind; beside files, if they may be meant.
-
-    Bash asks for files only where no name fits, other shells show both.
-    """
-
-    @_silent
-    def offer(ctx: click.Context, param: click.Parameter, typed: str) -> list[CompletionItem]:
-        usable = [name for name in registry.names(kind) if name not in LISTED_ONLY]
-        beside = [CompletionItem(typed, type="file")] if files else []
-        return [*beside, *_starting(typed, usable)]
-
-    return offer
+    return complete
 
 
-@_silent
-def defences(ctx: click.Context, param: click.Parameter, typed: str) -> list[CompletionItem]:
-    """Completes to a defence, with a colon where its number follows."""
-    return _starting(typed, ["none", *map(_with_colon, registry.names("defences"))])
+def plugins(kind: str, files: bool = False) -> Completer:
+    """Return a completer to the plug-ins of a kind, beside files if a path may be meant."""
+
+    def words(ctx: click.Context) -> Iterable[str]:
+        return (name for name in registry.names(kind) if name not in LISTED_ONLY)
+
+    return _completer(words, "file" if files else "")
 
 
-@_silent
-def deciding(ctx: click.Context, param: click.Parameter, typed: str) -> list[CompletionItem]:
-    """Completes to an attack that takes part."""
-    from dpaudit.config.settings import Judging
-
-    return _starting(typed, ["auto", *(ctx.params.get("attack") or Judging.attacks)])
-
-
-@_silent
-def networks(ctx: click.Context, param: click.Parameter, typed: str) -> list[CompletionItem]:
-    """Completes to a network."""
-    return _starting(typed, _networks())
-
-
-@_silent
-def curves(ctx: click.Context, param: click.Parameter, typed: str) -> list[CompletionItem]:
-    """Completes to a kind of curve, with a colon where its numbers follow."""
-    return _starting(typed, ["gaussian", "none", "dpsgd:"])
-
-
-@_silent
-def true_curves(ctx: click.Context, param: click.Parameter, typed: str) -> list[CompletionItem]:
-    """Completes to a kind of curve that something may truly have."""
-    return _starting(typed, ["gaussian", "pure", "dpsgd:"])
-
-
-@_silent
-def explained(ctx: click.Context, param: click.Parameter, typed: str) -> list[CompletionItem]:
-    """Completes to anything that can be explained."""
-    known = {name for kind in registry.KINDS for name in registry.names(kind)}
-    return _starting(typed, sorted({*known, *ADVERSARIES, *_networks()}))
-
-
-@_silent
-def runs(ctx: click.Context, param: click.Parameter, typed: str) -> list[CompletionItem]:
-    """Completes to a run in its usual place, the latest first, or to any folder."""
-    journals = sorted(Path().glob("runs/*/journal.sqlite"), key=_age)
-    folders = _starting(typed, [str(journal.parent) for journal in journals])
-    return [CompletionItem(typed, type="dir"), *folders]
-
-
-def _starting(typed: str, words: Iterable[str]) -> list[CompletionItem]:
-    return [CompletionItem(word) for word in words if word.startswith(typed)]
-
-
-def _networks() -> Sequence[str]:
-    from dpaudit.training.networks import NETWORKS
-
-    return list(NETWORKS)
+def _defences(ctx: click.Context) -> Iterable[str]:
+    return ["none", *map(_with_colon, registry.names("defences"))]
 
 
 def _with_colon(name: str) -> str:
+    """Return a defence's name, with a colon if its number follows."""
     try:
         taken: Iterable[Any] = inspect.signature(registry.load("defences", name)).parameters
     except Exception:
-        taken = ()  # it is still there, and its user will be told what is wrong with it
+        taken = ()  # the command itself reports what is wrong with it
     return f"{name}:" if any(taken) else name
 
 
-def _age(journal: Path) -> float:
-    return -journal.stat().st_mtime
+def _networks(ctx: click.Context) -> Iterable[str]:
+    from dpaudit.training.networks import NETWORKS
+
+    return NETWORKS
 
 
-# ----------------------------------------------------------------
-# `dpaudit completion SHELL`: the script that completes commands, options and names on TAB.
+def _explained(ctx: click.Context) -> Iterable[str]:
+    known = {name for kind in registry.KINDS for name in registry.names(kind)}
+    return sorted({*known, *ADVERSARIES, *_networks(ctx)})
+
+
+def _runs(ctx: click.Context) -> Iterable[str]:
+    """Return the runs in their usual place, the latest first."""
+    journals = sorted(Path().glob("runs/*/journal.sqlite"), key=lambda j: -j.stat().st_mtime)
+    return [str(journal.parent) for journal in journals]
+
+
+defences = _completer(_defences)
+deciding = _completer(lambda ctx: ["auto", *(ctx.params.get("attack") or Judging.attacks)])
+networks = _completer(_networks)
+curves = _completer(lambda ctx: ["gaussian", "none", "dpsgd:"])
+true_curves = _completer(lambda ctx: ["gaussian", "pure", "dpsgd:"])
+explained = _completer(_explained)
+runs = _completer(_runs, "dir")
 
 
 SHELLS = {
@@ -141,15 +99,11 @@ SHELLS = {
     "zsh": ("~/.zshrc, after compinit", 'eval "$(dpaudit completion zsh)"'),
     "fish": ("~/.config/fish/config.fish", "dpaudit completion fish | source"),
 }
-"""Where the line goes that switches it on, and the line."""
-
-
-def _shells(ctx: click.Context, param: click.Parameter, typed: str) -> list[CompletionItem]:
-    return [CompletionItem(shell) for shell in SHELLS if shell.startswith(typed)]
+"""The file and the line in it that switch completion on."""
 
 
 @click.command("completion")
-@click.argument("shell", required=False, shell_complete=_shells)
+@click.argument("shell", required=False, shell_complete=_completer(lambda ctx: SHELLS))
 def command(shell: str | None) -> None:
     """Print a script that completes names on TAB.
 
@@ -166,9 +120,9 @@ def command(shell: str | None) -> None:
     wanted = shell or Path(os.environ.get("SHELL", "")).name
     completer = get_completion_class(wanted) if wanted in SHELLS else None
     if completer is None:
-        asked = f"there is no completion for '{wanted}'" if wanted else "$SHELL names no shell"
-        said = f"{asked}; say dpaudit completion bash, zsh or fish"
-        raise BadInput(said, "unknown-shell", option="shell", value=wanted)
+        problem = f"there is no completion for '{wanted}'" if wanted else "$SHELL names no shell"
+        sentence = f"{problem}; say dpaudit completion bash, zsh or fish"
+        raise BadInput(sentence, "unknown-shell", option="shell", value=wanted)
     file, line = SHELLS[wanted]
     script = completer(main, {}, "dpaudit", "_DPAUDIT_COMPLETE").source()
     # At the end: zsh wants its own first line to be the first.

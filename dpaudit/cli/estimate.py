@@ -2,35 +2,51 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from dpaudit import checks
 from dpaudit.cli import Misuse, completion
-from dpaudit.cli.output import Progress
+from dpaudit.cli.options import FILE, RenamedOption
+from dpaudit.cli.output import Progress, deliver
 from dpaudit.errors import BadInput
 
 if TYPE_CHECKING:
     from dpaudit.judging.estimates import Given
 
-COUNTS = ("--fp", "--out", "--fn", "--in")
+COUNTS = ("--fp", "--out-trials", "--fn", "--in-trials")
 GUESSES = ("--canaries", "--guesses", "--correct")
 FORMS = f"counts ({' '.join(COUNTS)}), --scores FILE, or one run ({' '.join(GUESSES)})"
 
 SLOW = 2000
-"""Scores, or more, are not judged in a moment."""
+"""The number of scores from which on progress is shown."""
 
 
 @click.command("estimate")
 @click.option("--fp", type=int, metavar="N", help="Counts: out-trials called in (canary guessed).")
-@click.option("--out", type=int, metavar="N", help="Counts: out-trials in all (without canary).")
+@click.option(
+    "--out-trials",
+    cls=RenamedOption,
+    old="--out",
+    type=int,
+    metavar="N",
+    help="Counts: out-trials in all (without canary).",
+)
 @click.option("--fn", type=int, metavar="N", help="Counts: in-trials called out (canary missed).")
-@click.option("--in", "inn", type=int, metavar="N", help="Counts: in-trials in all (with canary).")
+@click.option(
+    "--in-trials",
+    cls=RenamedOption,
+    old="--in",
+    type=int,
+    metavar="N",
+    help="Counts: in-trials in all (with canary).",
+)
 @click.option(
     "--scores",
-    type=click.Path(path_type=Path),
+    type=FILE,
     help="Scores, larger meaning in: a .csv with columns world,score (0/1 or out/in) or out,in; "
     "or a .npz with arrays out, inn.",
 )
@@ -57,7 +73,7 @@ SLOW = 2000
 @click.option(
     "--seed", type=int, default=0, show_default=True, help="Of ties and draws; fix it first."
 )
-@click.option("--json", type=click.Path(path_type=Path), help="Also write it here, for a machine.")
+@click.option("--json", type=FILE, help="Also write it here, for a machine.")
 def command(
     scores: Path | None,
     delta: float,
@@ -72,10 +88,10 @@ def command(
     """Bound epsilon from counts, scores or guesses.
 
     The statistics alone, of another tool's attack: every estimator that fits what is given,
-    side by side, with what each assumes.
+    side by side, with its assumption.
 
     \b
-        dpaudit estimate --fp 5 --out 500 --fn 60 --in 500
+        dpaudit estimate --fp 5 --out-trials 500 --fn 60 --in-trials 500
         dpaudit estimate --scores scores.csv --curve gaussian
         dpaudit estimate --canaries 1000 --guesses 200 --correct 180
 
@@ -86,34 +102,24 @@ def command(
     from dpaudit.report import estimates, estimates_json
     from dpaudit.results import Scores
 
-    options = {f"--{'in' if name == 'inn' else name}": n for name, n in numbers.items()}
+    options = {f"--{name.replace('_', '-')}": n for name, n in numbers.items()}
     outcome = _outcome(options, scores)
     question = Question(outcome, delta, confidence, curve, estimator, claim, seed)
     many = isinstance(outcome, Scores) and len(outcome.out) + len(outcome.inn) >= SLOW
-    progress = Progress()
-    try:
-        found = estimate(question, progress.say if many or ":" in curve else _silent)
-    finally:
-        progress.clear()
-    try:
-        if json is not None:
-            estimates_json.dump(found, json)
-    finally:
-        click.echo(estimates.render(found))
+    with Progress() as progress:
+        found = estimate(question, progress.say if many or ":" in curve else lambda text: None)
+    deliver(estimates.render(found), (json, lambda path: estimates_json.dump(found, path)))
 
 
-def _silent(text: str) -> None:
-    """Nothing is said of what takes no time."""
-
-
-def _outcome(options: dict[str, int | None], scores: Path | None) -> Given:
-    """Whichever of the three kinds is given, and no other."""
+def _outcome(options: Mapping[str, int | None], scores: Path | None) -> Given:
+    """Return the outcome of the one kind that is given; reject none, several or half of one."""
     from dpaudit.data import score_files as files
     from dpaudit.results import Counts, Guesses
 
-    given: dict[str, Any] = {name: n for name, n in options.items() if n is not None}
-    kinds = [set(COUNTS) & set(given), {"--scores"} if scores else set(), set(GUESSES) & set(given)]
-    found = [sorted(kind, key=[*options, "--scores"].index) for kind in kinds if kind]
+    given = {name: n for name, n in options.items() if n is not None}
+    kinds = [[n for n in given if n in COUNTS], ["--scores"] * bool(scores)]
+    kinds += [[n for n in given if n in GUESSES]]
+    found = [kind for kind in kinds if kind]
     if not found:
         raise Misuse(f"there is nothing to estimate from; give {FORMS}", "missing-options")
     if len(found) > 1:
@@ -125,18 +131,16 @@ def _outcome(options: dict[str, int | None], scores: Path | None) -> Given:
     if missing := [name for name in wanted if name not in given]:
         beside = ", ".join(found[0])
         raise Misuse(f"{', '.join(missing)} must be given beside {beside}", "missing-options")
-    values = [given[name] for name in wanted]
+    one, two, *rest = (given[name] for name in wanted)
     if wanted is COUNTS:
-        _refuse(given, [("--fp", "--out"), ("--fn", "--in")], least=("--out", "--in"))
-        fp, out, fn, inn = values
-        return Counts(fp=fp, out=out, fn=fn, inn=inn)
-    _refuse(given, [("--guesses", "--canaries"), ("--correct", "--guesses")], least=("--guesses",))
-    canaries, guesses, correct = values
-    return Guesses(canaries=canaries, guesses=guesses, correct=correct)
+        _refuse(given, [("--fp", "--out-trials"), ("--fn", "--in-trials")], COUNTS[1::2])
+        return Counts(one, two, *rest)
+    _refuse(given, [("--guesses", "--canaries"), ("--correct", "--guesses")], ("--guesses",))
+    return Guesses(one, two, rest[0])
 
 
 def _refuse(given: dict[str, int], parts: list[tuple[str, str]], least: tuple[str, ...]) -> None:
-    """Refuse numbers that no trials give."""
+    """Reject numbers that cannot be counts of trials."""
     problems = [
         checks.of(name.lstrip("-"), checks.at_least(name, n, 1 if name in least else 0))
         for name, n in given.items()

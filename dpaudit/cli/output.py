@@ -1,4 +1,4 @@
-"""Files that a command writes at its end: refused before its work, not after it."""
+"""The output of a command: its files, the text on standard output, and the progress bar."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import os
 import shutil
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -17,34 +17,54 @@ from dpaudit.cli import BadValue, Misuse
 from dpaudit.errors import BadInput
 from dpaudit.journal import file as journal_file
 
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
 FIGURES = (".png", ".svg")
-"""What a figure can be drawn as."""
+"""The formats of a figure."""
 
 DATABASE = b"SQLite format 3\0"
-"""How any journal begins."""
+"""The first bytes of any journal."""
+
+NAMED = "dpaudit.files"
+"""Key of a command's context under which its output files are noted."""
 
 
 class Destination(click.Path):
-    """A file that can be written; with `endings`, one that ends so."""
+    """The type of an option that names a file to write; it is checked before the command works.
 
-    def __init__(self, *endings: str) -> None:
+    With `endings` the file must end in one of them. With `in_run`, files in the command's own
+    run folder (--out) need not be writable yet: the run makes it.
+    """
+
+    def __init__(self, *endings: str, in_run: bool = False) -> None:
         super().__init__(path_type=Path)
         self.endings = endings
+        self.in_run = in_run
 
     def convert(self, value: Any, param: Any, ctx: Any) -> Any:
-        if problem := self.problem(os.fspath(value)):
+        path = Path(value)
+        in_run = self.in_run and ctx is not None and path.parent == ctx.params.get("out")
+        if not (in_run and path.name != journal_file.NAME) and (
+            problem := self.problem(str(value))
+        ):
             raise BadValue(str(problem), problem.code, param, ctx)
-        return super().convert(value, param, ctx)
+        if ctx is not None and param is not None:
+            flag = param.opts[0]
+            first = ctx.meta.setdefault(NAMED, {}).setdefault(os.path.realpath(path), flag)
+            if first != flag:
+                raise Misuse(f"{first} and {flag} name the same file: {path}", "same-file")
+        return path
 
     def problem(self, given: str) -> BadInput | None:
-        """The error for a file that cannot be written, or None."""
-        found = self._found(given)
+        """Return the error for a file that cannot be written, or None."""
+        found = self._find_problem(given)
         if found is None:
             return None
-        code, said = found
-        return BadInput(f"cannot write {given}: {said}", code, value=given)
+        code, sentence = found
+        return BadInput(f"cannot write {given}: {sentence}", code, value=given)
 
-    def _found(self, given: str) -> tuple[str, str] | None:
+    def _find_problem(self, given: str) -> tuple[str, str] | None:
         path = Path(os.path.realpath(given))
         if path.is_dir() or given.endswith(("/", os.sep)):
             return "is-folder", "it is a folder"
@@ -54,43 +74,39 @@ class Destination(click.Path):
             return "folder-missing", f"there is no folder {Path(given).parent}"
         if path.name == journal_file.NAME or _is_journal(path):
             return "is-journal", "it is a journal, and the models of its run would be lost"
-        # What exists and is no file, such as a pipe, is written to where it is.
+        # A pipe or a device is written to, and not replaced.
         touched = path if path.exists() and not path.is_file() else path.parent
         writable = os.access(touched, os.W_OK)
         return None if writable else ("file-unwritable", f"{touched} is not writable")
 
 
 def _is_journal(path: Path) -> bool:
-    if not path.is_file():  # to open a pipe is to wait for its writer
+    if not path.is_file():  # opening a pipe would wait for its writer
         return False
     with suppress(OSError), path.open("rb") as file:
         return file.read(len(DATABASE)) == DATABASE
     return False
 
 
-def refuse_same(named: Mapping[str, Path | None]) -> None:
-    """Refuse two options that name one file: the second would overwrite the first."""
-    seen: dict[str, str] = {}
-    for option, path in named.items():
-        if path is None:
-            continue
-        first = seen.setdefault(os.path.realpath(path), option)
-        if first != option:
-            raise Misuse(f"{first} and {option} name the same file: {path}", "same-file")
-
-
-# ----------------------------------------------------------------
-# How far a run is: a bar on a terminal, plain lines elsewhere.
+def deliver(text: str, *files: tuple[Path | None, Callable[[Path], object]]) -> None:
+    """Write the files that were named, and print the text even if one cannot be written."""
+    try:
+        for path, write in files:
+            if path is not None:
+                write(path)
+    finally:
+        click.echo(text)
 
 
 SHORTEST, LONGEST = 6, 24
-"""Of a bar; a shorter one says nothing."""
+"""Lengths of a bar; a shorter one shows nothing."""
 
 
 class Progress:
-    """Written to standard error, so that standard output is the report alone.
+    """A bar on a terminal, plain lines elsewhere; on standard error, beside the report.
 
-    `quiet`: what is soon done is counted on a terminal only.
+    A context manager that removes a half-written line at its end. With `quiet`, counts are shown
+    on a terminal only, for work that is soon done.
     """
 
     def __init__(self, unit: str = "models", quiet: bool = False) -> None:
@@ -100,63 +116,68 @@ class Progress:
         self._live = sys.stderr.isatty()
         self._started: float | None = None
         self._first = 0
-        self._told = -1.0
+        self._printed = -1.0
         self._shown = 0
         self._evidence = ""
 
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.clear()
+
     def say(self, text: str) -> None:
-        """What the next silence is about."""
+        """Name the step that begins now."""
         self._line(f"{text} ...", last=not self._live)
 
     def note(self, text: str) -> None:
-        """A line that stays."""
+        """Print a line that stays."""
         self._line(text, last=True)
 
     def __call__(self, done: int, total: int) -> None:
-        """So many are done of those wanted."""
+        """Show the number that is done, of those wanted."""
         self.done, self.total = done, total
         if self._started is None:
             self._started, self._first = time.monotonic(), done
         text = f"{done}/{total} {self.unit}{self._evidence}{self._pace()}"
         if self._live:
-            self._line(_fitting(done, total, text), last=done == total)
-        elif not self.quiet and (done == total or done / total >= self._told + 0.1):
-            self._told = done / total
+            self._line(_with_bar(done, total, text), last=done == total)
+        elif not self.quiet and (done == total or done / total >= self._printed + 0.1):
+            self._printed = done / total
             self._line(text, last=True)
 
     def evidence(self, wealth: float, needed: float) -> None:
-        """What the models so far weigh against the claim, and what would refute it."""
+        """Show the evidence against the claim so far, and how much refutes it."""
         self._evidence = f", evidence {wealth:.3g} of {needed:.3g}"
         if self.total:
-            self._told = -1.0
+            self._printed = -1.0
             self(self.done, self.total)
 
     def clear(self) -> None:
-        """Leave no half-written line behind."""
+        """Remove a half-written line."""
         if self._shown:
             self._line("", last=False)
             sys.stderr.write("\r")
 
     def _pace(self) -> str:
-        played = self.done - self._first
-        if self._started is None or played == 0:
+        finished = self.done - self._first
+        if self._started is None or finished == 0:
             return ""
         seconds = time.monotonic() - self._started
-        left = round(seconds / played * (self.total - self.done))
-        minutes, rest = divmod(left, 60)
+        minutes, rest = divmod(round(seconds / finished * (self.total - self.done)), 60)
         ending = f", {minutes}:{rest:02d} left" if self.done < self.total else ""
-        return f", {played / seconds:.2f}/s{ending}"
+        return f", {finished / seconds:.2f}/s{ending}"
 
     def _line(self, text: str, last: bool) -> None:
-        # The end of a longer line before this one is wiped out with blanks.
+        # Blanks overwrite the rest of a longer line.
         start, wipe = ("\r", " " * (self._shown - len(text))) if self._live else ("", "")
         sys.stderr.write(start + text + wipe + ("\n" if last else ""))
         sys.stderr.flush()
         self._shown = 0 if last else len(text)
 
 
-def _fitting(done: int, total: int, text: str) -> str:
-    """The text after a bar, within the terminal: a line that wraps could not be overwritten."""
+def _with_bar(done: int, total: int, text: str) -> str:
+    """Return the text after a bar, cut to the terminal: a wrapped line cannot be overwritten."""
     width = shutil.get_terminal_size().columns - 1
     length = min(LONGEST, width - len(f"[] {text}"))
     if length < SHORTEST:

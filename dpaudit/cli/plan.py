@@ -4,22 +4,27 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from dpaudit.cli import Misuse, completion
-from dpaudit.cli.output import FIGURES, Destination, Progress, refuse_same
-from dpaudit.cli.settings import CLAIMED, TRAINED, configured, options
+from dpaudit.cli.options import CLAIMED, TRAINED, WRITTEN, RenamedOption, options
+from dpaudit.cli.output import Progress, deliver
+from dpaudit.cli.settings import configured
 from dpaudit.config.adversaries import PER_STEP
 from dpaudit.config.settings import Judging
 
-if TYPE_CHECKING:
-    from dpaudit.judging.plan_request import PlanRequest
-
 
 @click.command("plan")
-@click.option("--true", type=float, metavar="EPS", help="What leaks.  [default: twice the claim]")
+@click.option(
+    "--true-epsilon",
+    cls=RenamedOption,
+    old="--true",
+    type=float,
+    metavar="EPS",
+    help="What leaks.  [default: twice the claim]",
+)
 @click.option(
     "--true-curve",
     metavar="gaussian|pure|dpsgd:Q,T",
@@ -34,14 +39,21 @@ if TYPE_CHECKING:
     show_default=True,
     help="The chance of refuting the claim, if so much leaks, that is asked for.",
 )
-@click.option("--reach", type=float, metavar="EPS", help="Also models to show more than this.")
+@click.option(
+    "--target-bound",
+    cls=RenamedOption,
+    old="--reach",
+    type=float,
+    metavar="EPS",
+    help="Also models to show more than this.",
+)
 @click.option("--canaries", type=int, metavar="M", help="Many canaries in one training instead.")
 @click.option(
     "--guesses",
     type=int,
     metavar="R",
     help="How many of them are guessed.  [default: the share, of a few, that would typically show "
-    "most if --true leaked]",
+    "most if --true-epsilon leaked]",
 )
 @click.option(
     "--curve",
@@ -52,14 +64,12 @@ if TYPE_CHECKING:
 @click.option("--fixed-score", is_flag=True, help="One score that is fixed: all models judge.")
 @click.option("--confidence", type=float, help=f"Of the bounds.  [default: {Judging.confidence}]")
 @click.option("--probe", is_flag=True, help="Train a few models to tell how long all take.")
-@click.option("--json", type=Destination(), help="Also write it here, for a machine.")
-@click.option("--figure", type=Destination(*FIGURES), help="Also draw it here, as .png or .svg.")
-@options(TRAINED, CLAIMED)
+@options(WRITTEN, TRAINED, CLAIMED)
 def command(
-    true: float | None,
+    true_epsilon: float | None,
     true_curve: str | None,
     power: float,
-    reach: float | None,
+    target_bound: float | None,
     canaries: int | None,
     guesses: int | None,
     curve: str | None,
@@ -79,24 +89,25 @@ def command(
     of dpaudit run; without any, it plans the default run.
 
     \b
-        dpaudit plan --epsilon 4 --true 6 --probe
-        dpaudit plan --claim 1,1e-5 --true 3 --true-curve pure
+        dpaudit plan --epsilon 4 --true-epsilon 6 --probe
+        dpaudit plan --claim 1,1e-5 --true-epsilon 3 --true-curve pure
         dpaudit plan --claim 8,1e-5 --curve gaussian --canaries 1000
     """
     from dpaudit.audit import forecast
     from dpaudit.judging import plan
+    from dpaudit.judging.plan import courses
     from dpaudit.judging.plan_request import PlanRequest
+    from dpaudit.report import drawing, figure_plan, plan_json
     from dpaudit.report import plan as terminal
-    from dpaudit.report import plan_json
 
     if canaries is not None and (given["models"] is not None or fixed_score):
         other = "--fixed-score" if given["models"] is None else "--models"
         raise Misuse(
-            f"--canaries is of one training, and {other} of many; give either", "excluded-options"
+            f"--canaries (one training) and {other} (many trainings) exclude each other",
+            "excluded-options",
         )
     if given["claim"] is not None and given["epsilon"] is not None:
         raise Misuse("--epsilon and --claim are two claims; give either", "excluded-options")
-    refuse_same({"--json": json, "--figure": figure})
     config = configured(file, given)
     if config.attacker.adversary == PER_STEP.name:
         raise Misuse(
@@ -106,8 +117,7 @@ def command(
         )
     if canaries is None and config.attacker.one_run:
         canaries, guesses = config.attacker.canaries, guesses or config.attacker.guesses
-    progress = Progress()
-    try:
+    with Progress() as progress:
         claim = forecast.claim(config, download)
         question = PlanRequest.of(
             claim,
@@ -116,30 +126,19 @@ def command(
             canaries=canaries,
             guesses=guesses,
             confidence=config.judging.confidence,
-            reach=reach,
-            true=true,
+            reach=target_bound,
+            true=true_epsilon,
             true_curve=true_curve,
             power=power,
             fixed_score=fixed_score or (canaries is None and forecast.fixed_score(config)),
             adversary=config.attacker.adversary,
         )
-        # What cannot be trained is refused before anything is computed.
+        # The probe first: it refuses what cannot be trained before anything is computed.
         pace = forecast.probe(config, workers, progress.say, download) if probe else None
         progress.say("planning")
         found = replace(plan.plan(question), pace=pace)
-    finally:
-        progress.clear()
-    try:
-        if json is not None:
-            plan_json.dump(found, json)
-        if figure is not None:
-            _draw(question, figure)
-    finally:
-        click.echo(terminal.render(found))
-
-
-def _draw(question: PlanRequest, path: Path) -> None:
-    from dpaudit.judging.plan import courses
-    from dpaudit.report import drawing, figure_plan
-
-    drawing.dump(figure_plan.draw(question, courses(question)), path)
+    deliver(
+        terminal.render(found),
+        (json, lambda path: plan_json.dump(found, path)),
+        (figure, lambda path: drawing.dump(figure_plan.draw(question, courses(question)), path)),
+    )

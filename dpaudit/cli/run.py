@@ -1,4 +1,4 @@
-"""`dpaudit run`: play the game and report."""
+"""`dpaudit run`: train, attack and report."""
 
 from __future__ import annotations
 
@@ -11,31 +11,30 @@ from typing import Any
 import click
 
 from dpaudit.cli import BadValue, Misuse
+from dpaudit.cli.options import CLAIMED, JUDGED, REPORTED, TRAINED, options
 from dpaudit.cli.output import Progress
-from dpaudit.cli.report import SHOWN, judging_options, refuse_unwritable, show, showing_options
-from dpaudit.cli.settings import CLAIMED, TRAINED, configured, options
+from dpaudit.cli.report import SHOWN, show
+from dpaudit.cli.settings import configured
 from dpaudit.protocols import Mechanism
 from dpaudit.report.by_step import unit
 from dpaudit.types import Backend
 
 
 def _seconds(ctx: click.Context, param: click.Parameter, text: str | None) -> float | None:
-    """A time such as 10m in seconds."""
+    """Return a time such as 10m in seconds."""
     if text is None:
         return None
     number = r"(\d{1,6}(?:\.\d+)?)"
     found = re.fullmatch(rf"(?:{number}h)?(?:{number}m)?(?:{number}s)?", text)
     hours, minutes, seconds = (float(part or 0) for part in found.groups()) if found else (0, 0, 0)
     if not (total := 3600 * hours + 60 * minutes + seconds):
-        said = f"'{text}' is not a time, such as 90s, 10m or 1h30m"
-        raise BadValue(said, "no-time", param, ctx)
+        sentence = f"'{text}' is not a time, such as 90s, 10m or 1h30m"
+        raise BadValue(sentence, "no-time", param, ctx)
     return total
 
 
 @click.command("run")
-@options(TRAINED)
-@judging_options
-@options(CLAIMED)
+@options(TRAINED, JUDGED, CLAIMED)
 @click.option(
     "--canaries",
     type=int,
@@ -65,8 +64,13 @@ def _seconds(ctx: click.Context, param: click.Parameter, text: str | None) -> fl
     "counted from the start of the command, its preparations included.",
 )
 @click.option("--cluster", metavar="ADDRESS", help="A Dask scheduler, such as tcp://host:8786.")
-@click.option("--out", type=click.Path(path_type=Path), help="Folder.  [default: runs/HASH]")
-@showing_options
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    is_eager=True,
+    help="Folder.  [default: runs/HASH]",
+)
+@options(REPORTED)
 def command(
     download: bool,
     workers: int | None,
@@ -99,43 +103,40 @@ def command(
             "--workers are processes here; with --cluster start workers there", "excluded-options"
         )
     shown = {name: given.pop(name) for name in SHOWN}
-    refuse_unwritable(shown, out)
     config = configured(file, given)
     if budget and not config.volume.until_decided:
         raise Misuse("--budget has no effect without --until-decided", "no-effect")
-    progress = Progress()
-    # Whoever ends the run politely, by hand or by a scheduler, finds everything kept.
+    # SIGTERM, such as a scheduler sends, stops a run as Ctrl-C does: all finished models are kept.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     folder = None
-    try:
-        prepared = audit.prepare(config, progress.say, download, out)
-        _name_backend(prepared.mechanism, progress)
-        progress.unit = unit(prepared.claim)
-        folder = out or prepared.folder
-        run = audit.run(
-            *(prepared, folder, workers, progress, progress.say, cluster),
-            budget=budget,
-            tell=progress.evidence,
-        )
-        progress.say("judging")
-        report = run.judge()
-    except KeyboardInterrupt:
-        signal.signal(signal.SIGINT, signal.SIG_IGN)  # an impatient second one
-        progress.clear()
-        kept = f"{progress.done} of {progress.total} {progress.unit} are kept in {folder}"
-        click.echo(
-            f"Stopped: {kept}; the same command goes on from there."
-            if progress.total
-            else "Stopped before the first model; the same command starts again.",
-            err=True,
-        )
-        sys.exit(130)
-    finally:
-        progress.clear()
+    with Progress() as progress:
+        try:
+            prepared = audit.prepare(config, progress.say, download, out)
+            _name_backend(prepared.mechanism, progress)
+            progress.unit = unit(prepared.claim)
+            folder = out or prepared.folder
+            run = audit.run(
+                *(prepared, folder, workers, progress, progress.say, cluster),
+                budget=budget,
+                tell=progress.evidence,
+            )
+            progress.say("judging")
+            report = run.judge()
+        except KeyboardInterrupt:
+            signal.signal(signal.SIGINT, signal.SIG_IGN)  # ignore a second one while stopping
+            progress.clear()
+            kept = f"{progress.done} of {progress.total} {progress.unit} are kept in {folder}"
+            click.echo(
+                f"Stopped: {kept}; the same command goes on from there."
+                if progress.total
+                else "Stopped before the first model; the same command starts again.",
+                err=True,
+            )
+            sys.exit(130)
     show(run, report, keep=True, **shown)
 
 
 def _name_backend(mechanism: Mechanism, progress: Progress) -> None:
-    """One line that stays, where there is a choice: a slower backend than usual should be seen."""
+    """Print the backend if there was a choice, because a slow one should be noticed."""
     if mechanism.backend != Backend():
         progress.note(f"backend {mechanism.backend.name} ({mechanism.backend.reason})")

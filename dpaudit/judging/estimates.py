@@ -24,7 +24,7 @@ Standing: TypeAlias = Literal["above", "not_above", "out_of_reach"]
 
 ORDER = ("none", "gaussian", "accountant", "prior")
 KINDS: dict[type, str] = {
-    Counts: "counts of decisions (--fp, --out, --fn, --in)",
+    Counts: "counts of decisions (--fp, --out-trials, --fn, --in-trials)",
     Scores: "scores (--scores)",
     Guesses: "guesses of one run (--canaries, --guesses, --correct)",
 }

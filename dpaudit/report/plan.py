@@ -62,7 +62,7 @@ def _curve(name: str) -> str:
 
 
 def _supposed(q: PlanRequest) -> list[str]:
-    origin = "" if q.leak.true is not None else ", twice the claim (--true)"
+    origin = "" if q.leak.true is not None else ", twice the claim (--true-epsilon)"
     leaks = f"a true epsilon of {_epsilon(q.truth.true)}{origin}"
     attack = "the best attack there can be"
     by = "" if q.leak.true_curve is not None else " (--true-curve)"
@@ -205,7 +205,7 @@ def steps(plan: Plan) -> list[str]:
     if best is None:
         found.append(
             f"No estimator here has a chance of {percent(q.goal.power)} to refute the claim, as "
-            "far as the last column looks; suppose a larger true epsilon (--true)."
+            "far as the last column looks; suppose a larger true epsilon (--true-epsilon)."
         )
     else:
         number = best.for_power or 0

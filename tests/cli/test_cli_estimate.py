@@ -20,7 +20,7 @@ from dpaudit.protocols import Estimator
 from dpaudit.report.machine import load_schema
 from dpaudit.results import Bound, Scores
 
-COUNTS = ("--fp", "5", "--out", "500", "--fn", "60", "--in", "500")
+COUNTS = ("--fp", "5", "--out-trials", "500", "--fn", "60", "--in-trials", "500")
 GUESSES = ("--canaries", "1000", "--guesses", "200", "--correct", "180")
 
 
@@ -133,7 +133,7 @@ def test_nothing_is_printed_above_its_value(estimate, words):
 
 
 def test_without_any_error_no_upper_end_is_made_up(estimate):
-    printed, written = estimate("--fp", 0, "--out", 50, "--fn", 0, "--in", 50)
+    printed, written = estimate("--fp", 0, "--out-trials", 50, "--fn", 0, "--in-trials", 50)
     assert written["bounds"][0]["interval"][1] is None
     assert "… infinity" in printed
     assert written["point"] is None
@@ -142,7 +142,7 @@ def test_without_any_error_no_upper_end_is_made_up(estimate):
 
 
 def test_no_leak_is_said_to_be_no_finding(estimate):
-    printed, written = estimate("--fp", 50, "--out", 100, "--fn", 50, "--in", 100)
+    printed, written = estimate("--fp", 50, "--out-trials", 100, "--fn", 50, "--in-trials", 100)
     assert set(epsilons(written).values()) == {0.0}
     assert "no leak was shown at delta 1e-5" in printed
 
@@ -327,17 +327,21 @@ def test_estimators_may_be_named_and_are_asked_once(estimate):
 @pytest.mark.parametrize(
     ("words", "code", "facts"),
     [
-        ("", "missing-options", "--fp --out --fn --in"),
+        ("", "missing-options", "--fp --out-trials --fn --in-trials"),
         ("--fp 5 --scores s.csv", "excluded-options", "--fp --scores"),
         ("--fp 5 --correct 3", "excluded-options", "--fp --correct"),
         ("--scores s.csv --guesses 3", "excluded-options", "--scores --guesses"),
-        ("--fp 5 --out 500", "missing-options", "--fn --in --fp --out"),
+        ("--fp 5 --out-trials 500", "missing-options", "--fn --in-trials --fp --out-trials"),
         ("--canaries 5", "missing-options", "--guesses --correct --canaries"),
-        ("--fp x --out 5 --fn 1 --in 5", "usage", "'x'"),
-        ("--fp 6 --out 5 --fn 1 --in 5", "too-large", "--fp --out 6 5"),
-        ("--fp -1 --out 5 --fn 9 --in 5", "several-problems", "--fp -1 --fn 9"),
-        ("--fp 0 --out 0 --fn 1 --in 5", "too-small", "--out 1 0"),
-        (f"--fp 0 --out {10**30} --fn 1 --in 5", "too-large", "--out 1,000,000,000 1,000"),
+        ("--fp x --out-trials 5 --fn 1 --in-trials 5", "usage", "'x'"),
+        ("--fp 6 --out-trials 5 --fn 1 --in-trials 5", "too-large", "--fp --out-trials 6 5"),
+        ("--fp -1 --out-trials 5 --fn 9 --in-trials 5", "several-problems", "--fp -1 --fn 9"),
+        ("--fp 0 --out-trials 0 --fn 1 --in-trials 5", "too-small", "--out-trials 1 0"),
+        (
+            f"--fp 0 --out-trials {10**30} --fn 1 --in-trials 5",
+            "too-large",
+            "--out-trials 1,000,000,000 1,000",
+        ),
         ("--canaries 5 --guesses 6 --correct 3", "too-large", "--guesses --canaries 6"),
         ("--canaries 5 --guesses 3 --correct 4", "too-large", "--correct --guesses 4 3"),
         ("--canaries 5 --guesses 0 --correct 0", "too-small", "--guesses 1"),
@@ -496,7 +500,7 @@ def test_neither_help_nor_counts_import_what_trains():
 import sys
 from click.testing import CliRunner
 from dpaudit.cli import main
-for words in ("estimate --help", "estimate --fp 1 --out 9 --fn 1 --in 9"):
+for words in ("estimate --help", "estimate --fp 1 --out-trials 9 --fn 1 --in-trials 9"):
     assert CliRunner().invoke(main, words.split()).exit_code == 0, words
 print(sorted({"torch", "opacus", "sklearn", "matplotlib", "dp_accounting"} & sys.modules.keys()))
 """
@@ -507,5 +511,5 @@ print(sorted({"torch", "opacus", "sklearn", "matplotlib", "dp_accounting"} & sys
 
 def test_help_shows_the_three_kinds_of_outcome():
     told = CliRunner().invoke(main, ["estimate", "--help"]).stdout
-    for line in ("--fp 5 --out 500", "--scores scores.csv", "--canaries 1000"):
+    for line in ("--fp 5 --out-trials 500", "--scores scores.csv", "--canaries 1000"):
         assert f"dpaudit estimate {line}" in told

@@ -14,7 +14,7 @@ from dpaudit.cli import plan as module
 from dpaudit.estimators.bets import LOOK
 from dpaudit.report.machine import load_schema
 
-CLAIM = ("--claim", "1,1e-5", "--true", "6")
+CLAIM = ("--claim", "1,1e-5", "--true-epsilon", "6")
 
 
 @pytest.fixture
@@ -44,7 +44,7 @@ def test_alone_it_plans_the_default_run(plan):
     assert written["claim"] == {"epsilon": 8.0, "delta": 1e-5, "curve": "dpsgd:0.256,234"}
     assert (written["models"], written["true_epsilon"], written["pace"]) == (1000, 16.0, None)
     assert "DP-SGD with sample rate 0.256 and 234 steps" in printed
-    assert "(--true)" in printed
+    assert "(--true-epsilon)" in printed
     shown = cells(printed)
     assert list(shown) == ["clopper-pearson", "exact-scan", "rank-test", "paired-auc", "pld"]
     assert shown["clopper-pearson"][0] == "4.21"
@@ -76,15 +76,17 @@ def test_single_steps_are_not_planned(refused):
 
 
 def test_settings_of_the_run_change_the_plan(plan):
-    _, written = plan("--epsilon", 2, "--true", 9, "--batch", "full", "--models", 41)
+    _, written = plan("--epsilon", 2, "--true-epsilon", 9, "--batch", "full", "--models", 41)
     assert written["claim"] == {"epsilon": 2.0, "delta": 1e-5, "curve": "gaussian"}
     assert written["models"] == 44, "in fours"
-    _, written = plan("--noise-multiplier", 20, "--epochs", 1, "--batch", "full", "--true", 9)
+    _, written = plan(
+        "--noise-multiplier", 20, "--epochs", 1, "--batch", "full", "--true-epsilon", 9
+    )
     assert written["claim"]["epsilon"] == pytest.approx(gaussian_epsilon(1 / 20, 1e-5))
 
 
 def test_a_bare_claim_is_planned_without_data_and_curve(plan):
-    printed, written = plan(*CLAIM, "--models", 200, "--reach", 2)
+    printed, written = plan(*CLAIM, "--models", 200, "--target-bound", 2)
     assert written["claim"] == {"epsilon": 1.0, "delta": 1e-5, "curve": "none"}
     assert list(cells(printed)) == ["clopper-pearson", "exact-scan", "paired-auc"]
     assert {e["assumption"] for e in written["estimators"]} == {"none"}
@@ -122,7 +124,7 @@ def test_many_canaries_of_one_training(plan):
 
 
 def test_what_holds_for_so_many_guesses_names_them(plan):
-    words = ("--claim", "2.8,1e-5", "--true", 4, "--curve", "gaussian", "--canaries", 1000)
+    words = ("--claim", "2.8,1e-5", "--true-epsilon", 4, "--curve", "gaussian", "--canaries", 1000)
     printed, written = plan(*words, "--guesses", 50)
     said = " ".join(printed.split())
     assert "With 1,000 canaries and 50 guesses one-run cannot refute it whatever leaks" in said
@@ -151,7 +153,7 @@ def test_a_score_that_is_fixed_has_an_attack_to_be_named(plan):
 
 
 def test_nothing_that_has_the_chance_is_said_so(plan):
-    printed, written = plan("--claim", "20,1e-5", "--true", "21", "--models", 8)
+    printed, written = plan("--claim", "20,1e-5", "--true-epsilon", "21", "--models", 8)
     assert written["best"] is None
     assert "No estimator here has a chance of 80 % to refute the claim" in printed
 
@@ -192,7 +194,7 @@ def test_a_figure_is_drawn(plan, name):
     ("words", "code", "facts"),
     [
         ("--claim 1", "no-pair", "'1' 8,1e-5"),
-        ("--claim 1,1e-5 --true 0.5", "too-small", "0.5 1"),
+        ("--claim 1,1e-5 --true-epsilon 0.5", "too-small", "0.5 1"),
         ("--claim 1,1e-5 --power 80", "out-of-range", "power 0 1 80.0"),
         ("--claim 1,1e-5 --models 0", "too-small", "models 4 0"),
         ("--claim 1,1e-5 --curve laplace", "unknown-choice", "curve 'laplace'"),
@@ -232,7 +234,7 @@ def test_a_plan_without_a_probe_imports_nothing_that_trains():
 import sys
 from click.testing import CliRunner
 from dpaudit.cli import main
-for words in ("plan --help", "plan --claim 1,1e-5 --true 6", "plan --true 30 --models 8"):
+for words in ("plan --help", "plan --claim 1,1e-5", "plan --true-epsilon 30 --models 8"):
     assert CliRunner().invoke(main, words.split()).exit_code == 0, words
 print(sorted({"torch", "opacus", "matplotlib"} & sys.modules.keys()))
 """

@@ -52,7 +52,7 @@ def played(torchless):
     [
         "report run --html page.html",
         "compare run --defence quantize:0.1",
-        "estimate --fp 3 --fn 4 --out 100 --in 100",
+        "estimate --fp 3 --fn 4 --out-trials 100 --in-trials 100",
         "plan",
         "plan --mechanism p3gm",
         "calibrate --repetitions 1 --trials 10 --workers 2",

@@ -1,12 +1,10 @@
-"""Checks of what comes from outside. Each returns the problem as an error, or None.
+"""Checks of input. Each returns the problem as an error, or None, so that all are shown at once::
 
-They raise nothing themselves, so that a user sees every problem at once::
-
-    refuse([
-        positive("epsilon", epsilon),
-        in_range("delta", delta, 0, 1, ends="[)"),
-        at_least("models", models, 4),
-    ])
+refuse([
+    positive("epsilon", epsilon),
+    in_range("delta", delta, 0, 1, ends="[)"),
+    at_least("models", models, 4),
+])
 """
 
 from __future__ import annotations
@@ -21,82 +19,66 @@ from dpaudit.errors import BadInput, DpauditError
 Ends = Literal["[]", "[)", "(]", "()"]
 
 MOST: Mapping[str, int] = {
-    "models": 10**6,
-    "samples": 10**5,
-    "epochs": 10**5,
-    "steps": 10**7,
-    "canaries": 10**5,
-    "guesses": 10**5,
-    "classes": 10**5,
-    "workers": 512,
-    "repetitions": 10**5,
-    "noise_multiplier": 10**6,
-    "lr": 10**6,
-    "hidden": 10**4,
-    "components": 1000,
-    "iterations": 10**4,
-    "rows": 10**6,
-    "reports": 10**6,
-    "values": 2000,
-    "seed": 2**128 - 1,
+    **dict.fromkeys(("components",), 1000),
+    **dict.fromkeys(("hidden", "iterations"), 10**4),
+    **dict.fromkeys(("samples", "epochs", "canaries", "guesses", "classes", "repetitions"), 10**5),
+    **dict.fromkeys(("models", "noise_multiplier", "lr", "rows", "reports"), 10**6),
+    **{"steps": 10**7, "workers": 512, "values": 2000, "seed": 2**128 - 1},
 }
 """The largest value of a setting, by its name: beyond honest use, and short of filling memory."""
 
-LONGEST = 60
-"""Characters, or digits, of a value that are shown."""
-
 MANY = 10**9
-"""The largest value of any other number that has no range of its own."""
+"""The largest value of any other number."""
+
+LONGEST = 60
+"""The largest number of characters, or digits, of a value in a message."""
 
 
 def refuse(problems: Iterable[DpauditError | None], about: str = "") -> None:
-    """Raise one BadInput that lists every problem; do nothing where there is none."""
+    """Raise one error that lists every problem, if there is any."""
     found = [problem for problem in problems if problem is not None]
-    if not found:
-        return
-    first = found[0]
+    start = f"{about}: " if about else ""
     if len(found) == 1:
-        if not about:
-            raise first
-        raise first.retold(f"{about}: {first}")
-    numbered = "; ".join(f"({i}) {problem}" for i, problem in enumerate(found, 1))
-    said = f"{len(found)} problems: {numbered}"
-    raise BadInput(f"{about}: {said}" if about else said, "several-problems", problems=found)
+        raise found[0].with_sentence(f"{start}{found[0]}") if about else found[0]
+    if found:
+        numbered = "; ".join(f"({i}) {problem}" for i, problem in enumerate(found, 1))
+        sentence = f"{start}{len(found)} problems: {numbered}"
+        raise BadInput(sentence, "several-problems", problems=found)
 
 
 def listed(items: Sequence[object], most: int = 5) -> str:
-    """The first few items, and how many more there are: a message stays one line."""
+    """Return the first few items and the number of the others, for a message of one line."""
     first = ", ".join(map(str, items[:most]))
     return f"{first} and {len(items) - most} more" if len(items) > most else first
 
 
 def printable(text: str) -> str:
-    """Text without control codes: names come from files and plug-ins, and end in a terminal."""
+    """Return text without control codes, which names from files and plug-ins may contain."""
     return "".join(c if c.isprintable() else " " for c in text)
 
 
 def format_value(value: object) -> str:
-    """A value as a message tells it: short, whatever a file holds."""
+    """Return a value as short text for a message."""
     if isinstance(value, int) and not isinstance(value, bool):
         if abs(value) < 10**LONGEST:
             return f"{value:,}"
         return f"a number of about {int(value.bit_length() * math.log10(2)):,} digits"
     try:
         text = repr(value) if isinstance(value, str) else str(value)
-    except ValueError:  # Python writes out no number of more than 4,300 digits
+    except ValueError:  # Python prints no number of more than 4,300 digits
         text = f"a {type(value).__name__} of long numbers"
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
 
 
 def of(option: str, problem: BadInput | None) -> BadInput | None:
-    """The problem of an option that its sentence calls by other words."""
+    """Return the problem as that of an option, which its sentence calls by other words."""
     if problem is not None:
         problem.option = option
     return problem
 
 
 def positive(name: str, value: object) -> BadInput | None:
-    """For epsilon, learning rate, clip: a finite number above 0 and at most its limit in `MOST`."""
+    """Check that a number is finite, above 0 and at most its limit in `MOST`."""
     number = _finite(value)
     if number is None or number <= 0:
         return _wrong("not-positive", name, "a number above 0", value)
@@ -106,7 +88,7 @@ def positive(name: str, value: object) -> BadInput | None:
 def in_range(
     name: str, value: object, low: float, high: float, ends: Ends = "[]"
 ) -> BadInput | None:
-    """For delta and dropout ('[)'), confidence ('()'): a number in an interval with such ends."""
+    """Check that a number is in an interval; `ends` say which of its ends belong to it."""
     number = _finite(value)
     if number is not None:
         above = number >= low if ends[0] == "[" else number > low
@@ -119,19 +101,19 @@ def in_range(
 
 
 def at_least(name: str, value: object, low: int) -> BadInput | None:
-    """For models, samples, epochs, seed: a whole number from `low` to its limit in `MOST`."""
+    """Check that a whole number is from `low` to its limit in `MOST`."""
     return whole(name, value, low)
 
 
 def whole(name: str, value: object, low: int, most: int | None = None) -> BadInput | None:
-    """For trials: a whole number that is neither below `low` nor above `most`."""
+    """Check that a whole number is neither below `low` nor above `most`."""
     if isinstance(value, bool) or not isinstance(value, Integral) or int(value) < low:
         return _wrong("too-small", name, f"a whole number of at least {low}", value)
     return not_above(name, value, most)
 
 
 def not_above(name: str, value: Any, most: int | None = None) -> BadInput | None:
-    """For a number that is checked elsewhere: it is not above `most`, or its limit in `MOST`."""
+    """Check that a number, or a text, is not above `most`, or its limit in `MOST`."""
     most = MOST.get(name, MANY) if most is None else most
     if isinstance(value, str) or value <= most:
         return None
@@ -139,7 +121,7 @@ def not_above(name: str, value: Any, most: int | None = None) -> BadInput | None
 
 
 def one_of(name: str, value: object, choices: Iterable[str]) -> BadInput | None:
-    """For accountant, init: one of a few words."""
+    """Check that a value is one of a few words."""
     choices = list(choices)
     if value in choices:
         return None
@@ -147,7 +129,7 @@ def one_of(name: str, value: object, choices: Iterable[str]) -> BadInput | None:
 
 
 def _finite(value: object) -> float | None:
-    """The value as a number; None for NaN, infinity and what is no number at all."""
+    """Return the value as a float; None if it is not a finite number."""
     if isinstance(value, bool) or not isinstance(value, Real):
         return None
     try:

@@ -22,7 +22,7 @@ FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
 class DpauditError(Exception):
-    """Anything that dpaudit can explain to its user in one sentence."""
+    """An error that one sentence explains to the user."""
 
     code = "error"
 
@@ -39,13 +39,13 @@ class DpauditError(Exception):
         self.code = code or type(self).code
         self.option, self.value = option, value
         self.problems = tuple(problems)
-        """The single problems, where there are several."""
+        """The single problems, if there are several."""
 
     def __str__(self) -> str:
         return str(self.args[0])
 
-    def retold(self, sentence: str) -> Self:
-        """The same problem in another sentence, such as one that says where it is."""
+    def with_sentence(self, sentence: str) -> Self:
+        """Return the same problem with another sentence, such as one that names its file."""
         same = type(self)(sentence, self.code, option=self.option, value=self.value)
         same.problems = self.problems
         return same
@@ -70,45 +70,44 @@ class OtherConfiguration(JournalError):
 
 
 class DiskFull(DpauditError, OSError):
-    """A file that cannot be written because its disk, or the user's share of it, is full."""
+    """A file that cannot be written because its disk, or the user's quota, is full."""
 
     code = "disk-full"
 
     def __init__(self, sentence: str, code: str = "", **about: Any) -> None:
-        """Whatever could not be written, the code is that of a full disk."""
         super().__init__(sentence, type(self).code, **about)
 
 
 class TrialFailed(DpauditError, RuntimeError):
-    """A trial that raised, or released what cannot be used."""
+    """A trial that raised, or whose output cannot be used."""
 
     code = "trial-failed"
 
 
 class WorkersLost(DpauditError, RuntimeError):
-    """Worker processes that died or cannot be reached any more, through no fault of the input."""
+    """Worker processes that died or can no longer be reached; the input is not at fault."""
 
     code = "workers-lost"
 
 
 def is_full(error: BaseException) -> bool:
-    """Tell whether an error means that a disk is full."""
+    """Return whether an error means that a disk is full."""
     return isinstance(error, OSError) and error.errno in FULL
 
 
 def kind_of(error: BaseException, otherwise: type[DpauditError]) -> type[DpauditError]:
-    """The kind of error to raise because of another one: a full disk is always told as that."""
+    """Return the class to raise because of another error: `DiskFull` if the disk is full."""
     return DiskFull if is_full(error) else otherwise
 
 
 def write_error(path: str | os.PathLike[str], error: OSError, way_out: str = "") -> DpauditError:
-    """The error to raise for a file that cannot be written."""
-    said = f"cannot write {path}: {error.strerror or error}{way_out}"
-    return kind_of(error, BadInput)(said, "file-unwritable", value=str(path))
+    """Return the error of a file that cannot be written."""
+    sentence = f"cannot write {path}: {error.strerror or error}{way_out}"
+    return kind_of(error, BadInput)(sentence, "file-unwritable", value=str(path))
 
 
 def has_room(folder: str | os.PathLike[str]) -> bool:
-    """Try to write into a folder; for libraries that do not say that a disk is full."""
+    """Return whether a folder can be written to, for libraries that do not report a full disk."""
     try:
         with tempfile.TemporaryFile(dir=folder) as file:
             file.write(bytes(1 << 16))
@@ -121,16 +120,15 @@ def has_room(folder: str | os.PathLike[str]) -> bool:
 
 @contextmanager
 def wrap_errors(who: str, did: str = "failed") -> Iterator[None]:
-    """Whatever somebody's code raises, as one sentence that says whose code it was.
+    """Turn any error of a plug-in or of the user's code into one sentence that names it.
 
-    A worker process that died is nobody's code: that is told by those who started it.
+    A worker process that died is not its error; whoever started the process reports that.
     """
     try:
         yield
     except (DpauditError, BrokenExecutor):
         raise
     except (Exception, SystemExit) as error:
-        told = " ".join(f"{type(error).__name__}: {error}".split())
-        raise kind_of(error, BadInput)(
-            f"{who} {did}: {told}", "code-failed", value=type(error).__name__
-        ) from error
+        name = type(error).__name__
+        sentence = f"{who} {did}: {' '.join(f'{name}: {error}'.split())}"
+        raise kind_of(error, BadInput)(sentence, "code-failed", value=name) from error

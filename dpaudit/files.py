@@ -1,4 +1,4 @@
-"""Files of the user, opened with care, and files that are written whole or not at all."""
+"""Files: reading a user's files safely, writing whole files only, and the limit of memory."""
 
 from __future__ import annotations
 
@@ -12,60 +12,57 @@ from typing import BinaryIO
 
 from dpaudit.errors import BadInput, is_full, kind_of, write_error
 
-LOOP = "it is a loop of symbolic links; make it lead to {wanted}"
-
 
 @contextmanager
 def open_file(path: Path, wanted: str, follow: bool = True) -> Iterator[BinaryIO]:
-    """The bytes of a regular file; `wanted` says what it should be, such as 'a .npz file'.
+    """Open a regular file for reading; `wanted` names what it should be, such as 'a .npz file'.
 
-    A path that the user names may be a symbolic link. A file within a folder that somebody else
-    made must not be one: without `follow` it is refused.
+    A path that the user names may be a symbolic link. Without `follow`, for files in a folder that
+    somebody else made, a link is refused.
     """
     try:
         with _open(path, wanted, follow) as file:
             yield file
     except FileNotFoundError as error:
-        said = "there is no such file; check the path"
-        raise BadInput(f"{path}: {said}", "file-missing", value=str(path)) from error
+        problem = _problem(path, "file-missing", "there is no such file; check the path")
+        raise problem from error
     except OSError as error:
         if error.errno == errno.ELOOP:
-            said = LOOP.format(wanted=wanted)
-            raise BadInput(f"{path}: {said}", "link-loop", value=str(path)) from error
-        said = f"it cannot be read ({error.strerror or error}); check the path and its permissions"
-        raise BadInput(f"{path}: {said}", "file-unreadable", value=str(path)) from error
+            sentence = f"it is a loop of symbolic links; make it lead to {wanted}"
+            raise _problem(path, "link-loop", sentence) from error
+        why = f"it cannot be read ({error.strerror or error}); check the path and its permissions"
+        raise _problem(path, "file-unreadable", why) from error
+
+
+def _problem(path: Path, code: str, sentence: str) -> BadInput:
+    return BadInput(f"{path}: {sentence}", code, value=str(path))
 
 
 def in_file(path: str | os.PathLike[str], error: BadInput) -> BadInput:
-    """The same error with the name of the file that it is about."""
-    return BadInput(f"{path}: {error}", error.code, option=error.option, value=error.value)
+    """Return the same error with the name of its file."""
+    return error.with_sentence(f"{path}: {error}")
 
 
 def regular(path: Path, flags: int, wanted: str, follow: bool = True) -> int:
-    """The descriptor of a regular file that is opened with `flags`, or one sentence.
+    """Return the descriptor of a regular file that is opened with `flags`; refuse any other.
 
-    It is the opened file that is looked at: what a path leads to may change. To open a pipe does
-    not wait for its other end.
+    The opened file is checked, because the path may change. Opening a pipe does not block.
     """
     if not follow and path.is_symlink():
-        said = f"it is a symbolic link; {wanted} must be a regular file"
-        raise BadInput(f"{path}: {said}", "is-link", value=str(path))
+        raise _problem(path, "is-link", f"it is a symbolic link; {wanted} must be a regular file")
     held = 0 if follow else os.O_NOFOLLOW
+    is_folder = _problem(path, "is-folder", f"it is a folder; give the path of {wanted}")
     try:
         descriptor = os.open(path, flags | held | os.O_NONBLOCK | os.O_CLOEXEC, 0o666)
     except IsADirectoryError:
-        raise _irregular(path, True, wanted) from None
+        raise is_folder from None
     mode = os.fstat(descriptor).st_mode
     if stat.S_ISREG(mode):
         return descriptor
     os.close(descriptor)
-    raise _irregular(path, stat.S_ISDIR(mode), wanted)
-
-
-def _irregular(path: Path, folder: bool, wanted: str) -> BadInput:
-    what = "it is a folder" if folder else "it is not a regular file"
-    code = "is-folder" if folder else "not-regular"
-    return BadInput(f"{path}: {what}; give the path of {wanted}", code, value=str(path))
+    if stat.S_ISDIR(mode):
+        raise is_folder
+    raise _problem(path, "not-regular", f"it is not a regular file; give the path of {wanted}")
 
 
 def _open(path: Path, wanted: str, follow: bool) -> BinaryIO:
@@ -74,11 +71,11 @@ def _open(path: Path, wanted: str, follow: bool) -> BinaryIO:
     except ValueError as error:
         if isinstance(error, BadInput):
             raise
-        raise FileNotFoundError from error  # no file's name can have a NUL
+        raise FileNotFoundError from error  # a path with a NUL
 
 
 def write_whole(path: str | os.PathLike[str], content: bytes) -> None:
-    """Replace a file by new content; a failure at any instant leaves the old one as it was."""
+    """Replace a file's content; a failure at any instant leaves the old file."""
     given = Path(path)
     try:
         if given.exists() and not given.is_file():
@@ -90,7 +87,7 @@ def write_whole(path: str | os.PathLike[str], content: bytes) -> None:
 
 
 def probe_folder(folder: Path) -> None:
-    """Refuse a folder that cannot be made, and leave everything as it was."""
+    """Refuse a folder that cannot be made; leave the file system unchanged."""
     absent = [path for path in (folder, *folder.parents) if not path.exists()]
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -108,7 +105,7 @@ def probe_folder(folder: Path) -> None:
 
 
 def _replace(target: Path, content: bytes) -> None:
-    # Not tempfile: its files are for the owner's eyes only, and these are for others too.
+    # Not tempfile, whose files only their owner may read.
     fresh = target.with_name(f".{target.name}.{os.getpid()}.tmp")
     fresh.unlink(missing_ok=True)  # of a killed process, or a link that leads elsewhere
     try:
@@ -121,27 +118,20 @@ def _replace(target: Path, content: bytes) -> None:
         fresh.unlink(missing_ok=True)
 
 
-# ----------------------------------------------------------------
-# How much memory data may take: files are measured against it before they are read.
-
-
-SHARE = 4
-"""One part in so many of the memory may be data; the others are for copies and for training."""
-
 CONTAINER = Path("/sys/fs/cgroup/memory.max")
-"""Where Linux says how much memory the processes of a container may have."""
+"""The file in which Linux states the memory of a container."""
 
 
 def memory_limit() -> int:
-    """The bytes that the arrays of a data set may take: a quarter of the memory there is."""
+    """Return the bytes that a data set may take: a quarter of all memory, as it will be copied."""
     there = [os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")]
     with suppress(OSError, ValueError):  # no container, or one without a limit
         there.append(int(CONTAINER.read_text()))
-    return min(there) // SHARE
+    return min(there) // 4
 
 
 def size_text(size: int) -> str:
-    """A number of bytes in the unit that suits it."""
+    """Return a number of bytes in a readable unit."""
     for unit, power in (("GiB", 30), ("MiB", 20), ("KiB", 10)):
         if size >= 1 << power:
             return f"{size / (1 << power):,.1f} {unit}"

@@ -1,4 +1,4 @@
-"""What is made of a network's outputs before anybody looks: probabilities, mean and deviation."""
+"""Functions of a network's outputs: probabilities, their mean and deviation, and labels."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ import numpy as np
 from dpaudit.types import Array, Observations
 
 CHUNK = 1 << 22
-"""Numbers that are in double precision at once."""
+"""The number of values that are converted to double precision at once."""
 
 NO_LABEL = -1
+"""The label of a row without a single largest class."""
 
 
 def with_statistics(seen: Observations) -> Observations:
-    """The observations with `mean` and `std` of the T probabilities beside `mc`, if that is there.
+    """Return the observations, with `mean` and `std` of the T probabilities if they have `mc`.
 
-    In double precision, over (rows, T, classes); a mechanism or a defence may also release the
-    two alone.
+    `mc` is (rows, T, classes). The two are in double precision; they may also be released alone.
     """
     if "mc" not in seen:
         return seen
@@ -32,16 +32,15 @@ def with_statistics(seen: Observations) -> Observations:
 
 
 def deviation(p: Array, axis: int) -> Array:
-    """The population standard deviation; exactly 0 where all values are equal.
+    """Return the population standard deviation, exactly 0 if all values are equal.
 
-    Without that care the rounding of the mean leaves 1e-17 where 0 is meant, and its inverse
-    would be a huge number instead of infinity.
+    The rounding of the mean would leave 1e-17, whose inverse is a huge number and not infinity.
     """
     return np.where(p.min(axis) == p.max(axis), 0.0, p.std(axis))
 
 
 def softmax(z: Array) -> Array:
-    """Probabilities of logits, over the last axis."""
+    """Return the probabilities of logits, over the last axis."""
     with np.errstate(invalid="ignore"):  # a diverged model releases infinities
         e = np.exp(z - z.max(axis=-1, keepdims=True))
         probabilities: Array = e / e.sum(axis=-1, keepdims=True)
@@ -49,7 +48,7 @@ def softmax(z: Array) -> Array:
 
 
 def labels_of(outputs: Array) -> Array:
-    """The largest class of each row; NO_LABEL where there is none, or more than one."""
+    """Return the largest class of each row; NO_LABEL if there is none, or more than one."""
     top = outputs.max(axis=-1, keepdims=True)
     alone = (outputs == top).sum(axis=-1) == 1  # a NaN is equal to nothing
     return np.where(alone, outputs.argmax(axis=-1), NO_LABEL)

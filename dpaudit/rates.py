@@ -1,8 +1,8 @@
 """From error counts to epsilon: the formulas that attacks and estimators share.
 
-A mechanism that is (epsilon, delta)-DP forces FPR + e^epsilon FNR >= 1 - delta and the
-mirrored inequality on every attack (Kairouz, Oh and Viswanath 2015); an epsilon that
-violates one of them is refuted.
+An (epsilon, delta)-DP mechanism forces FPR + e^epsilon FNR >= 1 - delta and the mirrored
+inequality on every attack (Kairouz, Oh and Viswanath 2015). An epsilon that violates one of them
+is refuted.
 """
 
 from __future__ import annotations
@@ -21,30 +21,29 @@ Numbers = Union[Array, float, int]
 
 
 def upper_rate(k: Numbers, n: int, a: float) -> Array:
-    """U(k, n, a): the exact one-sided upper confidence bound on a rate, 1 where k = n."""
+    """Return U(k, n, a), the exact one-sided upper confidence bound on a rate; 1 if k = n."""
     k = np.asarray(k, dtype=float)
     return np.where(k >= n, 1.0, betaincinv(k + 1, np.maximum(n - k, 1.0), 1 - a))
 
 
 @lru_cache(maxsize=64)
 def upper_rates(n: int, a: float) -> Array:
-    """U of all counts from 0 to n: choosing a rule asks for the same ones again and again."""
+    """Return U of all counts from 0 to n; cached, because choosing a rule needs them often."""
     rates = upper_rate(np.arange(n + 1), n, a)
     rates.flags.writeable = False
     return rates
 
 
 def lower_rate(k: Numbers, n: int, a: float) -> Array:
-    """L(k, n, a): the exact one-sided lower confidence bound on a rate, 0 where k = 0."""
+    """Return L(k, n, a), the exact one-sided lower confidence bound on a rate; 0 if k = 0."""
     k = np.asarray(k, dtype=float)
     return np.where(k <= 0, 0.0, betaincinv(np.maximum(k, 1.0), n - k + 1, a))
 
 
 def log_ratio(fpr: Numbers, fnr: Numbers, delta: float) -> Array:
-    """max{ln((1-d-FPR)/FNR), ln((1-d-FNR)/FPR)}, not clipped at 0.
+    """Return max{ln((1-d-FPR)/FNR), ln((1-d-FNR)/FPR)}, not clipped at 0.
 
-    A direction without evidence (zero denominator, numerator not positive) counts as -inf,
-    so that it is skipped.
+    A direction without evidence (zero denominator, numerator not positive) is -inf.
     """
     x, y = np.asarray(fpr, dtype=float), np.asarray(fnr, dtype=float)
     return np.maximum(_direction(x, y, delta), _direction(y, x, delta))
@@ -60,9 +59,9 @@ def _direction(x: Array, y: Array, delta: float) -> Array:
 def epsilon_interval(
     lower: tuple[float, float], upper: tuple[float, float], delta: float
 ) -> tuple[float, float]:
-    """The least and the largest epsilon that rates (FPR, FNR) between these limits can show.
+    """Return the least and the largest epsilon that rates (FPR, FNR) between these limits show.
 
-    The largest is infinite where a rate may be 0 and the other one leaves something to show.
+    The largest is infinite if a rate may be 0 and the other one is not too large.
     """
     least = max(0.0, float(log_ratio(*upper, delta)))
     if min(lower) <= 0 and max(lower) < 1 - delta:
@@ -72,7 +71,7 @@ def epsilon_interval(
 
 @dataclass(frozen=True)
 class PointCriterion:
-    """The published estimate of a rule: the formula on the observed rates themselves."""
+    """The published estimate of a rule: the formula on the observed rates."""
 
     delta: float
 
@@ -82,10 +81,9 @@ class PointCriterion:
 
 @dataclass(frozen=True)
 class BoundCriterion:
-    """What a rule would certify if its counts were those of the judging half.
+    """The bound of a rule if its counts were those of the judging half.
 
-    Not clipped at 0: below it the value still ranks rules, so that a choice among many
-    useless rules takes the least useless one.
+    Not clipped at 0, so that it ranks useless rules, too.
     """
 
     delta: float
@@ -101,8 +99,7 @@ class BoundCriterion:
 class GaussianCriterion:
     """The same for a mechanism with a Gaussian curve: mu_L, which ranks rules as epsilon does.
 
-    A rule that is best without an assumption errs seldom in one world; here one in the middle
-    shows more.
+    Without an assumption the best rule rarely errs in one world; here a rule in the middle is best.
     """
 
     confidence: float = 0.95
@@ -114,10 +111,10 @@ class GaussianCriterion:
 
 
 def round_scores(scores: Array, digits: int = 9) -> Array:
-    """Scores to `digits` significant digits.
+    """Return scores of `digits` significant digits.
 
-    The low bits of floating-point noise can give a world away where the mechanism does not;
-    that side channel is not what an audit of the mechanism is about.
+    The low bits of floating-point noise can leak the world even if the mechanism does not; an
+    audit of the mechanism leaves out that side channel.
     """
     scores = np.asarray(scores, dtype=float)
     usable = np.isfinite(scores) & (scores != 0)

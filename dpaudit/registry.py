@@ -1,4 +1,4 @@
-"""Plug-ins by name. Built-ins come through the same entry points as third parties'."""
+"""Plug-ins by name; built-in ones use the same entry points as those of third parties."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ def _entries(kind: str) -> dict[str, EntryPoint]:
 
 
 def names(kind: str) -> list[str]:
-    """The names of every plug-in of a kind."""
+    """Return the names of every plug-in of a kind."""
     return sorted(_entries(kind))
 
 
 def load(kind: str, name: str) -> Any:
-    """The class behind a name; an unknown name is refused with the nearest known one."""
+    """Return the class of a name; refuse an unknown name with the nearest known one."""
     entry = _entries(kind).get(name)
     if entry is None:
         raise BadInput(unknown(kind, name, names(kind)), "unknown-name", option=kind, value=name)
@@ -49,27 +49,15 @@ def load(kind: str, name: str) -> Any:
     try:
         loaded = entry.load()
     except Exception as error:
-        raise BadInput(
-            f"{about} does not load: {' '.join(str(error).split())}",
-            "plug-in-broken",
-            option=kind,
-            value=name,
-        ) from error
+        sentence = f"{about} does not load: {' '.join(str(error).split())}"
+        raise BadInput(sentence, "plug-in-broken", option=kind, value=name) from error
     base = BASES[kind]
     if not isinstance(loaded, type) or not issubclass(loaded, base):
-        raise BadInput(
-            f"{about} is no class that derives from dpaudit.protocols.{base.__name__}",
-            "not-a-plug-in",
-            option=kind,
-            value=name,
-        )
+        sentence = f"{about} is no class that derives from dpaudit.protocols.{base.__name__}"
+        raise BadInput(sentence, "not-a-plug-in", option=kind, value=name)
     if lacking := sorted(vars(loaded).get("__abstractmethods__", ())):
-        raise BadInput(
-            f"{about} does not define {', '.join(lacking)}",
-            "plug-in-incomplete",
-            option=kind,
-            value=lacking,
-        )
+        sentence = f"{about} does not define {', '.join(lacking)}"
+        raise BadInput(sentence, "plug-in-incomplete", option=kind, value=lacking)
     return loaded
 
 
@@ -88,41 +76,33 @@ def _parameters(plugin: Callable[..., Any]) -> Sequence[inspect.Parameter]:
 
 
 def _is_group(parameter: inspect.Parameter) -> bool:
-    """Tell whether a parameter is a group of settings: its default is a dataclass."""
+    """Return whether a parameter is a group of settings: its default is a dataclass."""
     return is_dataclass(parameter.default) and not isinstance(parameter.default, type)
 
 
 @cache
 def parameters(plugin: Callable[..., Any]) -> Mapping[str, inspect.Parameter]:
-    """Return what a plug-in asks for, by name: its parameters and the settings of its groups."""
+    """Return the parameters of a plug-in by name, and those of its groups of settings."""
     found: dict[str, inspect.Parameter] = {}
     for p in _parameters(plugin):
+        here = [p]
         if _is_group(p):
             here = [
-                p.replace(
-                    name=f.name,
-                    kind=p.KEYWORD_ONLY,
-                    default=getattr(p.default, f.name),
-                    annotation=f.type,
-                )
+                inspect.Parameter(f.name, p.KEYWORD_ONLY, default=value, annotation=f.type)
                 for f in fields(p.default)
                 if f.init
+                for value in [getattr(p.default, f.name)]
             ]
-        else:
-            here = [p]
         for one in here:
             if one.name in found:
-                raise BadInput(
-                    f"{plugin.__name__} has two settings with the name {one.name}",
-                    "plug-in-broken",
-                    option=one.name,
-                )
+                sentence = f"{plugin.__name__} has two settings with the name {one.name}"
+                raise BadInput(sentence, "plug-in-broken", option=one.name)
             found[one.name] = one
     return found
 
 
 def arguments(plugin: Callable[..., Any], offered: Mapping[str, Any]) -> dict[str, Any]:
-    """Return those of the offered values that a plug-in asks for, in its groups of settings."""
+    """Return those of the offered values that a plug-in takes, in its groups of settings."""
     found: dict[str, Any] = {}
     problems: list[DpauditError] = []
     for p in _parameters(plugin):
@@ -140,7 +120,7 @@ def arguments(plugin: Callable[..., Any], offered: Mapping[str, Any]) -> dict[st
 
 
 def make(kind: str, name: str, /, **offered: Any) -> Any:
-    """An instance of a plug-in, given those of the offered arguments that it asks for."""
+    """Return an instance of a plug-in, made of those of the offered values that it takes."""
     refuse_needs(kind, name, {n for n, value in offered.items() if value is not None})
     plugin = load(kind, name)
     with wrap_errors(f"{name} ({kind})", "cannot be made"):
@@ -156,7 +136,7 @@ def attack(name: str) -> Attack:
 
 
 def refuse_needs(kind: str, name: str, offered: Collection[str]) -> None:
-    """Refuse a plug-in that needs more than is offered."""
+    """Refuse a plug-in that needs a value which is not offered."""
     wanted = parameters(load(kind, name)).values()
     missing = [p.name for p in wanted if p.default is p.empty and p.name not in offered]
     if missing:
@@ -170,11 +150,10 @@ def refuse_needs(kind: str, name: str, offered: Collection[str]) -> None:
 
 
 def summary(kind: str, name: str) -> str:
-    """The first line of a plug-in's docstring."""
+    """Return the first line of a plug-in's docstring."""
     return description(kind, name).split("\n", 1)[0]
 
 
 def description(kind: str, name: str) -> str:
-    """A plug-in's whole docstring."""
-    # Its own, not the one of its base class.
+    """Return a plug-in's own docstring, not that of its base class."""
     return inspect.cleandoc(load(kind, name).__doc__ or "(no description)")

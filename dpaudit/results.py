@@ -17,7 +17,7 @@ Verdict: TypeAlias = Literal[
 
 @dataclass(frozen=True)
 class Counts:
-    """Decisions in two worlds: `fp` of `out` trials called in, `fn` of `inn` called out."""
+    """Errors in two worlds: `fp` of `out` trials called in, `fn` of `inn` called out."""
 
     fp: int
     out: int
@@ -35,10 +35,7 @@ class Counts:
 
 @dataclass(frozen=True)
 class Scores:
-    """One score per trial; larger means more like D'.
-
-    Whoever orders them rounds them first, unless they are to be looked at `raw`.
-    """
+    """One score per trial, larger means more like D'; rounded before use unless `raw`."""
 
     out: Array
     inn: Array
@@ -47,22 +44,19 @@ class Scores:
 
 @dataclass(frozen=True)
 class Guesses:
-    """One run with many canaries: of `canaries`, `guesses` were guessed, `correct` rightly.
-
-    `canaries` are all that were put in or left out by a coin, also those without a guess.
-    """
+    """One run of `canaries`, each in by a coin: `guesses` of them guessed, `correct` rightly."""
 
     canaries: int
     guesses: int
     correct: int
     tied: bool = False
-    """Whether tosses chose among equal scores; `correct` is then what `ties.SURE` of them reach."""
+    """True if tosses chose among equal scores; `ties.SURE` of all tosses reach `correct`."""
 
     def __post_init__(self) -> None:
         if not 0 <= self.correct <= self.guesses <= self.canaries or not self.guesses > 0:
             raise BadInput(
-                "there must be a guess, no more guesses than canaries and no more right ones than "
-                f"guesses, not as in {self}",
+                "there must be at least one guess, at most one a canary, and at most as many right "
+                f"ones, not as in {self}",
                 "impossible-counts",
                 value=(self.correct, self.guesses, self.canaries),
             )
@@ -70,7 +64,7 @@ class Guesses:
 
 @dataclass(frozen=True)
 class Decisions:
-    """Decisions in pairs, one trial of each world, in the order of play: True = says D'."""
+    """Decisions in pairs, one trial of each world, in the order of trials: True = says D'."""
 
     out: Array
     inn: Array
@@ -98,17 +92,16 @@ class Bound:
     rule: str = ""
     counts: Counts | None = None
     trials: tuple[int, int] | None = None
-    """How many it was computed on, out and in."""
+    """The number of trials that it was computed on, out and in."""
     interval: tuple[float, float] | None = None
-    """Two-sided at the same confidence, where the method has one.
+    """A two-sided interval at the same confidence, if the method has one.
 
-    Its upper end limits what this decision rule shows, not what the mechanism leaks: another
-    rule may show more.
+    Its upper end limits this decision rule, not the mechanism: another rule may show more.
     """
     sentence: str = ""
-    """In plain words: what was shown, how surely, assuming what."""
+    """The bound, its confidence and its assumption in words."""
     guesses: Guesses | None = None
-    """Those that were judged, where one training held many canaries."""
+    """The guesses that were judged, if one training held many canaries."""
 
 
 @dataclass(frozen=True)
@@ -126,9 +119,9 @@ class Published:
 
 @dataclass(frozen=True)
 class Evidence:
-    """What a report's figures are drawn from: per bound the scores that it judged, and the canary.
+    """The source of a report's figures: the scores that each bound judged, and the canary.
 
-    `cuts` are the scores above which each rule says D', where it can be said so.
+    `cuts` are the scores above which each rule says D', if there is one.
     """
 
     scores: Sequence[Scores]
@@ -139,11 +132,11 @@ class Evidence:
 
 @dataclass(frozen=True)
 class Growth:
-    """How the evidence grew in a run that was to stop as soon as its claim was refuted.
+    """The evidence over a run that stops once its claim is refuted.
 
-    `wealth` is what a stake of 1 against the claim had become after each pair of models, by
-    what decides; `beside` the same by what assumes nothing, where that does not decide. The
-    claim is refuted as soon as the first reaches `needed`. There were to be `most` models.
+    `wealth` is the value of a stake of 1 against the claim after each pair of models, by the
+    test that decides; `beside` the same by the test without assumptions, if another one decides.
+    The claim is refuted as soon as `wealth` reaches `needed`; `most` models were allowed.
     """
 
     wealth: Sequence[float]
@@ -154,9 +147,9 @@ class Growth:
 
 @dataclass(frozen=True, kw_only=True)
 class Report:
-    """Claim against the primary bound, and what the reader needs to weigh it.
+    """The claim against the primary bound, and the facts to weigh it.
 
-    Of what is audited without trials, a checkpoint, the fields that tell of those stay empty.
+    An audit without trials, of a checkpoint, leaves the fields on trials empty.
     """
 
     claim: Claim
@@ -178,30 +171,28 @@ class Report:
     warnings: Sequence[str] = ()
     defence: str = "none"
     deciders: Sequence[int] = ()
-    """All bounds that were to decide, each at its share of the error, where there are several.
+    """The bounds that decide, each at its share of the error, if there are several.
 
-    The primary shows most of them.
+    The primary is the largest of them.
     """
     deployment: str = ""
-    """What follows from it for models that are trained and released as usual."""
+    """As in `About`, like the next two."""
     attacker: str = ""
-    """The name of the adversary, where it is one of those that dpaudit list names."""
     training: Mapping[str, Any] = field(default_factory=dict)
-    """How models were trained: network, steps, batch, rates and where they start, if known."""
     why: str = ""
-    """Why the estimator that decides was taken."""
+    """The reason for the estimator that decides."""
     untested: str = ""
-    """Why the canary changed nothing, so that there was nothing to find; else empty."""
+    """The reason why the canary changed nothing, so that there was nothing to find; else empty."""
     growth: Growth | None = None
-    """Where the run was to stop as soon as its claim was refuted."""
+    """The evidence over a run that stops once its claim is refuted."""
     evidence: Evidence | None = field(default=None, compare=False, repr=False)
 
     @property
     def guesses(self) -> Guesses | None:
-        """What the primary bound judged, where one training held many canaries."""
+        """The guesses of the primary bound, if one training held many canaries."""
         return self.bounds[self.primary].guesses if self.bounds else None
 
     @property
     def reach(self) -> float:
-        """The most that a bound which was to decide could have shown."""
+        """The largest ceiling of the bounds that decide."""
         return max(self.bounds[i].ceiling for i in (self.primary, *self.deciders))

@@ -1,4 +1,4 @@
-"""Seeds: every random number of a run comes from its root seed and a stated purpose."""
+"""Seeds: every random number of a run follows from its root seed and a purpose."""
 
 from __future__ import annotations
 
@@ -11,29 +11,28 @@ import numpy as np
 from dpaudit.types import IN, OUT, Array, Trial
 
 ALONE = threading.RLock()
-"""Held while global generators are in use: they are a process's, and a worker may have threads."""
+"""Lock on the process's global generators, which the threads of a worker share."""
 
 
 def derive(root: int, *purpose: str | int) -> int:
-    """A 63-bit seed for a purpose, e.g. ('canary', 'random') or ('trial', world, index).
+    """Return a 63-bit seed for a purpose, such as ('canary', 'random') or ('trial', world, index).
 
-    Purposes are hashed, so that seeds for different purposes are unrelated and a new
-    purpose never shifts the seeds of the others.
+    Purposes are hashed: their seeds are unrelated, and a new purpose does not shift the others.
     """
     text = "/".join(map(str, (root, *purpose)))
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big") >> 1
 
 
 def generator(root: int, *purpose: str | int) -> np.random.Generator:
-    """A numpy generator for a purpose."""
+    """Return a numpy generator for a purpose."""
     return np.random.default_rng(derive(root, *purpose))
 
 
 def trial_seed(root: int, world: int, index: int) -> int:
-    """A trial's 63-bit seed, whose low 32 bits no other trial of the run has.
+    """Return a trial's 63-bit seed, whose low 32 bits no other trial of the run has.
 
-    They are all that torch's generator keeps of a seed; were they random too, two of some ten
-    thousand trials would share their noise now and then.
+    Torch's generator keeps only those. Were they random, two of ten thousand trials would
+    sometimes share their noise.
     """
     high = derive(root, "trial", world, index) >> 32
     # An odd factor permutes the numbers below 2^32.
@@ -42,30 +41,30 @@ def trial_seed(root: int, world: int, index: int) -> int:
 
 
 def stream(seed: int, purpose: str) -> int:
-    """The seed of one of a trial's own random streams; distinct trials keep distinct bits."""
+    """Return the seed of one of a trial's streams; distinct trials keep distinct bits."""
     return seed ^ derive(0, "stream", purpose)
 
 
 def coins(seed: int, number: int) -> Array:
-    """A trial's fair coins, one for each of its canaries: True, and it is put in."""
+    """Return a trial's fair coins, one a canary: True if the canary is put in."""
     return np.asarray(generator(seed, "coins").random(number) < 0.5)
 
 
 def row_seeds(root: int, rows: Iterable[tuple[str | int, ...]]) -> Array:
-    """A number for each row, by what tells it from the others: what its defence may draw from.
+    """Return a seed for each row, from its identity, for defences that draw.
 
-    Hashed, so that it has nothing to do with what the row holds, nor with other rows' numbers.
+    It is a hash, independent of the row's content and of other rows' seeds.
     """
     return np.array([derive(root, "own", *row) for row in rows], dtype=np.uint64)
 
 
 def only_trial(root: int) -> Trial:
-    """The one trial of a run whose canaries are in by coins; so it is in neither world, or both."""
+    """Return the one trial of a run whose canaries are in by coins; its world has no meaning."""
     return Trial(index=0, world=IN, seed=trial_seed(root, IN, 0))
 
 
 def trials(root: int, models: int) -> list[Trial]:
-    """All trials of a run: worlds exactly balanced and taken in turn."""
+    """Return all trials of a run, the worlds in turn."""
     return [
         Trial(index=index, world=world, seed=trial_seed(root, world, index))
         for index in range(models // 2)

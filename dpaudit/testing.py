@@ -1,4 +1,4 @@
-"""A privacy test for anyone's test suite: one call, which fails where a claim is refuted.
+"""A privacy test for any test suite: one call, which fails if a claim is refuted.
 
 In a file that pytest finds::
 
@@ -11,9 +11,10 @@ In a file that pytest finds::
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,8 +24,7 @@ from dpaudit import audit, checks
 from dpaudit import data as data_sets
 from dpaudit.audit import trials
 from dpaudit.audit.preparation import make_builder, make_pair
-from dpaudit.config import Config
-from dpaudit.config.run import command_line
+from dpaudit.config import DEFAULT, Config
 from dpaudit.config.settings import Judging, Planting, Source, Target
 from dpaudit.errors import BadInput
 from dpaudit.executors import Here
@@ -42,31 +42,31 @@ from dpaudit.types import Canary, Claim, Data, Pair, neighbours
 __all__ = ["NothingTested", "PrivacyViolation", "assert_private"]
 
 SIZE = 194
-"""Records, of which D lacks one: 193 is a prime and 194 twice a prime, so that both make as many
-batches of any usual size, whether the last one is kept or dropped."""
+"""Number of records, of which D lacks one. 193 is a prime and 194 twice a prime, so that both make
+the same number of batches of any usual size, whether the last one is kept or dropped."""
 
 MODELS = 300
-"""Enough, if every guess is right, to refute a Gaussian curve's epsilon up to 8 at 1e-6, and a
-bare one up to 2."""
+"""Enough to refute a Gaussian curve's epsilon up to 8 at 1e-6, and a bare one up to 2, if every
+guess is right."""
 
 CANARY = "static"
-"""Shows most of forgotten clipping, and much of missing noise, without shadow models."""
+"""Shows most of forgotten clipping and much of missing noise, without shadow models."""
 
 
-class PrivacyViolation(AssertionError):
-    """A claim that was refuted: in words for people, and as a `report` for programs."""
+class _Failure(AssertionError):
+    """A failed test: a sentence for people, and the `report` for programs."""
 
-    def __init__(self, words: str, report: Report) -> None:
-        super().__init__(words)
+    def __init__(self, sentence: str, report: Report) -> None:
+        super().__init__(sentence)
         self.report = report
 
 
-class NothingTested(AssertionError):
-    """An audit that could not have found anything: in words for people, and as a `report`."""
+class PrivacyViolation(_Failure):
+    """A claim that was refuted."""
 
-    def __init__(self, words: str, report: Report) -> None:
-        super().__init__(words)
-        self.report = report
+
+class NothingTested(_Failure):
+    """An audit that could not have found anything."""
 
 
 def assert_private(
@@ -84,47 +84,42 @@ def assert_private(
     seed: int = 0,
     workers: int | Executor | None = None,
 ) -> Report:
-    """The report of an audit that did not refute the claim; one that does is `PrivacyViolation`.
+    """Audit a training function; return the report if the claim is not refuted.
 
-    An audit that had nothing to find, because the canary changes nothing that is released, is
-    `NothingTested`. Both fail a test.
+    Raises `PrivacyViolation` if it is, and `NothingTested` if the canary changes nothing that is
+    released, so that there was nothing to find. Both fail a test. Wrong input, and a `train` that
+    fails, raise `BadInput`.
 
-    `train(dataset, seed)` is what `dpaudit run --mechanism` takes (`dpaudit explain
-    own-function`): given a `TensorDataset`, it gives back a model or an array of released numbers,
-    and all its randomness follows from the seed. Any callable will do, a lambda or a closure too.
-    It is called some five times to see that, and that the canary changes something, then once for
-    each of at most `models` models, rounded up to fours, half of them with the canary. They are
-    looked at after every twenty, and the audit ends as soon as the claim is refuted: a gross bug
-    costs a fraction of what correct code does.
+    `train(dataset, seed)` is as for `dpaudit run --mechanism` (`dpaudit explain own-function`): it
+    takes a `TensorDataset` and returns a model or an array of released numbers, and all its
+    randomness follows from the seed. Any callable will do. It is called some five times to check
+    that, and that the canary changes something, and then once for each of at most `models` models
+    (rounded up to a multiple of 4), half of them with the canary. After every twenty the evidence
+    is checked, and the audit ends once the claim is refuted, so that a gross bug costs little.
 
-    `claim` is (epsilon, delta), or a `Claim`; if that has a curve, the curve is relied on, and
-    far fewer models can decide. What so many models could never decide is refused before any is
-    trained. A test need not train as you deploy: with much noise and few records the claim is
-    small, and a bug in clipping or noise shows sooner. The number of records is private, too:
-    where steps, sampling rate or scale follow from it, that is what may be refuted.
+    `claim` is (epsilon, delta), or a `Claim`; its curve, if any, is relied on, and far fewer models
+    can decide. A test that so many models could never fail is refused before training. It need not
+    train as you deploy: with much noise and few records the claim is small, and a bug in clipping
+    or noise shows sooner. The number of records is private, too: if steps, sampling rate or scale
+    follow from it, that may be refuted.
 
-    Passing means that the models of this seed, as these attacks see them, do not refute the claim.
-    It is no proof of privacy: another canary, attack or seed may show more, and small bugs do not
-    show at all. Failing means that the claim is wrong, or that a chance of at most `false_alarm`
-    has come true, whatever the number of looks. The same seed gives the same verdict as long as
-    `train` gives the same.
+    Passing means that these attacks on the models of this seed do not refute the claim. It proves
+    no privacy: another canary, attack or seed may show more, and small bugs do not show at all.
+    Failing means that the claim is wrong, except with probability `false_alarm` at most, whatever
+    the number of looks. The same seed gives the same verdict if `train` gives the same models.
 
-    `data` is what `dpaudit run --data` takes, of which `size` records are drawn, or a `Data`, which
-    is taken as it is. `canary` is a plug-in's name, a builder, a record of your own, or a `Pair`,
-    which brings its own data. `workers` is a number of processes, to which no closure can be sent;
-    without it all models are trained here, by one torch thread. Nothing is left behind: no file,
-    and global random generators and torch's threads are as before. Wrong input is refused by a
-    `BadInput`, and so is a `train` that fails.
+    `data` is as for `dpaudit run --data`, of which `size` records are drawn, or a `Data`, which is
+    used whole. `canary` is a plug-in's name, a builder, a record, or a `Pair`, which brings its own
+    data. `workers` is a number of processes, to which no closure can be sent; by default all models
+    are trained in this process by one torch thread. No file is left behind, and global random
+    generators and torch's threads are as before.
     """
     __tracebackhide__ = True  # a failing test then shows its own line
-    # Below this the confidence of a bound would no longer be a number that says so.
-    few = None if workers is None or isinstance(workers, Executor) else workers
-    checks.refuse(
-        [
-            checks.in_range("false_alarm", false_alarm, 1e-9, 0.5, ends="[)"),
-            None if few is None else checks.at_least("workers", few, 1),
-        ]
-    )
+    # Below 1e-9 rounding would change the confidence of a bound.
+    problems = [checks.in_range("false_alarm", false_alarm, 1e-9, 0.5, ends="[)")]
+    if workers is not None and not isinstance(workers, Executor):
+        problems.append(checks.at_least("workers", workers, 1))
+    checks.refuse(problems)
     attacks = (attacks,) if isinstance(attacks, str) else tuple(attacks)
     config = Config.of(
         size=size,
@@ -138,7 +133,7 @@ def assert_private(
     )
     with restored(), tempfile.TemporaryDirectory(prefix="dpaudit-") as folder:
         records = _records(data, canary, config)
-        mechanism = Function(train, _promised(claim), records, outputs, samples, seed)
+        mechanism = Function(train, _checked(claim), records, outputs, samples, seed)
         _refuse_hopeless(mechanism.claim, config, false_alarm)
         pair = _pair(canary, records, mechanism, seed)
         trials.refuse_other_adjacency(mechanism, pair)
@@ -158,29 +153,26 @@ def assert_private(
     return report
 
 
-def _promised(claim: Claim | tuple[float, float]) -> Claim | tuple[float, float]:
-    """The claim, if it is one that whole trainings can be held against."""
+def _wrong_type(name: str, wanted: str, given: object) -> BadInput:
+    sentence = f"{name} must be {wanted}, not {given!r:.60}"
+    return BadInput(sentence, "wrong-type", option=name, value=type(given).__name__)
+
+
+def _checked(claim: Claim | tuple[float, float]) -> Claim | tuple[float, float]:
+    """Return the claim if it is one on whole trainings."""
     if isinstance(claim, Claim):
         if claim.by_step:
-            raise BadInput(
-                "a trial is a whole training here, so a claim on single steps is no use",
-                "single-steps",
-                option="claim",
-            )
+            sentence = "a trial is a whole training here; a claim on single steps cannot be tested"
+            raise BadInput(sentence, "single-steps", option="claim")
         return claim
     if not isinstance(claim, (tuple, list)) or len(claim) != 2:
-        raise BadInput(
-            f"the claim must be (epsilon, delta) or a Claim, not {claim!r:.60}",
-            "wrong-type",
-            option="claim",
-            value=type(claim).__name__,
-        )
+        raise _wrong_type("claim", "(epsilon, delta) or a Claim", claim)
     epsilon, delta = claim
     return epsilon, delta
 
 
 def _records(data: str | Data, canary: str | CanaryBuilder | Canary | Pair, config: Config) -> Data:
-    """The data that models are trained on; those of a pair are what it holds."""
+    """Return the data that models are trained on; a pair brings its own."""
     if isinstance(canary, Pair):
         both, test = canary.inn, canary.test
         classes = canary.about.get("classes", int(max(both.y.max(), canary.out.y.max())) + 1)
@@ -188,48 +180,33 @@ def _records(data: str | Data, canary: str | CanaryBuilder | Canary | Pair, conf
     if isinstance(data, Data):
         return data
     if not isinstance(data, str):
-        raise BadInput(
-            f"data must be a name, a path or a Data, not {data!r:.60}",
-            "wrong-type",
-            option="data",
-            value=type(data).__name__,
-        )
+        raise _wrong_type("data", "a name, a path or a Data", data)
     return data_sets.load(data, config.seed, size=config.source.size)
 
 
 def _pair(canary: Any, records: Data, mechanism: Function, seed: int) -> Pair:
-    """The neighbouring data sets that a canary makes, however it was given."""
+    """Return the neighbouring data sets of a canary of any kind."""
+    name = canary.name if isinstance(canary, Canary) else type(canary).__name__
     if isinstance(canary, Pair):
         return canary
     if isinstance(canary, str):
-        builder = make_builder(Planting(canary=canary), mechanism, Here(), {})
-        name = canary
+        builder, name = make_builder(Planting(canary=canary), mechanism, Here(), {}), canary
     elif isinstance(canary, Canary):
-        builder, name = _Given(canary), canary.name
+        builder = _Given(canary)
     elif isinstance(canary, CanaryBuilder):
-        builder, name = canary, type(canary).__name__
+        builder = canary
     else:
-        kinds = "a name, a builder, a Canary or a Pair"
-        raise BadInput(
-            f"the canary must be {kinds}, not {canary!r:.60}",
-            "wrong-type",
-            option="canary",
-            value=type(canary).__name__,
-        )
+        raise _wrong_type("canary", "a name, a builder, a Canary or a Pair", canary)
     made = make_pair(builder, name, records, mechanism, seed)
     if not made.canary.record:
-        raise BadInput(
-            f"the canary {name} is a gradient, and a training function takes records",
-            "needs-record",
-            option="canary",
-            value=name,
-        )
+        sentence = f"the canary {name} is a gradient, and a training function takes records"
+        raise BadInput(sentence, "needs-record", option="canary", value=name)
     return made
 
 
 @dataclass(frozen=True)
 class _Given(CanaryBuilder):
-    """Makes the canary that it was given."""
+    """A builder of one canary."""
 
     canary: Canary
 
@@ -238,7 +215,7 @@ class _Given(CanaryBuilder):
 
 
 def _refuse_hopeless(claim: Claim, config: Config, false_alarm: float) -> None:
-    """Refuse, before anything is trained, a test that no bug could ever fail."""
+    """Refuse a test that so many models could never fail."""
     attacks = Choice(config.judging.attacks).attack_plugins
     least = fewest(attacks, claim, config.judging.confidence)
     models = config.volume.models
@@ -246,29 +223,48 @@ def _refuse_hopeless(claim: Claim, config: Config, false_alarm: float) -> None:
         return
     takes = "no number of models would do" if least is None else f"it takes models={least}"
     curve = "" if claim.curve else "; a Claim with its curve takes far fewer"
-    raise BadInput(
-        f"{models:,} models could not refute an epsilon of {claim.epsilon:g} at a false "
-        f"alarm of {power(false_alarm)} even if no guess were wrong; {takes}. Give more of them, "
-        f"or test a training with more noise, of which a smaller epsilon is claimed{curve}",
-        "cannot-refute",
-        option="models",
-        value=models,
+    sentence = (
+        f"{models:,} models could not refute an epsilon of {claim.epsilon:g} at a false alarm of "
+        f"{power(false_alarm)} even if every guess were right; {takes}. Give more models, or test "
+        f"a training with more noise, which claims a smaller epsilon{curve}"
     )
+    raise BadInput(sentence, "cannot-refute", option="models", value=models)
 
 
 def _command(config: Config, train: Any, claim: Claim, data: Any, canary: Any) -> str:
-    """The command that audits the same, with a page and figures; none if it could not name it."""
-    name = _named(train)
+    """Return the command of the same audit; empty if it cannot name train, claim or data."""
+    name = _function_name(train)
     if name is None or claim.curve or not isinstance(data, str) or not isinstance(canary, str):
         return ""
     stated = claim.epsilon, claim.delta
     return command_line(config.changed(mechanism=name, claim=stated, data=data, canary=canary))
 
 
-def _named(train: Any) -> str | None:
-    """FILE:FUNCTION, by which `dpaudit run` finds the same function; None if it would not."""
+def _function_name(train: Any) -> str | None:
+    """Return FILE:FUNCTION, by which `dpaudit run` finds the function; None if it does not."""
     module = sys.modules.get(getattr(train, "__module__", None) or "")
     file, name = getattr(module, "__file__", None), getattr(train, "__name__", "")
     if module is None or file is None or module.__name__ != Path(file).stem:
         return None
     return f"{os.path.relpath(file)}:{name}" if getattr(module, name, None) is train else None
+
+
+def command_line(config: Config) -> str:
+    """Return `dpaudit run` with every setting that is not the default."""
+    # A setting that is None gives way to another one, which implies it.
+    changed = {n: v for n, v in config.flat().items() if v not in (None, DEFAULT[n])}
+    words = (word for name, value in changed.items() for word in _words(name, value))
+    return shlex.join(["dpaudit", "run", *words])
+
+
+def _words(name: str, value: Any) -> Iterator[str]:
+    flag = f"--{name.replace('_', '-')}"
+    if isinstance(value, bool):
+        yield flag if value else flag.replace("--", "--no-", 1)
+    elif name == "claim":
+        yield from (flag, ",".join(map(repr, value)))
+    elif isinstance(value, tuple):
+        for one in value:
+            yield from ("--attack" if name == "attacks" else flag, one)
+    else:
+        yield from (flag, str(value))

@@ -1,6 +1,6 @@
-"""The nouns of an audit. Read this file first, then `protocols.py`.
+"""The nouns of an audit: claims, data, pairs and trials. Read it first, then `protocols.py`.
 
-The way of the data, one direction, no way back::
+The way of the data::
 
     data -> canary -> pair (D, D') -> mechanism -> journal -> defence -> attack -> estimator
          -> report
@@ -48,10 +48,9 @@ class DPSGDCurve:
 
 @dataclass(frozen=True)
 class StepsCurve:
-    """DP-SGD that is promised as a whole and scored step by step: a trial is a single step.
+    """DP-SGD that is scored step by step, while the claim is on the composition of all steps.
 
-    The canary is in at every step of one training and at none of another. What a step leaks is
-    not what is promised; the composition of `steps` steps at `sample_rate` is.
+    The canary is in at every step of one training and at none of another; a trial is one step.
     """
 
     sample_rate: float
@@ -67,7 +66,7 @@ CURVES: Mapping[str, type[Curve]] = {c.kind: c for c in (GaussianCurve, DPSGDCur
 
 @dataclass(frozen=True)
 class Claim:
-    """What is promised, for which unit, and who says so; an infinite epsilon promises nothing."""
+    """A promised guarantee, its unit and its source; an infinite epsilon promises nothing."""
 
     epsilon: float
     delta: float
@@ -78,21 +77,20 @@ class Claim:
     beside: Mapping[str, float] = field(default_factory=dict)
     """Other accountants' epsilon for the same mechanism: shown, never judged."""
     trials: str = "models"
-    """What a report calls the trials: models, or what else the mechanism gives (reports, users,
-    releases)."""
+    """The name of trials in a report: models, reports, users or releases."""
 
     @property
     def guarantees(self) -> bool:
-        """Whether anything is promised."""
+        """True if anything is promised."""
         return math.isfinite(self.epsilon)
 
     @property
     def by_step(self) -> bool:
-        """Whether trials are single steps of what is promised: what one leaks is another number."""
+        """True if trials are single steps of the mechanism that the claim is on."""
         return isinstance(self.curve, StepsCurve)
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain values, for a journal."""
+        """Return the claim as plain values, for a journal."""
         curve = self.curve and {"kind": self.curve.kind, **asdict(self.curve)}
         values = {**asdict(self), "curve": curve}
         if self.trials == Claim.trials:
@@ -101,12 +99,12 @@ class Claim:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Claim:
-        """The claim that `to_dict` wrote down."""
+        """Return the claim of plain values."""
         curve = values["curve"]
         if curve is not None:
-            # Before single steps were scored, the kind was told by the fields alone.
-            told = {"kind": "gaussian" if "mu" in curve else "dpsgd", **curve}
-            curve = CURVES[told.pop("kind")](**told)
+            # Early journals have curves without a kind.
+            stated = {"kind": "gaussian" if "mu" in curve else "dpsgd", **curve}
+            curve = CURVES[stated.pop("kind")](**stated)
         return cls(**{**values, "curve": curve})
 
 
@@ -114,8 +112,7 @@ class Claim:
 class Records:
     """Labelled records: `x` float32 (n, channels, height, width), `y` int64 (n,).
 
-    A user's own function may be given any other `x` (n, ...) too, such as whole numbers that are
-    tokens.
+    A user's own function may take any other `x` (n, ...), such as whole numbers for tokens.
     """
 
     x: Array
@@ -125,18 +122,18 @@ class Records:
         return len(self.y)
 
     def without(self, index: int) -> Records:
-        """All records but one."""
+        """Return all records but one."""
         return Records(np.delete(self.x, index, axis=0), np.delete(self.y, index))
 
     def plus(self, x: Array, y: int) -> Records:
-        """All records and one more, at the end."""
+        """Return all records and one more, at the end."""
         added = x[None].astype(self.x.dtype)
         return Records(np.concatenate([self.x, added]), np.append(self.y, np.int64(y)))
 
 
 @dataclass(frozen=True)
 class Data:
-    """Three disjoint sets: the pool that D is made of, shadow models' own, and a test set."""
+    """Three disjoint sets: the pool that D is made of, one for shadow models, and a test set."""
 
     name: str
     pool: Records
@@ -144,11 +141,11 @@ class Data:
     test: Records
     classes: int
     bounds: tuple[float, float] | None = None
-    """The least and the largest value that any record may have, where that is public knowledge."""
+    """The least and the largest value of any record, if they are public."""
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Of one record: (channels, height, width)."""
+        """The shape of one record: (channels, height, width)."""
         return tuple(self.pool.x.shape[1:])
 
 
@@ -156,10 +153,9 @@ class Data:
 class Canary:
     """A record (x', y'), the name of its kind and how it was made.
 
-    `removed` is the pool's record that D does without (None: D is the whole pool), unless the
-    canary `replaces` it: then D is the whole pool, and D' has the canary in its place. If it has
-    an `original` too, D has that there, under the pool's label.
-    Its `kind` is a record, a gradient that takes a record's place, or nothing, where D' is D.
+    D lacks the pool's record `removed` (None: D is the whole pool). If the canary `replaces` it,
+    D is the whole pool, or has the `original` there under the pool's label, and D' has the canary
+    in its place. Its `kind` is a record, a gradient in a record's place, or nothing: D' is D.
     """
 
     x: Array
@@ -173,12 +169,12 @@ class Canary:
 
     @property
     def inserted(self) -> bool:
-        """Whether D' has it as a record."""
+        """True if D' has it as a record."""
         return self.kind == "record"
 
     @property
     def record(self) -> bool:
-        """Whether there is a record that attacks may ask about."""
+        """True if there is a record that attacks may ask about."""
         return self.kind != "gradient"
 
 
@@ -191,48 +187,38 @@ class Pair:
     canary: Canary
     test: Records
     about: Mapping[str, Any] = field(default_factory=dict)
-    """What a report says of the data: its name and the sizes of its sets."""
+    """Facts for the report: the name of the data and the sizes of its sets."""
     given: Known = field(default_factory=dict)
-    """What the adversary has beside the canary: initial parameters or gradients that it has
-    chosen, and what it can foresee of the mechanism in either world."""
+    """What the adversary has chosen or knows beside the canary, such as initial parameters."""
     adjacency: Adjacency = "add-remove"
 
     def world(self, world: int) -> Records:
-        """The training set of one world."""
+        """Return the training set of one world."""
         return self.inn if world == IN else self.out
 
 
 def neighbours(data: Data, canary: Canary) -> Pair:
-    """The pair that a canary makes: D is the pool without `canary.removed`, D' has the canary.
-
-    A canary that replaces a record takes its place in D', and D keeps it, or has the canary's
-    original there. Its values are of the type that the pool has.
-    """
+    """Return the pair that a canary makes, as `Canary` says; its values get the pool's type."""
     canary = replace(canary, x=_typed(canary, data.pool.x.dtype))
     rest = data.pool if canary.removed is None else data.pool.without(canary.removed)
     out = data.pool if canary.replaces else rest
     if canary.replaces and canary.original is not None and canary.removed is not None:
         out = rest.plus(canary.original, int(data.pool.y[canary.removed]))
     inn = rest.plus(canary.x, canary.y) if canary.inserted else out
-    about = {
-        "name": data.name,
-        "pool": len(data.pool),
-        "shadow": len(data.shadow),
-        "test": len(data.test),
-        "classes": data.classes,
-    }
+    sizes = {name: len(getattr(data, name)) for name in ("pool", "shadow", "test")}
+    about = {"name": data.name, **sizes, "classes": data.classes}
     adjacency: Adjacency = "replace" if canary.replaces else "add-remove"
     return Pair(out, inn, canary, data.test, about, adjacency=adjacency)
 
 
 def _typed(canary: Canary, dtype: np.dtype[Any]) -> Array:
-    """The canary's values as a type; refuses to change whole numbers, such as tokens."""
+    """Return the canary's values as a type; refuse to change whole numbers, such as tokens."""
     with np.errstate(invalid="ignore"):
         x: Array = canary.x.astype(dtype)
     if dtype.kind not in "fc" and not np.array_equal(x, canary.x):
         raise BadInput(
-            f"the canary {canary.name} has values that {dtype} cannot hold, the type of the "
-            "records; take another canary",
+            f"the records are {dtype}, which cannot hold the values of the canary {canary.name}; "
+            "take another canary",
             "other-type",
             option="canary",
             value=canary.name,
@@ -242,7 +228,7 @@ def _typed(canary: Canary, dtype: np.dtype[Any]) -> Array:
 
 @dataclass(frozen=True)
 class Backend:
-    """The code that trains models, and why it was chosen."""
+    """The code that trains models, and the reason for its choice."""
 
     name: str = "none"
     reason: str = "the mechanism's own"
@@ -250,22 +236,22 @@ class Backend:
 
 @dataclass(frozen=True)
 class About:
-    """What a report tells of a mechanism and of who attacks it."""
+    """The facts of a mechanism and its adversary for the report."""
 
     adversary: str = "sees what the mechanism releases"
-    """What the adversary knows and sees."""
+    """The knowledge and the view of the adversary."""
     attacker: str = ""
-    """The name of the adversary, if it is one of those that `dpaudit list` names."""
+    """The name of the adversary, if it is one of `dpaudit list`."""
     deployment: str = ""
-    """What follows for models that are trained and released as usual."""
+    """The meaning for models that are trained and released as usual."""
     breaks: str = ""
     """Where to look if the claim is refuted."""
     training: Mapping[str, Any] = field(default_factory=dict)
-    """How models were trained: network, steps, batch, rates and where they start."""
+    """Network, steps, batch, rates and initial weights."""
     data: Mapping[str, Any] | None = None
-    """The data that were used, if not all that the pair has."""
+    """The data that were used, if not all of the pair."""
     warnings: Sequence[str] = ()
-    """What the user may have got wrong without noticing."""
+    """Possible mistakes of the user."""
 
 
 @dataclass(frozen=True, order=True)
@@ -281,22 +267,19 @@ Observation: TypeAlias = Mapping[str, Array]
 """The named arrays that the adversary sees of one trial."""
 
 TEST = "test_"
-"""Names that begin so are outputs on test records, which only the first trials show."""
+"""Prefix of outputs on test records, which only the first trials have."""
 
 INSERTED = "inserted"
-"""Of a trial with many canaries: which of them were in. The truth, which no attack is shown."""
+"""Observation of a trial with many canaries: those that were in. It is hidden from attacks."""
 
 OWN = "own"
-"""A number that each row has for itself: what a random defence draws from.
-
-It says nothing of the row, and no attack is shown it.
-"""
+"""Observation of one number a row, the seed of a random defence. It is hidden from attacks."""
 
 GIVEN = "given "
-"""In a journal, before the names of what an adversary chose or knows beside the canary."""
+"""Prefix, in a journal, of the names in `Pair.given`."""
 
 Observations: TypeAlias = Mapping[str, Array]
 """The same names, each with a leading axis over trials."""
 
 Known: TypeAlias = Mapping[str, Array]
-"""What the adversary has beforehand (the canary's label), stored once per run."""
+"""What the adversary has beforehand, such as the canary's label; stored once per run."""

@@ -1,4 +1,4 @@
-"""The versions of all that changes a trial's numbers."""
+"""The versions of the packages that change a trial's numbers."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ NAMES = ("dpaudit", "numpy", "scipy", "torch", "opacus", "dp-accounting")
 
 
 def versions() -> dict[str, str]:
-    """By name, as they are installed here."""
+    """Return the installed versions by name."""
     return {name: version(name) for name in NAMES}
 
 
 def version_differences(there: Mapping[str, str], here: Mapping[str, str]) -> str:
-    """What differs, in words; empty where nothing does."""
+    """Return the differences in words; empty if there are none."""
     return "; ".join(
         f"{name} {there.get(name)} there, {now} here"
         for name, now in here.items()

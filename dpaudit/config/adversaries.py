@@ -1,7 +1,7 @@
-"""Who attacks DP-SGD: what each adversary controls and sees, and what a bound against it means.
+"""The adversaries of DP-SGD: their powers, their view, and the meaning of a bound against each.
 
-Differential privacy promises protection against all of them. The stronger one is, the nearer a
-bound can come to the claim, and the less it says of an attack from outside.
+Differential privacy promises protection against all of them. A bound against a stronger one can
+come nearer to the claim, and says less of an attack from outside.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Adversary:
-    """`sets` are settings of a run that it brings along, where its user does not give them."""
+    """An adversary; its `default_settings` hold unless the user gives others."""
 
     name: str
     summary: str
@@ -21,31 +21,26 @@ class Adversary:
     sees: str
 
     guesses_from: str
-    """What its attacks are shown of a trial."""
-
+    """The observation of a trial that its attacks are given."""
     follows: str
-    """What a bound against it says of a model that is trained and released as usual."""
-
+    """The meaning of a bound against it for a model that is trained and released as usual."""
     beyond: str
-    """Who, or what, may show more than it has shown."""
-
+    """The ways in which more may be shown."""
     stronger: tuple[str, ...]
-    """Those of the others that may do, or see, more."""
+    """The names of adversaries with more power or a better view."""
 
     paper: str
     default_settings: Mapping[str, Any] = field(default_factory=dict)
 
     asks: bool = True
-    """Whether it asks the trained model about the canary, as anybody might."""
-
+    """True if it queries the trained model on the canary, as anybody might."""
     crafts: bool = True
-    """Whether it chooses the parameters that all trainings start from."""
-
+    """True if it chooses the parameters that all trainings start from."""
     puts_in: str = "a gradient of its own beside the records'"
-    """What it takes part with, where the canary is a gradient."""
+    """Its part in training, if the canary is a gradient."""
 
     def describe(self, gradients: int) -> str:
-        """What it controls and sees, with so many gradients as canaries; 0: a record."""
+        """Return its powers and view in words, with so many gradients as canaries; 0: a record."""
         put_in = ""
         if gradients == 1:
             put_in = f", and put {self.puts_in}"
@@ -57,9 +52,9 @@ class Adversary:
 LINEAR: Mapping[str, Any] = {"steps": 10, "lr": 0.03, "dropout": 0.0, "samples": 1}
 """A few steps so small that the network stays a linear function of its parameters.
 
-What every step adds of the canary then adds up, as in the worst case that accountants count
-with: at this rate 98 to 99.7 % of it on digits, at ten times the rate 91 to 97 %. On a pool of
-1,000 records and full batches it is 0.00003 on the summed gradient.
+The canary's parts in all steps then add up, as in the worst case that accountants assume: 98 to
+99.7 % of it on digits at this rate, 91 to 97 % at ten times the rate. On a pool of 1,000 records
+and full batches the rate is 0.00003 on the summed gradient.
 """
 
 CRAFTED = "the canary and the initial parameters, trained beforehand on disjoint data"

@@ -1,11 +1,9 @@
-"""The configuration of a run: complete, hashed, in and out of TOML."""
+"""The configuration of a run: all settings, their hash, and their TOML file."""
 
 from __future__ import annotations
 
 import hashlib
-import inspect
 import json
-import shlex
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
@@ -34,7 +32,7 @@ else:
     import tomli as tomllib
 
 UNHASHED = frozenset({"data", "data_root"})
-"""Where the data lie changes no number: `fingerprint` says what they are."""
+"""The place of the data, which changes no number; `fingerprint` identifies their content."""
 
 JUDGING = frozenset(field.name for field in fields(Judging))
 """Settings that change how trials are judged, not the trials."""
@@ -42,16 +40,13 @@ JUDGING = frozenset(field.name for field in fields(Judging))
 TRAINING = frozenset(
     field.name for group in (Privacy, Training, Attacker) for field in fields(group)
 ) - {"samples"}
-"""Settings of dpaudit's own training, which other mechanisms may do without."""
-
-ASKED = TRAINING | {"outputs", "samples"}
-"""Settings that have an effect only on a mechanism that asks for them."""
+"""Settings of dpaudit's own training."""
 
 OWN = "own-function"
-"""The name by which `dpaudit explain` tells of a user's own function."""
+"""The name of a user's own function in `dpaudit explain`."""
 
 LARGEST = 1 << 20
-"""Bytes of a configuration file; one that is written here has some hundred."""
+"""The largest size of a configuration file in bytes; dpaudit writes some hundred."""
 
 GROUPS: Mapping[str, type] = {
     "source": Source,
@@ -80,7 +75,7 @@ class Config:
     judging: Judging = Judging()
 
     def __post_init__(self) -> None:
-        checks.refuse([*self._until_decided(), *self._one_run()])
+        checks.refuse(self._conflicts())
 
     @classmethod
     def of(cls, **values: Any) -> Config:
@@ -110,53 +105,37 @@ class Config:
         """The root of every random number of the run."""
         return self.volume.seed
 
-    def _until_decided(self) -> Iterator[BadInput]:
-        """Find settings that conflict with --until-decided."""
-        if not self.volume.until_decided:
-            return
-        yield from conflicts_until_decided(self.judging)
-        if self.attacker.adversary == PER_STEP.name:
-            yield _excluded(
-                "trials by step are all steps of two trainings, and cannot stop early; leave "
-                "until-decided out",
-                "until_decided",
-                by="adversary",
-            )
-
-    def _one_run(self) -> Iterator[BadInput]:
-        """Find settings that conflict with --canaries."""
-        if not self.attacker.one_run:
-            return
-        if self.attacker.adversary != WHITE_BOX.name:
-            yield _excluded(
-                "many canaries are gradients that are put into one training and looked for in its "
-                f"updates; they take --adversary {WHITE_BOX.name}",
-                "adversary",
-                by="canaries",
-            )
-        if self.volume.models != Volume.models:
-            yield _excluded(
-                "canaries are of one training, and models of many; give either",
-                "models",
-                by="canaries",
-            )
+    def _conflicts(self) -> Iterator[BadInput]:
+        """Find settings that exclude each other."""
         if self.volume.until_decided:
-            yield _excluded(
-                "one training with many canaries cannot stop early; leave until-decided out",
-                "until_decided",
-                by="canaries",
-            )
-        for name in ("primary", "estimator", "defence", "raw_scores"):
-            if getattr(self.judging, name) != getattr(Judging, name):
+            yield from conflicts_until_decided(self.judging)
+            if self.attacker.adversary == PER_STEP.name:
+                sentence = "per-step scores all steps of two trainings and cannot stop early"
                 yield _excluded(
-                    f"guesses on many canaries leave no {name} to choose", name, by="canaries"
+                    f"{sentence}; leave until_decided out", "until_decided", "adversary"
                 )
+        if self.attacker.one_run:
+            if self.attacker.adversary != WHITE_BOX.name:
+                sentence = (
+                    "many canaries are gradients, which are found in the updates of a training"
+                )
+                yield _excluded(f"{sentence}; take {WHITE_BOX.name}", "adversary", "canaries")
+            if self.volume.models != Volume.models:
+                sentence = "canaries (one training) and models (many trainings) exclude each other"
+                yield _excluded(sentence, "models", "canaries")
+            if self.volume.until_decided:
+                sentence = "one training with many canaries cannot stop; leave until_decided out"
+                yield _excluded(sentence, "until_decided", "canaries")
+            for name in ("primary", "estimator", "defence", "raw_scores"):
+                if getattr(self.judging, name) != getattr(Judging, name):
+                    sentence = f"one training with many canaries is judged without {name}"
+                    yield _excluded(f"{sentence}; leave it out", name, "canaries")
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain values; what is None, not asked for or idle at the mechanism is left out."""
+        """Return plain values, without those that are None or have no effect."""
         values = self.flat()
         plain = {k: list(v) if isinstance(v, tuple) else v for k, v in values.items()}
-        # What a model gives back is told of every mechanism: by this the folders of runs are named.
+        # `outputs` stays for every mechanism, because the names of run folders depend on it.
         left_out = unused_settings(self.target.mechanism) - {"outputs"}
         if not self.target.set:
             left_out |= {"set"}
@@ -170,26 +149,26 @@ class Config:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Config:
-        """The configuration of plain values; unknown or ill-typed ones are refused together."""
+        """Return the configuration of plain values; refuse all unknown or ill-typed ones."""
         given = _typed(values)
         return cls.of(**{**plugin_defaults(given), **given})
 
     def to_toml(self) -> str:
-        """As a TOML file that plays the run again."""
+        """Return the TOML file that repeats the run."""
         return tomli_w.dumps(self.to_dict())
 
     @classmethod
     def from_toml(cls, path: Path) -> Config:
-        """The configuration that a TOML file holds."""
+        """Return the configuration of a TOML file."""
         values = read_toml(path)
         try:
             return cls.from_dict(values)
         except BadInput as error:
-            raise error.retold(f"{path} is not a usable configuration: {error}") from error
+            raise error.with_sentence(f"{path} is not a usable configuration: {error}") from error
 
     def digest(self) -> str:
-        """The hash that names the run's folder."""
-        # As their types, so that 8 and 8.0 are the same epsilon.
+        """Return the hash that names the run's folder."""
+        # Typed, so that 8 and 8.0 are the same epsilon.
         return digest(_typed(self.to_dict()))
 
 
@@ -201,8 +180,8 @@ def _typed(values: Mapping[str, Any]) -> dict[str, Any]:
         if name not in _TYPES:
             problems.append(_unknown(name))
         elif (usable := _as(_TYPES[name], value)) is None:
-            said = f"{name} cannot be {checks.format_value(value)}"
-            problems.append(BadInput(said, "wrong-type", option=name, value=value))
+            sentence = f"{name} cannot be {checks.format_value(value)}"
+            problems.append(BadInput(sentence, "wrong-type", option=name, value=value))
         else:
             given[name] = usable
     checks.refuse(problems)
@@ -226,28 +205,28 @@ def _grouped(
 
 
 def conflicts_until_decided(judging: Judging) -> Iterator[BadInput]:
-    """Find choices of how to judge that conflict with --until-decided."""
+    """Find choices of how to judge that exclude --until-decided."""
     for name in ("primary", "estimator"):
         if getattr(judging, name) != "auto":
-            yield _excluded(
-                f"until decided, all attacks bet together, which leaves no {name} to choose",
-                name,
-                by="until_decided",
-            )
+            sentence = f"until_decided combines all attacks; {name} cannot be set"
+            yield _excluded(sentence, name, "until_decided")
     if judging.raw_scores:
-        yield _excluded(
-            "what decides when to stop is rounded; give either raw_scores or until_decided",
-            "raw_scores",
-            by="until_decided",
-        )
+        sentence = "until_decided rounds scores; raw_scores cannot be set"
+        yield _excluded(sentence, "raw_scores", "until_decided")
+
+
+def _excluded(sentence: str, option: str, by: str) -> BadInput:
+    """Return the problem of an option that excludes another one, which is its value."""
+    return BadInput(sentence, "excluded-options", option=option, value=by)
 
 
 def _unknown(name: str) -> BadInput:
-    return BadInput(f"there is no setting {checks.format_value(name)}", "unknown-name", option=name)
+    sentence = f"there is no setting {checks.format_value(name)}"
+    return BadInput(sentence, "unknown-name", option=name)
 
 
 def read_toml(path: Path) -> dict[str, Any]:
-    """The plain values of a TOML file."""
+    """Return the plain values of a TOML file."""
     try:
         with path.open("rb") as file:
             content = file.read(LARGEST + 1)
@@ -256,10 +235,9 @@ def read_toml(path: Path) -> dict[str, Any]:
         return tomllib.loads(content.decode())
     except BadInput:
         raise
-    except FileNotFoundError as error:
-        raise _unusable(path, error.strerror, "file-missing") from error
     except OSError as error:
-        code = "is-folder" if isinstance(error, IsADirectoryError) else "file-unreadable"
+        codes = {FileNotFoundError: "file-missing", IsADirectoryError: "is-folder"}
+        code = codes.get(type(error), "file-unreadable")
         raise _unusable(path, error.strerror or error, code) from error
     except RecursionError as error:
         raise _unusable(path, "its values are nested too deeply", "wrong-format") from error
@@ -271,57 +249,52 @@ def _unusable(path: Path, why: object, code: str) -> BadInput:
     return BadInput(f"{path} is not a usable configuration: {why}", code, value=str(path))
 
 
-def _excluded(sentence: str, option: str, by: str) -> BadInput:
-    """Return the problem of an option that excludes another one, which is its value."""
-    return BadInput(sentence, "excluded-options", option=option, value=by)
-
-
 def plugin_defaults(given: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the defaults that the given mechanism and adversary change.
 
     Those of a mechanism are its constructor's, and its `default_settings`.
     """
-    sets: dict[str, Any] = {}
+    changed: dict[str, Any] = {}
     if given.get("mechanism") in registry.names("mechanisms"):
         plugin = registry.load("mechanisms", given["mechanism"])
-        asked = registry.parameters(plugin).items()
-        own = {n: p.default for n, p in asked if n in _TYPES and n != "data"}
-        unsaid = (None, inspect.Parameter.empty)
-        sets |= {n: v for n, v in own.items() if v not in unsaid and v != DEFAULT[n]}
-        sets |= plugin.default_settings
-    named = given.get("adversary", OBSERVER.name)
-    sets |= ADVERSARIES[named].default_settings if named in ADVERSARIES else {}
+        for name, parameter in registry.parameters(plugin).items():
+            value = parameter.default
+            if name in DEFAULT and value not in (None, parameter.empty, DEFAULT[name]):
+                changed[name] = value
+        changed |= plugin.default_settings
+    adversary = ADVERSARIES.get(given.get("adversary", OBSERVER.name))
+    changed |= adversary.default_settings if adversary else {}
     if "epochs" in given:
-        sets.pop("steps", None)
+        changed.pop("steps", None)
     if given.get("noise_multiplier") is not None:
-        sets.pop("epsilon", None)
-    return sets
+        changed.pop("epsilon", None)
+    return changed
 
 
 def unused_settings(mechanism: str) -> frozenset[str]:
-    """The settings that have no effect on a mechanism, because it does not ask for them."""
+    """Return the settings that have no effect on a mechanism, which does not take them."""
     name = OWN if ":" in mechanism else mechanism
     if name not in registry.names("mechanisms"):
-        return frozenset({"outputs"})  # refused where it is made
-    asked = {*registry.parameters(registry.load("mechanisms", name))}
-    return ASKED - asked
+        return frozenset({"outputs"})  # the unknown name is refused later
+    taken = registry.parameters(registry.load("mechanisms", name))
+    return (TRAINING | {"outputs", "samples"}) - taken.keys()
 
 
 def digest(settings: Mapping[str, Any]) -> str:
-    """A short hash of all settings that change a number."""
+    """Return a short hash of all settings that change a number."""
     hashed = {k: v for k, v in settings.items() if k not in UNHASHED}
     return hashlib.sha256(json.dumps(hashed, sort_keys=True).encode()).hexdigest()[:12]
 
 
 def differences(there: Mapping[str, Any], here: Mapping[str, Any]) -> list[str]:
-    """What differs between the settings of two runs, one phrase a setting."""
+    """Return the differences between the settings of two runs, one phrase a setting."""
 
-    def shown(settings: Mapping[str, Any], key: str) -> str:
+    def text_of(settings: Mapping[str, Any], key: str) -> str:
         text = str(settings.get(key, "none"))
         return text[:12] if key == "fingerprint" else text
 
     return [
-        f"{key}: {shown(there, key)} there, {shown(here, key)} here"
+        f"{key}: {text_of(there, key)} there, {text_of(here, key)} here"
         for key in sorted(there.keys() | here.keys())
         if key not in UNHASHED and there.get(key) != here.get(key)
     ]
@@ -335,7 +308,7 @@ _TYPES: dict[str, str] = {
 
 
 def _as(wanted: str, value: Any) -> Any:
-    """A plain value as the type that a setting is annotated with, or None if it is not one."""
+    """Return a plain value as the type of a setting, or None if it is of another type."""
     if wanted in ("tuple[str, ...]", "Sequence[str]"):
         usable = isinstance(value, list) and all(isinstance(v, str) for v in value)
         return tuple(value) if usable else None
@@ -352,31 +325,4 @@ def _as(wanted: str, value: Any) -> Any:
 
 
 DEFAULT: Mapping[str, Any] = Config().flat()
-"""Every setting as it is where nothing is said."""
-
-# ----------------------------------------------------------------
-# The command that plays a configuration: for a reader who wants to see it again.
-
-
-def command_line(config: Config) -> str:
-    """`dpaudit run` with every setting that is not the default."""
-    words = ["dpaudit", "run"]
-    for name, value in config.flat().items():
-        # What is None gives way to another setting, which brings that about.
-        if value not in (None, DEFAULT[name]):
-            words += _words(name, value)
-    return shlex.join(words)
-
-
-def _words(name: str, value: Any) -> Iterator[str]:
-    flag = f"--{name.replace('_', '-')}"
-    if isinstance(value, bool):
-        yield flag if value else flag.replace("--", "--no-", 1)
-    elif name == "claim":
-        yield from (flag, ",".join(repr(number) for number in value))
-    elif isinstance(value, tuple):
-        # Of settings that may be repeated the command line has the singular.
-        for one in value:
-            yield from (flag.removesuffix("s") if name == "attacks" else flag, one)
-    else:
-        yield from (flag, str(value))
+"""The default of every setting."""

@@ -1,4 +1,4 @@
-"""Settings of a run in groups: mechanisms take them, command line and `config.toml` fill them.
+"""Settings of a run in groups, which mechanisms take and the command line and TOML files fill.
 
 Each group checks its own values when it is made. No other code checks them again.
 """
@@ -14,10 +14,10 @@ from dpaudit.config.adversaries import ADVERSARIES, OBSERVER
 from dpaudit.errors import BadInput
 
 BACKENDS = ("auto", "native", "torch", "opacus")
-"""What trains: the fastest that can train the network, or one by name."""
+"""Implementations of DP-SGD: the fastest that can train the network, or one by name."""
 
 ALL = "all"
-"""As a primary: every attack decides, at its share of the error probability."""
+"""The primary if every attack decides, at its share of the error probability."""
 
 
 @dataclass(frozen=True)
@@ -89,20 +89,13 @@ class Attacker:
 
     def _guesses(self, guesses: int) -> BadInput | None:
         if not self.one_run:
-            few = "guesses are of one training with many canaries; say how many: --canaries"
-            return BadInput(few, "needs-option", option="guesses", value="canaries")
-        if guesses > self.canaries:
-            return BadInput(
-                f"{guesses:,} guesses are more than one for each of {self.canaries:,}",
-                "too-large",
-                option="guesses",
-                value=guesses,
-            )
-        return checks.at_least("guesses", guesses, 1)
+            sentence = "guesses are made on many canaries in one training; set --canaries, too"
+            return BadInput(sentence, "needs-option", option="guesses", value="canaries")
+        return checks.whole("guesses", guesses, 1, self.canaries)
 
     @property
     def one_run(self) -> bool:
-        """Whether one training holds many canaries, each of them by a coin."""
+        """True if one training holds many canaries, each by a coin."""
         return self.canaries > 1
 
 
@@ -123,12 +116,8 @@ class Budget:
 
     def _problems(self) -> Iterator[BadInput | None]:
         if self.epsilon is not None and self.noise_multiplier is not None:
-            yield BadInput(
-                "give either epsilon or noise_multiplier",
-                "excluded-options",
-                option="noise_multiplier",
-                value="epsilon",
-            )
+            sentence, option = "give either epsilon or noise_multiplier", "noise_multiplier"
+            yield BadInput(sentence, "excluded-options", option=option, value="epsilon")
         for name in ("epsilon", "noise_multiplier", "clip"):
             if (value := getattr(self, name)) is not None:
                 yield checks.positive(name, value)
@@ -198,7 +187,7 @@ class Volume:
     """The number of models, when to stop, and the root seed."""
 
     models: int = 1000
-    """Rounded up to fours: both worlds have a choosing and a judging half."""
+    """Rounded up to a multiple of 4: both worlds have a choosing and a judging half."""
     until_decided: bool = False
     seed: int = 0
 
@@ -206,18 +195,15 @@ class Volume:
         if isinstance(self.models, int) and self.models > 0:
             object.__setattr__(self, "models", -(-self.models // 4) * 4)
         checks.refuse(
-            [
-                checks.at_least("models", self.models, 4),
-                checks.at_least("seed", self.seed, 0),
-            ]
+            [checks.at_least("models", self.models, 4), checks.at_least("seed", self.seed, 0)]
         )
 
 
 @dataclass(frozen=True)
 class Judging:
-    """What a judgement is free to choose: attacks, which of them decides, how, how surely.
+    """The choices of a judgement: attacks, the one that decides, defence, estimator, confidence.
 
-    Of the default attacks those take part that fit what is released; named ones must.
+    Of the default attacks those take part that fit the observations; named ones must fit.
     """
 
     attacks: Sequence[str] = ("loss", "mean+std", "min+max", "all-four", "learned", "released")

@@ -8,7 +8,7 @@ from dpaudit.cli.report import SHOWN
 from dpaudit.cli.run import command
 from dpaudit.cli.settings import configured
 from dpaudit.config import Config
-from dpaudit.config.run import command_line
+from dpaudit.testing import command_line
 
 OTHERS = {*SHOWN, "download", "workers", "cluster", "budget", "out", "file"}
 """What the command takes beside settings."""

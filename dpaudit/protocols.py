@@ -25,7 +25,7 @@ from dpaudit.types import (
 
 
 class Loader(ABC):
-    """Reads a data set and splits it; the same seed gives the same split."""
+    """A reader of a data set, which also splits it; the same seed gives the same split."""
 
     @abstractmethod
     def load(self, seed: int) -> Data:
@@ -33,7 +33,7 @@ class Loader(ABC):
 
 
 class CanaryBuilder(ABC):
-    """Chooses or crafts the canary and makes the pair of neighbouring data sets."""
+    """A builder of a canary and of its pair of neighbouring data sets."""
 
     gradient: ClassVar[bool] = False
     """True if the canary is a gradient and not a record."""
@@ -44,10 +44,10 @@ class CanaryBuilder(ABC):
 
 
 class Mechanism(ABC):
-    """What is audited. An observation depends on the pair and the trial alone.
+    """An audited mechanism. An observation depends on the pair and the trial alone.
 
     Its repr names everything that changes a number: only a mechanism with the same repr resumes a
-    run. A subclass needs a `claim` and `run`; all else has a default.
+    run. A subclass needs a `claim` and `run`; the other members have defaults.
     """
 
     @property
@@ -56,10 +56,10 @@ class Mechanism(ABC):
         """The guarantee that is tested."""
 
     default_settings: ClassVar[Mapping[str, Any]] = {}
-    """Settings of a run that this mechanism changes the defaults of, such as the canary."""
+    """Defaults of a run's settings for this mechanism, such as the canary."""
 
     backend: Backend = Backend()
-    """The code that trains, and why it was chosen."""
+    """The code that trains."""
 
     trials_per_call: int = 1
     """Number of trials that `run` is given at once."""
@@ -91,25 +91,22 @@ class Mechanism(ABC):
         return self
 
     def about(self, pair: Pair) -> About:
-        """Describe the adversary, the training and what to know of them, for the report."""
+        """Return the facts of the adversary and the training for the report."""
         return About()
 
     def example(self) -> Observation | None:
-        """Return an observation with any numbers, so that attacks that do not fit are rejected."""
+        """Return an observation of any numbers, by which attacks that do not fit are rejected."""
         return None
 
     def craft(self, data: Data, seed: int) -> Known:
-        """Return what the adversary chooses before the canary.
+        """Return what the adversary chooses before the canary; builders may take it by name.
 
-        A canary builder may ask for it by name. It is in `Pair.given`, and attacks know it.
+        It is in `Pair.given`, and attacks know it.
         """
         return {}
 
     def known(self, pair: Pair) -> Known:
-        """Return what the adversary knows of the pair and the mechanism; computed once a run.
-
-        `run` finds it in `Pair.given`, and attacks are given it.
-        """
+        """Return the adversary's knowledge of pair and mechanism, for `Pair.given`; once a run."""
         return {}
 
     def refuse(self, pair: Pair) -> None:
@@ -117,7 +114,7 @@ class Mechanism(ABC):
         return
 
     def rehearse(self, pair: Pair, executor: Executor) -> None:
-        """Raise `BadInput` if the mechanism does not work as it must; called once, at the start."""
+        """Raise `BadInput` if the mechanism does not work as it must; called once before a run."""
         return
 
     def equal_pairs(self, pair: Pair, executor: Executor) -> int:
@@ -143,33 +140,32 @@ class SharingExecutor(Protocol):
 
 
 class Defence(ABC):
-    """Post-processing of what is released, row by row: it cannot leak more.
+    """Post-processing of observations, row by row: it cannot leak more.
 
-    It is given, and returns, named arrays with a leading axis over rows: trials, or the test
-    records that utility is measured on. A name that it leaves out is no longer released. A
-    Bayesian network has `mc` (rows, T, classes), its `mean` and `std`; a plain one `logits` and
-    `probabilities`; anything else `values`.
+    Rows, the leading axis of all arrays, are trials, or the test records of utility. A name that it
+    leaves out is no longer released. A Bayesian network has `mc` (rows, T, classes), `mean` and
+    `std`; a plain one `logits` and `probabilities`; anything else `values`.
     """
 
     random: ClassVar[bool] = False
-    """True if it draws. It is then given `own` (rows,), a number for each row, as its only seed."""
+    """True if it draws. It then gets `own` (rows,), a number for each row, as its only seed."""
 
     @abstractmethod
     def protect(self, seen: Observations) -> Observations:
-        """Return what is still released."""
+        """Return the observations that are still released."""
 
 
 class Criterion(Protocol):
-    """Rates a rule by its error counts; vectorised over `fp` and `fn`."""
+    """A rating of rules by their error counts, vectorised over `fp` and `fn`."""
 
     def __call__(self, fp: Array, out: int, fn: Array, inn: int) -> Array: ...
 
 
 class Rule(ABC):
-    """A fixed decision rule: nothing in it is chosen any more."""
+    """A fixed decision rule."""
 
     how: str = ""
-    """How it was searched, in words."""
+    """The search for it, in words."""
 
     raw: bool = False
     """True if its scores must not be rounded."""
@@ -189,20 +185,19 @@ class Rule(ABC):
 
 
 Scoring: TypeAlias = Literal["fixed", "learned", "margins"]
-"""Where the scores of an attack's rules come from.
+"""The source of the scores of an attack's rules.
 
-`fixed`: beforehand, only the threshold is chosen, so that a test without one may have all
-trials; `learned` with the rule; `margins` of thresholds on several statistics, so that the
-rule's decisions say more than its score.
+`fixed` beforehand: only the threshold is chosen, so that a test without one may use all trials;
+`learned` with the rule; `margins` of thresholds on several statistics, so that the rule's
+decisions show more than its score.
 """
 
 
 class Attack(ABC):
-    """Turns observations into a rule, in two steps.
+    """A way from observations to a rule, in two steps.
 
-    `features` is what it looks at, one row per trial, whatever the worlds; `fit` chooses the
-    rule, on the choosing half of the rows only. So a search that is repeated, on chunks or on
-    shuffled worlds, reads the observations once.
+    `features` makes one row per trial, whatever the worlds; `fit` chooses the rule on the choosing
+    half of the rows. A repeated search, on chunks or shuffled worlds, makes the features once.
     """
 
     needs: frozenset[str] = frozenset()
@@ -215,7 +210,7 @@ class Attack(ABC):
     """False if nothing is chosen, so that the rule may be judged on all trials."""
 
     scoring: Scoring = "learned"
-    """Where the scores come from."""
+    """The source of the scores."""
 
     @abstractmethod
     def features(self, seen: Observations, known: Known) -> Array:
@@ -231,24 +226,24 @@ class Attack(ABC):
 
 
 class Estimator(ABC):
-    """Turns an outcome into a bound."""
+    """A way from an outcome to a bound."""
 
     takes: type = Counts
     """The kind of outcome that it needs."""
 
     @property
     def assumption(self) -> Assumption:
-        """What its bounds assume of the mechanism."""
+        """The assumption of its bounds on the mechanism."""
         return "none"
 
     @property
     def criterion(self) -> Criterion | None:
-        """Rates rules for it; None for the bound without assumption."""
+        """The rating of rules for it; None for that of the bound without assumption."""
         return None
 
     @property
     def assumed_curve(self) -> tuple[Any, Adjacency] | None:
-        """The curve, or family of curves, that it was made for, and its adjacency."""
+        """The curve, or family of curves, of its assumption, and its adjacency."""
         return None
 
     @abstractmethod
@@ -262,7 +257,7 @@ def has_fixed_score(attack: Attack) -> bool:
 
 
 def lacking(attack: Attack, there: Iterable[str]) -> str:
-    """Name what an attack needs and is not there; empty if it fits."""
+    """Return the names that an attack needs and that are missing; empty if it fits."""
     names = frozenset(there)
     if missing := sorted(attack.needs - names):
         return ", ".join(missing)

@@ -1,9 +1,10 @@
-"""`dpaudit calibrate`: every bound against mechanisms whose epsilon is known."""
+"""`dpaudit calibrate`: every bound against mechanisms of known epsilon."""
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -20,7 +21,7 @@ from dpaudit.cli.output import Progress, deliver
     type=int,
     default=50,
     show_default=True,
-    help="Of each world in an audit; what is quick is also asked with 20 times as many.",
+    help="Of each world in an audit; quick methods also get 20 times as many.",
 )
 @click.option("--confidence", type=float, default=0.95, show_default=True, help="Of each bound.")
 @click.option("--delta", type=float, default=1e-5, help="Of each bound.  [default: 1e-5]")
@@ -28,24 +29,13 @@ from dpaudit.cli.output import Progress, deliver
 @click.option("--workers", type=int, help="Worker processes.  [default: one a core]")
 @click.option("--full", is_flag=True, help="Every attack, estimator and look; takes hours.")
 @options(WRITTEN)
-def command(
-    repetitions: int,
-    trials: int,
-    confidence: float,
-    delta: float,
-    seed: int,
-    workers: int | None,
-    full: bool,
-    json: Path | None,
-    figure: Path | None,
-) -> None:
+def command(workers: int | None, json: Path | None, figure: Path | None, **settings: Any) -> None:
     """Show how often bounds are wrong.
 
-    The judging pipeline on scores with no leak and on mechanisms of known epsilon: how often
-    each bound is above the truth, which at 95 % confidence may be in 5 % of audits, and how
-    much of the truth it shows; beside rules of other tools that are no bounds. A bound that
-    looks wrong is measured again, in fresh audits, before it is said to be. Exits with 3, a
-    fault of dpaudit, if a bound does not hold.
+    Judges scores without a leak and mechanisms of known epsilon: how often each bound is above
+    the truth, which at 95 % confidence may be in 5 % of audits, and how much of the truth it
+    shows; beside rules of other tools that are no bounds. A bound that looks wrong is measured
+    again in fresh audits. Exits with 3, a fault of dpaudit, if a bound does not hold.
 
     \b
         dpaudit calibrate
@@ -56,7 +46,7 @@ def command(
     from dpaudit.executors import cores
     from dpaudit.report import calibration, calibration_json, drawing, figure_calibration
 
-    setting = Setting(repetitions, trials, confidence, delta, seed, full)
+    setting = Setting(**settings)
     with Progress("parts") as progress:
         found = calibrate(setting, cores() if workers is None else workers, progress)
     deliver(

@@ -22,7 +22,7 @@ def command() -> None:
     """Make a canary kit to train with; show it.
 
     A kit has records to add to a training set, each put in by a fair coin, and the coins in a
-    sealed file. dpaudit checkpoint tells afterwards how much the trained model leaks of them.
+    sealed file. dpaudit checkpoint then measures how much the trained model leaks of them.
     """
 
 
@@ -64,9 +64,7 @@ def make(
     with Progress() as progress:
         progress.say(f"making {kind} canaries")
         kit = kits.make(data or "digits", out, kind, count, seed, given)
-    most = (
-        f"{reach(count):.2f}, or {reach(count, curve=True):.2f} by a Gaussian curve that is claimed"
-    )
+    most = f"{reach(count):.2f}, or {reach(count, curve=True):.2f} if a Gaussian curve is claimed"
     click.echo(_describe(kit, f"They can show an epsilon of at most {most}."))
     click.echo(
         f"\nAdd {out / 'add_to_training.npz'} to your training set and train; {out / 'README.md'} "

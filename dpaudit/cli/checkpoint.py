@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from dpaudit.cli import Misuse, completion
 from dpaudit.cli.options import FILE, pair
@@ -84,8 +85,8 @@ class ManyReferences(click.Command):
     "--score",
     type=click.Choice(SCORES),
     default="auto",
-    help="By what they are guessed; another one is another look at the kit.  [default: calibrated "
-    "with references, mean with --samples, loss otherwise]",
+    help="What they are guessed by; another score is another look at the kit.  [default: "
+    "calibrated with references, mean with --samples, loss otherwise]",
 )
 @click.option("--samples", type=int, metavar="T", help="Passes with dropout, if it has any.")
 @click.option(
@@ -142,34 +143,28 @@ def command(scores: Path, json: Path | None, fail_on_violation: bool, **given: A
 
 def _reject_conflicts(given: dict[str, Any]) -> None:
     """Reject options that exclude or need each other, before anything is read."""
-    sides = [given["members"] is not None, given["nonmembers"] is not None]
-    if (given["kit"] is not None) == any(sides) or (any(sides) and not all(sides)):
-        raise Misuse(
-            "give either --kit FOLDER, or --members FILE and --nonmembers FILE",
-            "excluded-options" if given["kit"] is not None else "missing-options",
+    kit, members, others = (given[n] is not None for n in ("kit", "members", "nonmembers"))
+    if kit == (members or others) or members != others:
+        sentence = "give either --kit FOLDER, or --members FILE and --nonmembers FILE"
+        raise Misuse(sentence, "excluded-options" if kit else "missing-options")
+    model, predictions = (given[n] is not None for n in ("model", "predictions"))
+    if model == predictions:
+        sentence = "give either a checkpoint (MODEL) or --predictions FILE"
+        raise Misuse(sentence, "excluded-options" if model else "missing-options")
+    if predictions and not kit:
+        sentence = (
+            "--predictions are on the canaries of a kit (--kit); scores of members and others"
         )
-    if (given["model"] is None) == (given["predictions"] is None):
-        raise Misuse(
-            "give either a checkpoint (MODEL) or --predictions FILE",
-            "missing-options" if given["model"] is None else "excluded-options",
-        )
-    if given["predictions"] is not None:
-        if given["kit"] is None:
-            raise Misuse(
-                "--predictions are on the canaries of a kit (--kit); scores of members and others "
-                "are for dpaudit estimate --scores",
-                "needs-kit",
-            )
-        _reject_without_effect(
-            ("network", "samples", "preprocess", "outputs", "dropout"), "--predictions"
-        )
+        raise Misuse(f"{sentence} are for dpaudit estimate --scores", "needs-kit")
+    if predictions:
+        names = ("network", "samples", "preprocess", "outputs", "dropout")
+        _reject_without_effect(names, "--predictions")
     if ":" in (given["network"] or ""):
         _reject_without_effect(("dropout",), "a network of your own, which has its own rate")
-    if given["kit"] is not None and (given["fair_coins"] or given["classes"] is not None):
-        raise Misuse(
-            "--fair-coins and --classes are for --members; a kit knows both", "excluded-options"
-        )
-    if given["kit"] is None and given["commitment"] is not None:
+    if kit and (given["fair_coins"] or given["classes"] is not None):
+        sentence = "--fair-coins and --classes are for --members; a kit has both"
+        raise Misuse(sentence, "excluded-options")
+    if not kit and given["commitment"] is not None:
         raise Misuse("--commitment is that of a kit (--kit)", "needs-kit")
     if given["claim"] is not None and given["delta"] is not None:
         raise Misuse("--claim has a delta already; leave --delta out", "excluded-options")
@@ -178,12 +173,10 @@ def _reject_conflicts(given: dict[str, Any]) -> None:
 def _reject_without_effect(names: Sequence[str], on: str) -> None:
     """Reject options that were given and have no effect."""
     source = click.get_current_context().get_parameter_source
-    unused = [
-        f"--{name}" for name in names if source(name) == click.core.ParameterSource.COMMANDLINE
-    ]
-    if unused:
-        verb = "has" if len(unused) == 1 else "have"
-        raise Misuse(f"{', '.join(unused)} {verb} no effect on {on}", "no-effect")
+    given = [f"--{name}" for name in names if source(name) == ParameterSource.COMMANDLINE]
+    if given:
+        verb = "has" if len(given) == 1 else "have"
+        raise Misuse(f"{', '.join(given)} {verb} no effect on {on}", "no-effect")
 
 
 def _audited(given: dict[str, Any], progress: Progress) -> CheckpointReport:
@@ -192,8 +185,8 @@ def _audited(given: dict[str, Any], progress: Progress) -> CheckpointReport:
     from dpaudit.checkpoint.audit import CheckpointRequest, audit
 
     settings = {n: given[n] for n in ("confidence", "curve", "guesses", "score", "seed")}
-    delta = {} if given["delta"] is None else {"delta": given["delta"]}
-    request = CheckpointRequest(given["claim"], **delta, **settings)
+    settings |= {} if given["delta"] is None else {"delta": given["delta"]}
+    request = CheckpointRequest(given["claim"], **settings)
     samples, classes = given["samples"], given["classes"]
     checks.refuse(
         [

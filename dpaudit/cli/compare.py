@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -48,10 +49,9 @@ def command(
     defence: tuple[str, ...],
     sweep: tuple[str, ...],
     attack: tuple[str, ...],
-    estimator: str | None,
-    confidence: float | None,
     json: Path | None,
     figure: Path | None,
+    **choice: Any,
 ) -> None:
     """Show what defences stop and what they cost.
 
@@ -64,9 +64,8 @@ def command(
     from dpaudit.report import comparison, comparison_json, drawing, figure_defences
 
     chosen = [*defence, *(one for text in sweep for one in defences.sweep(text))]
-    choice = {"attacks": attack, "estimator": estimator, "confidence": confidence}
     with Progress("defences", quiet=True) as progress:
-        found = Run(run).compared(chosen, progress, **choice)
+        found = Run(run).compared(chosen, progress, attacks=attack, **choice)
     deliver(
         comparison.render(found),
         (json, lambda path: comparison_json.dump(found, path)),

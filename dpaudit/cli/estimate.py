@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from dpaudit import checks
 from dpaudit.cli import Misuse, completion
-from dpaudit.cli.options import FILE, RenamedOption
+from dpaudit.cli.options import FILE, renamed
 from dpaudit.cli.output import Progress, deliver
 from dpaudit.errors import BadInput
 
@@ -27,23 +27,9 @@ SLOW = 2000
 
 @click.command("estimate")
 @click.option("--fp", type=int, metavar="N", help="Counts: out-trials called in (canary guessed).")
-@click.option(
-    "--out-trials",
-    cls=RenamedOption,
-    old="--out",
-    type=int,
-    metavar="N",
-    help="Counts: out-trials in all (without canary).",
-)
+@renamed("--out-trials", "--out", int, "N", "Counts: out-trials in all (without canary).")
 @click.option("--fn", type=int, metavar="N", help="Counts: in-trials called out (canary missed).")
-@click.option(
-    "--in-trials",
-    cls=RenamedOption,
-    old="--in",
-    type=int,
-    metavar="N",
-    help="Counts: in-trials in all (with canary).",
-)
+@renamed("--in-trials", "--in", int, "N", "Counts: in-trials in all (with canary).")
 @click.option(
     "--scores",
     type=FILE,
@@ -75,15 +61,7 @@ SLOW = 2000
 )
 @click.option("--json", type=FILE, help="Also write it here, for a machine.")
 def command(
-    scores: Path | None,
-    delta: float,
-    confidence: float,
-    curve: str,
-    estimator: tuple[str, ...],
-    claim: float | None,
-    seed: int,
-    json: Path | None,
-    **numbers: int | None,
+    scores: Path | None, curve: str, estimator: tuple[str, ...], json: Path | None, **given: Any
 ) -> None:
     """Bound epsilon from counts, scores or guesses.
 
@@ -102,24 +80,23 @@ def command(
     from dpaudit.report import estimates, estimates_json
     from dpaudit.results import Scores
 
-    options = {f"--{name.replace('_', '-')}": n for name, n in numbers.items()}
-    outcome = _outcome(options, scores)
-    question = Question(outcome, delta, confidence, curve, estimator, claim, seed)
+    stated = {name: given.pop(name) for name in ("delta", "confidence", "claim", "seed")}
+    numbers = {f"--{n.replace('_', '-')}": value for n, value in given.items() if value is not None}
+    outcome = _outcome(numbers, scores)
+    question = Question(outcome, curve=curve, estimators=estimator, **stated)
     many = isinstance(outcome, Scores) and len(outcome.out) + len(outcome.inn) >= SLOW
     with Progress() as progress:
         found = estimate(question, progress.say if many or ":" in curve else lambda text: None)
     deliver(estimates.render(found), (json, lambda path: estimates_json.dump(found, path)))
 
 
-def _outcome(options: Mapping[str, int | None], scores: Path | None) -> Given:
+def _outcome(given: Mapping[str, int], scores: Path | None) -> Given:
     """Return the outcome of the one kind that is given; reject none, several or half of one."""
     from dpaudit.data import score_files as files
     from dpaudit.results import Counts, Guesses
 
-    given = {name: n for name, n in options.items() if n is not None}
-    kinds = [[n for n in given if n in COUNTS], ["--scores"] * bool(scores)]
-    kinds += [[n for n in given if n in GUESSES]]
-    found = [kind for kind in kinds if kind]
+    counts, guesses = ([n for n in given if n in kind] for kind in (COUNTS, GUESSES))
+    found = [kind for kind in (counts, ["--scores"] if scores else [], guesses) if kind]
     if not found:
         raise Misuse(f"there is nothing to estimate from; give {FORMS}", "missing-options")
     if len(found) > 1:
@@ -127,7 +104,7 @@ def _outcome(options: Mapping[str, int | None], scores: Path | None) -> Given:
         raise Misuse(f"{both} are of different kinds; give either {FORMS}", "excluded-options")
     if scores:
         return files.read(scores)
-    wanted = COUNTS if kinds[0] else GUESSES
+    wanted = COUNTS if counts else GUESSES
     if missing := [name for name in wanted if name not in given]:
         beside = ", ".join(found[0])
         raise Misuse(f"{', '.join(missing)} must be given beside {beside}", "missing-options")
@@ -139,7 +116,7 @@ def _outcome(options: Mapping[str, int | None], scores: Path | None) -> Given:
     return Guesses(one, two, rest[0])
 
 
-def _refuse(given: dict[str, int], parts: list[tuple[str, str]], least: tuple[str, ...]) -> None:
+def _refuse(given: Mapping[str, int], parts: list[tuple[str, str]], least: tuple[str, ...]) -> None:
     """Reject numbers that cannot be counts of trials."""
     problems = [
         checks.of(name.lstrip("-"), checks.at_least(name, n, 1 if name in least else 0))

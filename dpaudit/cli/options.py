@@ -62,6 +62,11 @@ class RenamedOption(click.Option):
         return super().consume_value(ctx, given)
 
 
+def renamed(flag: str, old: str, kind: Any, metavar: str, text: str) -> Callable[[F], F]:
+    """Return an option that also takes its old spelling."""
+    return click.option(flag, cls=RenamedOption, old=old, type=kind, metavar=metavar, help=text)
+
+
 def pair(ctx: click.Context, param: click.Parameter, text: str | None) -> Any:
     """Return EPS,DELTA as two numbers."""
     if text is None:
@@ -86,20 +91,26 @@ def _batch(ctx: click.Context, param: click.Parameter, text: str | None) -> Any:
         raise BadValue(sentence, "no-number", param, ctx) from None
 
 
+COMPLETE: Mapping[str, completion.Completer] = {
+    "data": completion.plugins("data", files=True),
+    "canary": completion.plugins("canaries"),
+    "mechanism": completion.plugins("mechanisms", files=True),
+    "network": completion.networks,
+}
+
+
 def setting(flag: str, kind: Any, text: str, **more: Any) -> Callable[[F], F]:
     """Return the option of a setting of the run; left out, the configuration's value holds."""
     name = flag.split("/")[0].lstrip("-").replace("-", "_")
     value = DEFAULT[name]
     shown = "" if value in (None, (), True, False) else f"  [default: {value}]"
+    more |= {"multiple": value == (), "shell_complete": COMPLETE.get(name)}
     return click.option(flag, type=kind, default=None, help=text + shown, **more)
 
 
 DATA: Group = (
     setting(
-        "--data",
-        str,
-        "A name from dpaudit list; a .npz or .csv file; a folder of images by class.",
-        shell_complete=completion.plugins("data", files=True),
+        "--data", str, "A name from dpaudit list, a .npz, a .csv, or a folder of images by class."
     ),
     setting("--data-root", str, "Where cifar10, mnist and fashion-mnist lie.", metavar="FOLDER"),
     click.option("--download", is_flag=True, help="Download them if they are not there."),
@@ -109,43 +120,27 @@ DATA: Group = (
         str,
         "Public bounds of a .csv's number column; may be repeated.",
         metavar="COLUMN=LOW:HIGH",
-        multiple=True,
     ),
-    setting(
-        "--ignore",
-        str,
-        "A .csv's column to leave out; may be repeated.",
-        metavar="COLUMN",
-        multiple=True,
-    ),
+    setting("--ignore", str, "A .csv's column to leave out; may be repeated.", metavar="COLUMN"),
 )
 """The source of the records."""
 
 TRAINED: Group = (
     *DATA,
     setting("--size", int, "Only so many records for D, drawn by the seed."),
-    setting(
-        "--canary",
-        str,
-        "How the record is made that only one world has (dpaudit list).",
-        shell_complete=completion.plugins("canaries"),
-    ),
-    setting(
-        "--clip-canary/--no-clip-canary", None, "Keep an adversarial canary's pixels in [0, 1]."
-    ),
+    setting("--canary", str, "How the record is made that only one world has (dpaudit list)."),
+    setting("--clip-canary/--no-clip-canary", None, "Keep an adversarial canary in [0, 1]."),
     setting(
         "--mechanism",
         str,
         "What is audited: a name, or your own function (dpaudit explain own-function).",
         metavar="NAME|MODULE:FUNCTION",
-        shell_complete=completion.plugins("mechanisms", files=True),
     ),
     setting(
         "--set",
         str,
         "A setting of the mechanism's own (dpaudit explain MECHANISM); may be repeated.",
         metavar="NAME=VALUE",
-        multiple=True,
     ),
     setting(
         "--adversary",
@@ -154,13 +149,9 @@ TRAINED: Group = (
         "NAME).",
     ),
     setting(
-        "--outputs",
-        click.Choice(["logits", "probabilities"]),
-        "What your function's model gives back.",
+        "--outputs", click.Choice(["logits", "probabilities"]), "Output of your function's model."
     ),
-    setting(
-        "--network", str, "cnn-small, cnn-paper, mlp or logreg.", shell_complete=completion.networks
-    ),
+    setting("--network", str, "cnn-small, cnn-paper, mlp or logreg."),
     setting("--epsilon", float, "Train with the least noise that claims this epsilon."),
     setting("--noise-multiplier", float, "Or train with this much noise, and claim what it gives."),
     setting("--delta", float, "The claim's delta."),
@@ -175,9 +166,7 @@ TRAINED: Group = (
         "--init", click.Choice(["random", "fixed"]), "Initial weights: drawn per model, or one."
     ),
     setting("--samples", int, "T: MC-dropout forward passes per model."),
-    setting(
-        "--models", int, "Models trained in all, half of them in each world; rounded up to 4s."
-    ),
+    setting("--models", int, "Models in all, half of them in each world; rounded up to 4s."),
 )
 """The training that is audited."""
 
@@ -190,9 +179,7 @@ CLAIMED: Group = (
         callback=pair,
     ),
     setting("--seed", int, "Root of every random number of the run."),
-    setting(
-        "--backend", click.Choice(BACKENDS), "Which DP-SGD trains; opacus to audit Opacus itself."
-    ),
+    setting("--backend", click.Choice(BACKENDS), "Which DP-SGD trains; opacus to audit Opacus."),
     click.option(
         "--workers",
         type=click.IntRange(1, MOST["workers"]),
@@ -237,23 +224,13 @@ JUDGED: Group = (
 )
 """Attacks, estimator, the bound that decides, and its confidence."""
 
+_REPORT = Destination(in_run=True)
+
 REPORTED: Group = (
-    click.option(
-        "--json", type=Destination(in_run=True), help="Also write the report here, for a machine."
-    ),
-    click.option(
-        "--html", type=Destination(in_run=True), help="Also write the report here, as a page."
-    ),
-    click.option(
-        "--sarif",
-        type=Destination(in_run=True),
-        help="Also write it here for code scanning, SARIF.",
-    ),
-    click.option(
-        "--junit",
-        type=Destination(in_run=True),
-        help="Also write it here as a test report, JUnit XML.",
-    ),
+    click.option("--json", type=_REPORT, help="Also write the report here, for a machine."),
+    click.option("--html", type=_REPORT, help="Also write the report here, as a page."),
+    click.option("--sarif", type=_REPORT, help="Also write it here for code scanning, SARIF."),
+    click.option("--junit", type=_REPORT, help="Also write it here as a test report, JUnit XML."),
     click.option(
         "--no-canary-image", is_flag=True, help="Leave the canary out of page and figures."
     ),

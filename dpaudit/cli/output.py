@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dpaudit.cli import BadValue, Misuse
-from dpaudit.errors import BadInput
 from dpaudit.journal import file as journal_file
 
 if TYPE_CHECKING:
@@ -27,7 +26,7 @@ DATABASE = b"SQLite format 3\0"
 """The first bytes of any journal."""
 
 NAMED = "dpaudit.files"
-"""Key of a command's context under which its output files are noted."""
+"""The key of a command's files in its context."""
 
 
 class Destination(click.Path):
@@ -45,10 +44,9 @@ class Destination(click.Path):
     def convert(self, value: Any, param: Any, ctx: Any) -> Any:
         path = Path(value)
         in_run = self.in_run and ctx is not None and path.parent == ctx.params.get("out")
-        if not (in_run and path.name != journal_file.NAME) and (
-            problem := self.problem(str(value))
-        ):
-            raise BadValue(str(problem), problem.code, param, ctx)
+        if not (in_run and path.name != journal_file.NAME) and (found := self.problem(str(value))):
+            code, sentence = found
+            raise BadValue(f"cannot write {value}: {sentence}", code, param, ctx)
         if ctx is not None and param is not None:
             flag = param.opts[0]
             first = ctx.meta.setdefault(NAMED, {}).setdefault(os.path.realpath(path), flag)
@@ -56,15 +54,8 @@ class Destination(click.Path):
                 raise Misuse(f"{first} and {flag} name the same file: {path}", "same-file")
         return path
 
-    def problem(self, given: str) -> BadInput | None:
-        """Return the error for a file that cannot be written, or None."""
-        found = self._find_problem(given)
-        if found is None:
-            return None
-        code, sentence = found
-        return BadInput(f"cannot write {given}: {sentence}", code, value=given)
-
-    def _find_problem(self, given: str) -> tuple[str, str] | None:
+    def problem(self, given: str) -> tuple[str, str] | None:
+        """Return the code and the sentence of a file that cannot be written, or None."""
         path = Path(os.path.realpath(given))
         if path.is_dir() or given.endswith(("/", os.sep)):
             return "is-folder", "it is a folder"
@@ -81,10 +72,9 @@ class Destination(click.Path):
 
 
 def _is_journal(path: Path) -> bool:
-    if not path.is_file():  # opening a pipe would wait for its writer
-        return False
-    with suppress(OSError), path.open("rb") as file:
-        return file.read(len(DATABASE)) == DATABASE
+    if path.is_file():  # opening a pipe would wait for its writer
+        with suppress(OSError), path.open("rb") as file:
+            return file.read(len(DATABASE)) == DATABASE
     return False
 
 

@@ -1,4 +1,4 @@
-"""`dpaudit plan`: how many models, how long, what ceiling: before anything is trained."""
+"""`dpaudit plan`: models, time and ceiling of an audit, before anything is trained."""
 
 from __future__ import annotations
 
@@ -9,22 +9,18 @@ from typing import Any
 import click
 
 from dpaudit.cli import Misuse, completion
-from dpaudit.cli.options import CLAIMED, TRAINED, WRITTEN, RenamedOption, options
+from dpaudit.cli.options import CLAIMED, TRAINED, WRITTEN, options, renamed
 from dpaudit.cli.output import Progress, deliver
 from dpaudit.cli.settings import configured
 from dpaudit.config.adversaries import PER_STEP
 from dpaudit.config.settings import Judging
 
+REQUEST = ("power", "true_curve", "canaries", "guesses", "fixed_score")
+"""Options that a `PlanRequest` has under the same name."""
+
 
 @click.command("plan")
-@click.option(
-    "--true-epsilon",
-    cls=RenamedOption,
-    old="--true",
-    type=float,
-    metavar="EPS",
-    help="What leaks.  [default: twice the claim]",
-)
+@renamed("--true-epsilon", "--true", float, "EPS", "What leaks.  [default: twice the claim]")
 @click.option(
     "--true-curve",
     metavar="gaussian|pure|dpsgd:Q,T",
@@ -37,16 +33,9 @@ from dpaudit.config.settings import Judging
     type=float,
     default=0.8,
     show_default=True,
-    help="The chance of refuting the claim, if so much leaks, that is asked for.",
+    help="The wanted chance of refuting the claim, if so much leaks.",
 )
-@click.option(
-    "--target-bound",
-    cls=RenamedOption,
-    old="--reach",
-    type=float,
-    metavar="EPS",
-    help="Also models to show more than this.",
-)
+@renamed("--target-bound", "--reach", float, "EPS", "Also models to show more than this.")
 @click.option("--canaries", type=int, metavar="M", help="Many canaries in one training instead.")
 @click.option(
     "--guesses",
@@ -67,13 +56,8 @@ from dpaudit.config.settings import Judging
 @options(WRITTEN, TRAINED, CLAIMED)
 def command(
     true_epsilon: float | None,
-    true_curve: str | None,
-    power: float,
     target_bound: float | None,
-    canaries: int | None,
-    guesses: int | None,
     curve: str | None,
-    fixed_score: bool,
     probe: bool,
     json: Path | None,
     figure: Path | None,
@@ -95,17 +79,15 @@ def command(
     """
     from dpaudit.audit import forecast
     from dpaudit.judging import plan
-    from dpaudit.judging.plan import courses
     from dpaudit.judging.plan_request import PlanRequest
     from dpaudit.report import drawing, figure_plan, plan_json
     from dpaudit.report import plan as terminal
 
-    if canaries is not None and (given["models"] is not None or fixed_score):
+    wanted = {name: given.pop(name) for name in REQUEST}
+    if wanted["canaries"] is not None and (given["models"] is not None or wanted["fixed_score"]):
         other = "--fixed-score" if given["models"] is None else "--models"
-        raise Misuse(
-            f"--canaries (one training) and {other} (many trainings) exclude each other",
-            "excluded-options",
-        )
+        sentence = f"--canaries (one training) and {other} (many trainings) exclude each other"
+        raise Misuse(sentence, "excluded-options")
     if given["claim"] is not None and given["epsilon"] is not None:
         raise Misuse("--epsilon and --claim are two claims; give either", "excluded-options")
     config = configured(file, given)
@@ -115,22 +97,20 @@ def command(
             "plan; more steps show more (dpaudit run --adversary per-step --steps N)",
             "not-plannable",
         )
-    if canaries is None and config.attacker.one_run:
-        canaries, guesses = config.attacker.canaries, guesses or config.attacker.guesses
+    if wanted["canaries"] is None and config.attacker.one_run:
+        wanted["canaries"] = config.attacker.canaries
+        wanted["guesses"] = wanted["guesses"] or config.attacker.guesses
     with Progress() as progress:
         claim = forecast.claim(config, download)
+        wanted["fixed_score"] |= wanted["canaries"] is None and forecast.fixed_score(config)
         question = PlanRequest.of(
             claim,
+            **wanted,
             **({} if curve is None else {"curve": curve}),
             models=config.volume.models,
-            canaries=canaries,
-            guesses=guesses,
             confidence=config.judging.confidence,
             reach=target_bound,
             true=true_epsilon,
-            true_curve=true_curve,
-            power=power,
-            fixed_score=fixed_score or (canaries is None and forecast.fixed_score(config)),
             adversary=config.attacker.adversary,
         )
         # The probe first: it refuses what cannot be trained before anything is computed.
@@ -140,5 +120,8 @@ def command(
     deliver(
         terminal.render(found),
         (json, lambda path: plan_json.dump(found, path)),
-        (figure, lambda path: drawing.dump(figure_plan.draw(question, courses(question)), path)),
+        (
+            figure,
+            lambda path: drawing.dump(figure_plan.draw(question, plan.courses(question)), path),
+        ),
     )

@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from dpaudit.cli import BadValue, Misuse
-from dpaudit.cli.options import CLAIMED, JUDGED, REPORTED, TRAINED, options
+from dpaudit.cli.options import CLAIMED, FILE, JUDGED, REPORTED, TRAINED, options
 from dpaudit.cli.output import Progress
 from dpaudit.cli.report import SHOWN, show
 from dpaudit.cli.settings import configured
@@ -46,8 +46,8 @@ def _seconds(ctx: click.Context, param: click.Parameter, text: str | None) -> fl
     "--guesses",
     type=int,
     metavar="R",
-    help="How many of them are guessed, half of these in, half out.  [default: the share, "
-    "of a few, that would typically show most if twice the claim leaked]",
+    help="How many of them are guessed, half in, half out.  [default: the share, of a few, that "
+    "would typically show most if twice the claim leaked]",
 )
 @click.option(
     "--until-decided",
@@ -64,12 +64,7 @@ def _seconds(ctx: click.Context, param: click.Parameter, text: str | None) -> fl
     "counted from the start of the command, its preparations included.",
 )
 @click.option("--cluster", metavar="ADDRESS", help="A Dask scheduler, such as tcp://host:8786.")
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path),
-    is_eager=True,
-    help="Folder.  [default: runs/HASH]",
-)
+@click.option("--out", type=FILE, is_eager=True, help="Folder.  [default: runs/HASH]")
 @options(REPORTED)
 def command(
     download: bool,
@@ -99,9 +94,8 @@ def command(
     from dpaudit import audit
 
     if workers and cluster:
-        raise Misuse(
-            "--workers are processes here; with --cluster start workers there", "excluded-options"
-        )
+        sentence = "--workers are processes here; with --cluster start workers there"
+        raise Misuse(sentence, "excluded-options")
     shown = {name: given.pop(name) for name in SHOWN}
     config = configured(file, given)
     if budget and not config.volume.until_decided:
@@ -125,13 +119,11 @@ def command(
         except KeyboardInterrupt:
             signal.signal(signal.SIGINT, signal.SIG_IGN)  # ignore a second one while stopping
             progress.clear()
-            kept = f"{progress.done} of {progress.total} {progress.unit} are kept in {folder}"
-            click.echo(
-                f"Stopped: {kept}; the same command goes on from there."
-                if progress.total
-                else "Stopped before the first model; the same command starts again.",
-                err=True,
-            )
+            sentence = "Stopped before the first model; the same command starts again."
+            if progress.total:
+                kept = f"{progress.done} of {progress.total} {progress.unit} are kept in {folder}"
+                sentence = f"Stopped: {kept}; the same command goes on from there."
+            click.echo(sentence, err=True)
             sys.exit(130)
     show(run, report, keep=True, **shown)
 

@@ -20,16 +20,13 @@ def configured(file: Path | None, given: Mapping[str, Any]) -> Config:
     config = Config() if file is None else Config.from_toml(file)
     named = {name: value for name, value in given.items() if value not in (None, ())}
     if "epochs" in named and "steps" in named:
-        raise Misuse(
-            "--epochs and --steps both set the length of training; give either", "excluded-options"
-        )
+        sentence = "--epochs and --steps both set the length of training; give either"
+        raise Misuse(sentence, "excluded-options")
     settings = _settings(config, named)
     reject_unknown(settings.get("mechanism", config.target.mechanism), named)
     if "models" in named and named.get("canaries", config.attacker.canaries) > 1:
-        raise Misuse(
-            "--canaries (one training) and --models (many trainings) exclude each other",
-            "excluded-options",
-        )
+        sentence = "--canaries (one training) and --models (many trainings) exclude each other"
+        raise Misuse(sentence, "excluded-options")
     made = config.changed(**{**plugin_defaults(settings), **settings})
     reject_without_effect(made, named)
     return made
@@ -84,17 +81,14 @@ def reject_without_effect(config: Config, named: Mapping[str, Any]) -> None:
             flag = f"--set {name}" if name in own else _flags([name])
             raise Misuse(f"{flag} has no effect {why}; leave it out", "no-effect")
     if named.get("canaries") == 1:
-        raise Misuse(
-            "--canaries 1 is one canary, which every run has; give at least 2, or leave it out",
-            "too-small",
-        )
+        sentence = "--canaries 1 is one canary, as every run has; give at least 2, or leave it out"
+        raise Misuse(sentence, "too-small")
 
 
 def _without_effect(config: Config, named: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Find settings that have no effect beside others, and why."""
-    adversary = ADVERSARIES.get(config.attacker.adversary)
-    if config.target.mechanism == OWN_TRAINING and adversary is not None:
-        yield from _without_effect_on(adversary, config)
+    if config.target.mechanism == OWN_TRAINING:
+        yield from _without_effect_on(ADVERSARIES[config.attacker.adversary], config)
         if config.training.batch == "full":
             yield "accountant", "on full batches, whose epsilon is computed exactly"
     if "clip_canary" in named and not _takes_noise(config.planting.canary):

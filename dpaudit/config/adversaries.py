@@ -22,10 +22,13 @@ class Adversary:
 
     guesses_from: str
     """The observation of a trial that its attacks are given."""
+
     follows: str
     """The meaning of a bound against it for a model that is trained and released as usual."""
+
     beyond: str
     """The ways in which more may be shown."""
+
     stronger: tuple[str, ...]
     """The names of adversaries with more power or a better view."""
 
@@ -34,8 +37,10 @@ class Adversary:
 
     asks: bool = True
     """True if it queries the trained model on the canary, as anybody might."""
+
     crafts: bool = True
     """True if it chooses the parameters that all trainings start from."""
+
     puts_in: str = "a gradient of its own beside the records'"
     """Its part in training, if the canary is a gradient."""
 
@@ -58,15 +63,16 @@ and full batches the rate is 0.00003 on the summed gradient.
 """
 
 CRAFTED = "the canary and the initial parameters, trained beforehand on disjoint data"
+TIGHT = "Nasr et al., Tight Auditing of Differentially Private Machine Learning (2023)"
 
 OBSERVER = Adversary(
     "observer",
-    summary="An outsider: chooses the canary, and asks the trained model about it.",
+    summary="An outsider: chooses the canary, and queries the trained model on it.",
     chose="the canary",
-    sees="what the trained model says of the canary, and nothing else",
+    sees="the trained model's answers on the canary, and nothing else",
     guesses_from="a model",
-    follows="an outsider with this canary and this attack could show as much; what stronger "
-    "adversaries could show, it does not tell",
+    follows="an outsider with this canary and this attack could show as much; stronger "
+    "adversaries may show more",
     beyond="a stronger attack or another canary may find more",
     stronger=("worst-case", "white-box"),
     paper="Jagielski, Ullman and Oprea, Auditing Differentially Private Machine Learning: How "
@@ -76,12 +82,12 @@ OBSERVER = Adversary(
 
 WORST_CASE = Adversary(
     "worst-case",
-    summary="Also crafts the parameters that training starts from; asks the trained model.",
+    summary="Also crafts the parameters that training starts from; queries the trained model.",
     chose=CRAFTED,
-    sees="what the trained model says of the canary, and nothing else",
-    guesses_from="what a model says of it",
+    sees="the trained model's answers on the canary, and nothing else",
+    guesses_from="a model's answers on the canary",
     follows="the claim has to hold here, too, so that a violation is one; a model that starts "
-    "from parameters which nobody crafted, and is trained longer, usually shows outsiders less",
+    "from parameters that nobody crafted and is trained longer usually shows outsiders less",
     beyond="another canary, or an adversary that sees more than answers, may find more",
     stronger=("final-weights", "white-box"),
     paper="Annamalai and De Cristofaro, Nearly Tight Black-Box Auditing of Differentially "
@@ -95,8 +101,8 @@ FINAL_WEIGHTS = Adversary(
     chose=CRAFTED,
     sees="the trained parameters, and no update on the way",
     guesses_from="a model's parameters",
-    follows="whoever chooses what training starts from and one thing that is put into it, and is "
-    "given the trained parameters, could show as much; who can only ask the model sees less",
+    follows="anyone who chooses the initial parameters and the canary, and has the trained "
+    "parameters, could show as much; queries alone show less",
     beyond="another canary, or an adversary that sees every update, may find more",
     stronger=("white-box",),
     paper="Nasr et al., Adversary Instantiation: Lower Bounds for Differentially Private Machine "
@@ -111,13 +117,12 @@ WHITE_BOX = Adversary(
     chose=CRAFTED,
     sees="every noisy update",
     guesses_from="the noisy updates of a training",
-    follows="whoever starts the training, takes part in it and gets its updates, as a server "
-    "together with one participant of federated learning, could show as much; who has less of "
-    "that sees less",
-    beyond="no adversary here sees more, but more models or another canary may show more; of how "
-    "records are clipped a gradient that is put in shows nothing",
+    follows="anyone who starts the training, takes part in it and gets its updates, as a server "
+    "and one participant of federated learning together, could show as much; others see less",
+    beyond="no adversary here sees more, but more models or another canary may show more; a "
+    "gradient canary does not test the clipping of records",
     stronger=(),
-    paper="Nasr et al., Tight Auditing of Differentially Private Machine Learning (2023)",
+    paper=TIGHT,
     default_settings={"canary": "dirac", "attacks": ("updates",), **LINEAR},
     asks=False,
 )
@@ -126,14 +131,13 @@ PER_STEP = Adversary(
     "per-step",
     summary="White box on single steps of two trainings: whether each has the noise claimed.",
     chose=CRAFTED,
-    sees="every noisy update of two trainings, and what the records had put into it",
+    sees="every noisy update of two trainings, and the records' part in it",
     guesses_from="a step",
-    follows="it tells whether each step has the noise that is claimed for it; how steps add up, "
-    "and at what rate records are sampled, is taken as claimed",
-    beyond="more steps may show more; what is taken as claimed was not looked at, nor how records "
-    "are clipped",
+    follows="it shows whether each step has the claimed noise; the composition of steps and the "
+    "sampling rate are taken as claimed",
+    beyond="more steps may show more; what is taken as claimed is not tested, nor is clipping",
     stronger=(),
-    paper="Nasr et al., Tight Auditing of Differentially Private Machine Learning (2023)",
+    paper=TIGHT,
     default_settings={
         "canary": "dirac",
         "attacks": ("steps",),

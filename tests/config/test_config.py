@@ -5,7 +5,8 @@ import pytest
 from refusals import refuses
 
 from dpaudit import checks
-from dpaudit.config import TRAINING, Config, differences
+from dpaudit.config import Config, differences
+from dpaudit.config.run import TRAINING
 from dpaudit.config.settings import Schedule
 from dpaudit.errors import BadInput
 

@@ -1,4 +1,4 @@
-"""dpaudit tells how much anything that claims differential privacy provably leaks.
+"""dpaudit measures how much anything that claims differential privacy provably leaks.
 
 In Python::
 
@@ -16,15 +16,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 _MODULES = (
-    "attacks",
-    "canaries",
-    "data",
-    "defences",
-    "estimators",
-    "mechanisms",
-    "results",
-    "testing",
-    "types",
+    *("attacks", "canaries", "data", "defences", "estimators", "mechanisms"),
+    *("results", "testing", "types"),
 )
 if TYPE_CHECKING:
     from dpaudit.audit import play as play
@@ -34,18 +27,15 @@ if TYPE_CHECKING:
     from dpaudit.config.settings import Training as Training
 
 _NAMES = {
-    "Run": "dpaudit.audit.folder",
-    "play": "dpaudit.audit",
-    "Attacker": "dpaudit.config.settings",
-    "Privacy": "dpaudit.config.settings",
-    "Training": "dpaudit.config.settings",
+    **{"Run": "dpaudit.audit.folder", "play": "dpaudit.audit"},
+    **dict.fromkeys(("Attacker", "Privacy", "Training"), "dpaudit.config.settings"),
 }
 
 __all__ = [*_NAMES, *_MODULES]
 
 
 def __getattr__(name: str) -> Any:
-    """Import on first use, so that `dpaudit --help` answers at once."""
+    """Import a public name on first use, so that `dpaudit --help` is fast."""
     if name in _MODULES:
         return import_module(f"dpaudit.{name}")
     if name in _NAMES:
@@ -54,5 +44,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    """The public names, imported or not."""
+    """Return the public names, imported or not."""
     return sorted([*__all__, *(name for name in globals() if name.startswith("__"))])

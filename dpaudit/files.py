@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
-from dpaudit.errors import BadInput, is_full, kind_of, write_error
+from dpaudit.errors import BadInput, kind_of, write_error
 
 
 @contextmanager
@@ -92,12 +92,10 @@ def probe_folder(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise kind_of(error, BadInput)(
-            f"the folder {folder} cannot be made ({error.strerror or error}); choose another --out",
-            "" if is_full(error) else "folder-unwritable",
-            option="out",
-            value=str(folder),
-        ) from error
+        why = error.strerror or error
+        sentence = f"the folder {folder} cannot be made ({why}); choose another --out"
+        kind = kind_of(error, BadInput)
+        raise kind(sentence, "folder-unwritable", option="out", value=str(folder)) from error
     finally:
         for path in absent:
             with suppress(OSError):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import fields, is_dataclass
+from dataclasses import fields, is_dataclass, replace
 from difflib import get_close_matches
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
@@ -85,15 +85,13 @@ def parameters(plugin: Callable[..., Any]) -> Mapping[str, inspect.Parameter]:
     """Return the parameters of a plug-in by name, and those of its groups of settings."""
     found: dict[str, inspect.Parameter] = {}
     for p in _parameters(plugin):
-        here = [p]
-        if _is_group(p):
-            here = [
-                inspect.Parameter(f.name, p.KEYWORD_ONLY, default=value, annotation=f.type)
-                for f in fields(p.default)
-                if f.init
-                for value in [getattr(p.default, f.name)]
-            ]
-        for one in here:
+        group = fields(p.default) if _is_group(p) else ()
+        settings = [
+            p.replace(name=f.name, default=getattr(p.default, f.name), annotation=f.type)
+            for f in group
+            if f.init
+        ]
+        for one in settings or [p]:
             if one.name in found:
                 sentence = f"{plugin.__name__} has two settings with the name {one.name}"
                 raise BadInput(sentence, "plug-in-broken", option=one.name)
@@ -109,10 +107,9 @@ def arguments(plugin: Callable[..., Any], offered: Mapping[str, Any]) -> dict[st
         if not _is_group(p):
             found |= {p.name: offered[p.name]} if p.name in offered else {}
             continue
-        values = {f.name: getattr(p.default, f.name) for f in fields(p.default) if f.init}
-        values |= {n: offered[n] for n in values if n in offered}
+        own = {f.name for f in fields(p.default) if f.init}
         try:
-            found[p.name] = type(p.default)(**values)
+            found[p.name] = replace(p.default, **{n: v for n, v in offered.items() if n in own})
         except BadInput as error:
             problems += error.problems or [error]
     refuse(problems)
@@ -140,13 +137,9 @@ def refuse_needs(kind: str, name: str, offered: Collection[str]) -> None:
     wanted = parameters(load(kind, name)).values()
     missing = [p.name for p in wanted if p.default is p.empty and p.name not in offered]
     if missing:
-        raise BadInput(
-            f"{name} needs {', '.join(missing)}, which this run does not have; take another of the "
-            f"{kind} (dpaudit list)",
-            "unfit-plug-in",
-            option=kind,
-            value=name,
-        )
+        sentence = f"{name} needs {', '.join(missing)}, which this run does not have"
+        way_out = f"take another of the {kind} (dpaudit list)"
+        raise BadInput(f"{sentence}; {way_out}", "unfit-plug-in", option=kind, value=name)
 
 
 def summary(kind: str, name: str) -> str:

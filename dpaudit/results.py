@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 from typing import Any, Literal, TypeAlias, Union
 
 from dpaudit.errors import BadInput
@@ -26,11 +26,8 @@ class Counts:
 
     def __post_init__(self) -> None:
         if not (0 <= self.fp <= self.out > 0 and 0 <= self.fn <= self.inn > 0):
-            raise BadInput(
-                f"errors must be between 0 and the number of trials, not as in {self}",
-                "impossible-counts",
-                value=(self.fp, self.out, self.fn, self.inn),
-            )
+            sentence = f"errors must be between 0 and the number of trials, not as in {self}"
+            raise BadInput(sentence, "impossible-counts", value=astuple(self))
 
 
 @dataclass(frozen=True)
@@ -54,12 +51,9 @@ class Guesses:
 
     def __post_init__(self) -> None:
         if not 0 <= self.correct <= self.guesses <= self.canaries or not self.guesses > 0:
-            raise BadInput(
-                "there must be at least one guess, at most one a canary, and at most as many right "
-                f"ones, not as in {self}",
-                "impossible-counts",
-                value=(self.correct, self.guesses, self.canaries),
-            )
+            sentence = f"there must be correct <= guesses <= canaries and a guess, not {self}"
+            value = self.correct, self.guesses, self.canaries
+            raise BadInput(sentence, "impossible-counts", value=value)
 
 
 @dataclass(frozen=True)

@@ -216,13 +216,10 @@ def _typed(canary: Canary, dtype: np.dtype[Any]) -> Array:
     with np.errstate(invalid="ignore"):
         x: Array = canary.x.astype(dtype)
     if dtype.kind not in "fc" and not np.array_equal(x, canary.x):
-        raise BadInput(
-            f"the records are {dtype}, which cannot hold the values of the canary {canary.name}; "
-            "take another canary",
-            "other-type",
-            option="canary",
-            value=canary.name,
+        sentence = (
+            f"the records are {dtype}, which cannot hold the canary {canary.name}; take another"
         )
+        raise BadInput(sentence, "other-type", option="canary", value=canary.name)
     return x
 
 

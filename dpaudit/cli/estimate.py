@@ -122,14 +122,9 @@ def _refuse(given: Mapping[str, int], parts: list[tuple[str, str]], least: tuple
         checks.of(name.lstrip("-"), checks.at_least(name, n, 1 if name in least else 0))
         for name, n in given.items()
     ]
-    problems += [
-        BadInput(
-            f"{part} must be at most {whole}, not {given[part]:,} of {given[whole]:,}",
-            "too-large",
-            option=part.lstrip("-"),
-            value=given[part],
-        )
-        for part, whole in parts
-        if checks.MANY >= given[part] > given[whole] >= 0
-    ]
+    for part, whole in parts:
+        few, many = given[part], given[whole]
+        if checks.MANY >= few > many >= 0:
+            sentence = f"{part} must be at most {whole}, not {few:,} of {many:,}"
+            problems.append(BadInput(sentence, "too-large", option=part.lstrip("-"), value=few))
     checks.refuse(problems)

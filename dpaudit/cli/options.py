@@ -74,9 +74,8 @@ def pair(ctx: click.Context, param: click.Parameter, text: str | None) -> Any:
     try:
         epsilon, delta = map(float, text.split(","))
     except ValueError:
-        raise BadValue(
-            f"'{text}' is not EPS,DELTA, such as 8,1e-5", "no-pair", param, ctx
-        ) from None
+        sentence = f"'{text}' is not EPS,DELTA, such as 8,1e-5"
+        raise BadValue(sentence, "no-pair", param, ctx) from None
     return epsilon, delta
 
 

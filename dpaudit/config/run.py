@@ -48,22 +48,10 @@ OWN = "own-function"
 LARGEST = 1 << 20
 """The largest size of a configuration file in bytes; dpaudit writes some hundred."""
 
-GROUPS: Mapping[str, type] = {
-    "source": Source,
-    "planting": Planting,
-    "target": Target,
-    "attacker": Attacker,
-    "privacy": Privacy,
-    "training": Training,
-    "volume": Volume,
-    "judging": Judging,
-}
-"""The groups that make up a configuration. No two of them have a setting of the same name."""
-
 
 @dataclass(frozen=True)
 class Config:
-    """Everything that changes a number of a run, and nothing else, in groups."""
+    """Everything that changes a number of a run, in groups without a name in common."""
 
     source: Source = Source()
     planting: Planting = Planting()
@@ -110,26 +98,23 @@ class Config:
         if self.volume.until_decided:
             yield from conflicts_until_decided(self.judging)
             if self.attacker.adversary == PER_STEP.name:
-                sentence = "per-step scores all steps of two trainings and cannot stop early"
-                yield _excluded(
-                    f"{sentence}; leave until_decided out", "until_decided", "adversary"
-                )
-        if self.attacker.one_run:
-            if self.attacker.adversary != WHITE_BOX.name:
-                sentence = (
-                    "many canaries are gradients, which are found in the updates of a training"
-                )
-                yield _excluded(f"{sentence}; take {WHITE_BOX.name}", "adversary", "canaries")
-            if self.volume.models != Volume.models:
-                sentence = "canaries (one training) and models (many trainings) exclude each other"
-                yield _excluded(sentence, "models", "canaries")
-            if self.volume.until_decided:
-                sentence = "one training with many canaries cannot stop; leave until_decided out"
-                yield _excluded(sentence, "until_decided", "canaries")
-            for name in ("primary", "estimator", "defence", "raw_scores"):
-                if getattr(self.judging, name) != getattr(Judging, name):
-                    sentence = f"one training with many canaries is judged without {name}"
-                    yield _excluded(f"{sentence}; leave it out", name, "canaries")
+                sentence = "per-step scores all steps of two trainings; leave --until-decided out"
+                yield _excluded(sentence, "until_decided", by="adversary")
+        if not self.attacker.one_run:
+            return
+        if self.attacker.adversary != WHITE_BOX.name:
+            sentence = f"many canaries are gradients; they take --adversary {WHITE_BOX.name}"
+            yield _excluded(sentence, "adversary", by="canaries")
+        if self.volume.models != Volume.models:
+            sentence = "--canaries (one training) and --models (many trainings) exclude each other"
+            yield _excluded(sentence, "models", by="canaries")
+        if self.volume.until_decided:
+            sentence = "one training with many canaries cannot stop; leave --until-decided out"
+            yield _excluded(sentence, "until_decided", by="canaries")
+        for name in ("primary", "estimator", "defence", "raw_scores"):
+            if getattr(self.judging, name) != getattr(Judging, name):
+                sentence = f"guesses on many canaries are judged without {name}; leave it out"
+                yield _excluded(sentence, name, by="canaries")
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, without those that are None or have no effect."""
@@ -172,6 +157,9 @@ class Config:
         return digest(_typed(self.to_dict()))
 
 
+GROUPS: Mapping[str, type] = {group.name: type(group.default) for group in fields(Config)}
+
+
 def _typed(values: Mapping[str, Any]) -> dict[str, Any]:
     """Return plain values as the types of their settings; refuse all that are of another type."""
     given: dict[str, Any] = {}
@@ -208,11 +196,11 @@ def conflicts_until_decided(judging: Judging) -> Iterator[BadInput]:
     """Find choices of how to judge that exclude --until-decided."""
     for name in ("primary", "estimator"):
         if getattr(judging, name) != "auto":
-            sentence = f"until_decided combines all attacks; {name} cannot be set"
-            yield _excluded(sentence, name, "until_decided")
+            sentence = f"--until-decided combines all attacks; --{name} cannot be set"
+            yield _excluded(sentence, name, by="until_decided")
     if judging.raw_scores:
-        sentence = "until_decided rounds scores; raw_scores cannot be set"
-        yield _excluded(sentence, "raw_scores", "until_decided")
+        sentence = "--until-decided rounds scores; --raw-scores cannot be set"
+        yield _excluded(sentence, "raw_scores", by="until_decided")
 
 
 def _excluded(sentence: str, option: str, by: str) -> BadInput:
@@ -319,9 +307,8 @@ def _as(wanted: str, value: Any) -> Any:
         number = isinstance(value, (int, float)) and not isinstance(value, bool)
         return float(value) if number and abs(value) <= sys.float_info.max else None
     kinds = tuple({"int": int, "str": str, "bool": bool}[kind] for kind in wanted.split(" | "))
-    return (
-        value if isinstance(value, kinds) and (bool in kinds) == isinstance(value, bool) else None
-    )
+    fits = isinstance(value, kinds) and (bool in kinds) == isinstance(value, bool)
+    return value if fits else None
 
 
 DEFAULT: Mapping[str, Any] = Config().flat()

@@ -181,30 +181,6 @@ class Shorter(Defence):
         return {"mean": seen["mean"][1:]}
 
 
-@pytest.mark.parametrize("what", ["nowhere", "folder", "a-file"])
-def test_what_is_no_run_is_refused(refused, what):
-    Path("folder").mkdir()
-    Path("a-file").touch()
-    refused("compare", what, "--defence", "quantize:0.1").tells("no-run", what)
-
-
-def test_a_damaged_journal_is_refused(refused):
-    path = run(models=8)
-    path.write_bytes(path.read_bytes()[:-700])
-    refused("compare", "run", "--defence", "quantize:0.1").tells(
-        "journal-damaged", "run/journal.sqlite"
-    )
-
-
-def test_an_incomplete_run_is_refused_with_the_way_to_go_on(refused):
-    with Journal.play(Path("run/journal.sqlite"), {"seed": 0, "models": 8}) as journal:
-        journal.settle(facts(), KNOWN)
-    Path("run/config.toml").write_text("seed = 0\nmodels = 8\n")
-    said = refused("compare", "run", "--defence", "quantize:0.1")
-    assert "(0 of 8 models)" in said
-    assert "dpaudit run --config run/config.toml --out run [" in said
-
-
 @pytest.mark.skipif(os.name != "posix", reason="needs a shell")
 def test_a_pipe_without_a_reader_is_no_error_message(tmp_path):
     run(tmp_path / "run", models=8)

@@ -29,22 +29,23 @@ def never(request, monkeypatch):
     return request.param
 
 
-@pytest.mark.parametrize(
-    ("words", "code", "facts"),
-    [
-        ("--json .", "is-folder", "--json"),
-        ("--json new/", "is-folder", "new/"),
-        ("--json nowhere/c.json", "folder-missing", "nowhere/c.json"),
-        ("--figure nowhere/c.png", "folder-missing", "nowhere/c.png"),
-        ("--figure c.bmp", "wrong-ending", "c.bmp"),
-        ("--figure c", "wrong-ending", "c"),
-        ("--figure c.svg/", "is-folder", "c.svg/"),
-    ],
-)
-def test_what_cannot_be_written_is_refused_before_the_work(refused, never, words, code, facts):
-    said = refused(*never, *words.split())
-    said.tells(code, facts)
-    assert f"(see main {never[0]} --help) [" in said
+WRONG = [
+    ("--json .", "is-folder", "--json"),
+    ("--json new/", "is-folder", "new/"),
+    ("--json nowhere/c.json", "folder-missing", "nowhere/c.json"),
+    ("--figure nowhere/c.png", "folder-missing", "nowhere/c.png"),
+    ("--figure c.bmp", "wrong-ending", "c.bmp"),
+    ("--figure c", "wrong-ending", "c"),
+    ("--figure c.svg/", "is-folder", "c.svg/"),
+    ("--json c.svg --figure ./c.svg", "same-file", "--json --figure"),
+]
+
+
+def test_what_cannot_be_written_is_refused_before_the_work(refused, never):
+    for words, code, facts in WRONG:
+        said = refused(*never, *words.split())
+        said.tells(code, facts)
+        assert f"(see main {never[0]} --help) [" in said
 
 
 def test_a_folder_that_may_not_be_written_to_is_refused(tmp_path, monkeypatch):
@@ -54,12 +55,12 @@ def test_a_folder_that_may_not_be_written_to_is_refused(tmp_path, monkeypatch):
     assert caught.value.code == "file-unwritable"
 
 
-@pytest.mark.parametrize("option", ["--json", "--figure"])
-def test_a_journal_is_never_overwritten(refused, never, option):
+def test_a_journal_is_never_overwritten(refused, never):
     journal = Path("trials.png")
     with Journal.play(journal, {"seed": 0}):
         pass
-    refused(*never, option, str(journal)).tells("is-journal", "trials.png")
+    for option in ("--json", "--figure"):
+        refused(*never, option, str(journal)).tells("is-journal", "trials.png")
 
 
 @pytest.mark.parametrize("command", ["run", "report"])

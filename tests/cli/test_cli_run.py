@@ -275,12 +275,10 @@ def test_a_page_can_go_anywhere(undisturbed, cli):
     assert files(Path()) == {"page.html"}
 
 
-@pytest.mark.parametrize("flag", ["--json", "--html", "--sarif", "--junit"])
-def test_a_file_that_cannot_be_written_is_refused_before_the_work(
-    undisturbed, refused, command, flag
-):
+def test_a_file_that_cannot_be_written_is_refused_before_the_work(undisturbed, refused, command):
     for words in (["report", undisturbed[0]], [*command, "--out", "new"]):
-        refused(*words, flag, "nowhere/file").tells("folder-missing", "nowhere/file")
+        for flag in ("--json", "--html", "--sarif", "--junit"):
+            refused(*words, flag, "nowhere/file").tells("folder-missing", f"{flag} nowhere/file")
 
 
 def test_files_for_other_tools_lie_where_they_were_asked_for(shell, command, tmp_path):

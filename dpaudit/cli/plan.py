@@ -92,8 +92,8 @@ def command(
         raise Misuse("--epsilon and --claim are two claims; give either", "excluded-options")
     config = configured(file, given)
     if config.attacker.adversary == PER_STEP.name:
-        sentence = "per-step scores every step of two trainings, so that --steps N sets its size"
-        raise Misuse(f"{sentence}, and no number of models can be planned", "not-plannable")
+        sentence = "per-step scores the steps of two trainings (--steps), so there are no models"
+        raise Misuse(f"{sentence} to plan; more steps show more", "not-plannable")
     if wanted["canaries"] is None and config.attacker.one_run:
         wanted["canaries"] = config.attacker.canaries
         wanted["guesses"] = wanted["guesses"] or config.attacker.guesses

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from dpaudit import checks
 from dpaudit.accounting import NUMERICAL
@@ -19,9 +20,21 @@ BACKENDS = ("auto", "native", "torch", "opacus")
 ALL = "all"
 """The primary if every attack decides, at its share of the error probability."""
 
+Problems: TypeAlias = Iterator[BadInput | None]
+
+
+class Group:
+    """Settings that check their own values."""
+
+    def __post_init__(self) -> None:
+        checks.refuse(self._problems())
+
+    def _problems(self) -> Problems:
+        yield None
+
 
 @dataclass(frozen=True)
-class Source:
+class Source(Group):
     """The source of the records."""
 
     data: str = "digits"
@@ -33,12 +46,12 @@ class Source:
     fingerprint: str | None = None
     """Hash of the records."""
 
-    def __post_init__(self) -> None:
-        checks.refuse([None if self.size is None else checks.at_least("size", self.size, 1)])
+    def _problems(self) -> Problems:
+        yield None if self.size is None else checks.at_least("size", self.size, 1)
 
 
 @dataclass(frozen=True)
-class Planting:
+class Planting(Group):
     """The choice of the canary."""
 
     canary: str = "adv-maxloss"
@@ -46,7 +59,7 @@ class Planting:
 
 
 @dataclass(frozen=True)
-class Target:
+class Target(Group):
     """The audited mechanism, and its claim."""
 
     mechanism: str = "dpsgd"
@@ -57,41 +70,34 @@ class Target:
     outputs: str = "logits"
     claim: tuple[float, float] | None = None
 
-    def __post_init__(self) -> None:
+    def _problems(self) -> Problems:
         epsilon, delta = self.claim or (1.0, 0.0)
-        checks.refuse(
-            [
-                checks.one_of("outputs", self.outputs, ("logits", "probabilities")),
-                checks.of("claim", checks.positive("the claimed epsilon", epsilon)),
-                checks.of("claim", checks.in_range("the claimed delta", delta, 0, 1, ends="[)")),
-            ]
-        )
+        yield checks.one_of("outputs", self.outputs, ("logits", "probabilities"))
+        yield checks.of("claim", checks.positive("the claimed epsilon", epsilon))
+        yield checks.of("claim", checks.in_range("the claimed delta", delta, 0, 1, ends="[)"))
 
 
 @dataclass(frozen=True)
-class Attacker:
-    """The adversary, its number of questions to a model, and its number of canaries."""
+class Attacker(Group):
+    """The adversary, its number of queries to a model, and its number of canaries."""
 
     adversary: str = OBSERVER.name
     samples: int = 1000
     canaries: int = 1
     guesses: int | None = None
 
-    def __post_init__(self) -> None:
-        problems = [
-            checks.one_of("adversary", self.adversary, tuple(ADVERSARIES)),
-            checks.at_least("samples", self.samples, 1),
-            few := checks.at_least("canaries", self.canaries, 1),
-        ]
-        if self.guesses is not None and few is None:
-            problems.append(self._guesses(self.guesses))
-        checks.refuse(problems)
-
-    def _guesses(self, guesses: int) -> BadInput | None:
-        if not self.one_run:
+    def _problems(self) -> Problems:
+        yield checks.one_of("adversary", self.adversary, tuple(ADVERSARIES))
+        yield checks.at_least("samples", self.samples, 1)
+        wrong = checks.at_least("canaries", self.canaries, 1)
+        yield wrong
+        if self.guesses is None or wrong:
+            return
+        if self.one_run:
+            yield checks.whole("guesses", self.guesses, 1, self.canaries)
+        else:
             sentence = "guesses are made on many canaries in one training; set --canaries, too"
-            return BadInput(sentence, "needs-option", option="guesses", value="canaries")
-        return checks.whole("guesses", guesses, 1, self.canaries)
+            yield BadInput(sentence, "needs-option", option="guesses", value="canaries")
 
     @property
     def one_run(self) -> bool:
@@ -100,7 +106,7 @@ class Attacker:
 
 
 @dataclass(frozen=True)
-class Budget:
+class Budget(Group):
     """The privacy budget of DP-SGD: a claimed epsilon, or the noise."""
 
     epsilon: float | None = None
@@ -112,9 +118,9 @@ class Budget:
     def __post_init__(self) -> None:
         if self.epsilon is None and self.noise_multiplier is None:
             object.__setattr__(self, "epsilon", 8.0)
-        checks.refuse(self._problems())
+        super().__post_init__()
 
-    def _problems(self) -> Iterator[BadInput | None]:
+    def _problems(self) -> Problems:
         if self.epsilon is not None and self.noise_multiplier is not None:
             sentence, option = "give either epsilon or noise_multiplier", "noise_multiplier"
             yield BadInput(sentence, "excluded-options", option=option, value="epsilon")
@@ -130,13 +136,13 @@ class Privacy(Budget):
 
     accountant: str = "pld"
 
-    def _problems(self) -> Iterator[BadInput | None]:
+    def _problems(self) -> Problems:
         yield from super()._problems()
         yield checks.one_of("accountant", self.accountant, NUMERICAL)
 
 
 @dataclass(frozen=True)
-class Schedule:
+class Schedule(Group):
     """Number and size of the steps of a training."""
 
     epochs: int = 60
@@ -146,10 +152,7 @@ class Schedule:
     """Expected records a step, or 'full'."""
     lr: float = 1.0
 
-    def __post_init__(self) -> None:
-        checks.refuse(self._problems())
-
-    def _problems(self) -> Iterator[BadInput | None]:
+    def _problems(self) -> Problems:
         yield checks.at_least("epochs", self.epochs, 1)
         yield None if self.steps is None else checks.at_least("steps", self.steps, 1)
         yield None if self.batch == "full" else checks.at_least("batch", self.batch, 1)
@@ -175,7 +178,7 @@ class Training(Schedule):
     init: str = "random"
     backend: str = "auto"
 
-    def _problems(self) -> Iterator[BadInput | None]:
+    def _problems(self) -> Problems:
         yield from super()._problems()
         yield checks.in_range("dropout", self.dropout, 0, 1, ends="[)")
         yield checks.one_of("init", self.init, ("random", "fixed"))
@@ -183,7 +186,7 @@ class Training(Schedule):
 
 
 @dataclass(frozen=True)
-class Volume:
+class Volume(Group):
     """The number of models, when to stop, and the root seed."""
 
     models: int = 1000
@@ -194,13 +197,15 @@ class Volume:
     def __post_init__(self) -> None:
         if isinstance(self.models, int) and self.models > 0:
             object.__setattr__(self, "models", -(-self.models // 4) * 4)
-        checks.refuse(
-            [checks.at_least("models", self.models, 4), checks.at_least("seed", self.seed, 0)]
-        )
+        super().__post_init__()
+
+    def _problems(self) -> Problems:
+        yield checks.at_least("models", self.models, 4)
+        yield checks.at_least("seed", self.seed, 0)
 
 
 @dataclass(frozen=True)
-class Judging:
+class Judging(Group):
     """The choices of a judgement: attacks, the one that decides, defence, estimator, confidence.
 
     Of the default attacks those take part that fit the observations; named ones must fit.
@@ -216,12 +221,11 @@ class Judging:
     def __post_init__(self) -> None:
         one = isinstance(self.attacks, str)
         object.__setattr__(self, "attacks", (self.attacks,) if one else tuple(self.attacks))
-        named = ("auto", ALL, *self.attacks)
-        checks.refuse(
-            [
-                checks.one_of("primary", self.primary, named)
-                if self.attacks
-                else BadInput("name at least one attack", "missing-options", option="attacks"),
-                checks.in_range("confidence", self.confidence, 0.5, 1, ends="()"),
-            ]
-        )
+        super().__post_init__()
+
+    def _problems(self) -> Problems:
+        if self.attacks:
+            yield checks.one_of("primary", self.primary, ("auto", ALL, *self.attacks))
+        else:
+            yield BadInput("name at least one attack", "missing-options", option="attacks")
+        yield checks.in_range("confidence", self.confidence, 0.5, 1, ends="()")

@@ -491,7 +491,7 @@ def test_an_installed_estimator_stands_beside_the_others(third_parties, estimate
     assert "Left out: the estimator unlucky failed: OSError: no luck today." in printed
     refused("estimate", *COUNTS, "--estimator", "unlucky").tells("code-failed", "unlucky OSError")
     said = refused("estimate", *COUNTS, "--estimator", "plain", "--confidence", "0.99")
-    said.tells("CODE2", "1e-05 0.95")
+    said.tells("code-failed", "1e-05 0.95")
 
 
 # ---------------------------------------------------------------- light

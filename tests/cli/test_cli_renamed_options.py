@@ -8,7 +8,7 @@ from dpaudit.cli import main
 from dpaudit.cli.options import RenamedOption
 
 WORDS = {
-    "plan": "--claim 1,1e-5 --true-epsilon 6 --target-bound 2 --models 40",
+    "plan": "--claim 1,1e-5 --true-epsilon 6 --target-bound 0.5 --models 8",
     "estimate": "--fp 5 --out-trials 50 --fn 6 --in-trials 50",
 }
 """Uses of every renamed option."""

@@ -207,16 +207,16 @@ def test_an_interrupted_run_says_so_and_goes_on_to_the_same_report(
 def test_a_run_killed_at_any_instant_ends_with_the_same_report(
     undisturbed, shell, command, tmp_path
 ):
-    """While it starts, then at random instants (of a fixed seed) of three stretches of play."""
+    """While it starts, then at a random instant (of a fixed seed) on its way."""
     folder, instants = tmp_path / "run", random.Random(11)
-    for reached in (0, 4, 16, 28):
+    for reached in (0, 16):
         process = shell.start(*command, "--workers", 2, "--out", folder, pause=0.03)
         if reached:
             shell.until(process, rf"^({'|'.join(map(str, range(reached, 40)))})/40 models")
         time.sleep(instants.uniform(0.0, 0.2))
         process.kill()
         process.communicate()
-    assert 28 <= len(played(folder)["logits"]) < 40
+    assert 16 <= len(played(folder)["logits"]) < 40
     assert shell(*command, "--workers", 1, "--out", folder).returncode == 0
     assert report_of(folder) == report_of(undisturbed[0])
 

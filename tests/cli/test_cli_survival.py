@@ -139,7 +139,7 @@ def test_a_run_on_a_full_disk_always_ends(shell, command, tmp_path):
 
 
 def test_a_full_disk_is_not_bad_input_wherever_output_goes(cli, undisturbed):
-    counts = ["estimate", "--fp", "5", "--out", "500", "--fn", "60", "--in", "500"]
+    counts = ["estimate", "--fp", "5", "--out-trials", "500", "--fn", "60", "--in-trials", "500"]
     for words in (
         [*counts, "--json", "/dev/full"],
         ["report", undisturbed[0], "--html", "/dev/full"],

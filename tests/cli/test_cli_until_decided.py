@@ -66,12 +66,11 @@ def test_the_same_command_plays_no_more_and_report_shows_the_same(decided, cli, 
 
 
 def test_a_run_killed_at_any_instant_stops_where_it_would_have(decided, shell, command, tmp_path):
-    """While it starts, then at random instants (of a fixed seed) before and after its first bet."""
+    """At random instants (of a fixed seed) before and after its first bet."""
     folder, instants = tmp_path / "run", random.Random(5)
-    for reached in (0, 4, 20, 34):
+    for reached in (4, 34):
         process = shell.start(*command, *UNTIL, "--out", folder, pause=0.03)
-        if reached:
-            shell.until(process, rf"^({'|'.join(map(str, range(reached, 60)))})/400 models")
+        shell.until(process, rf"^({'|'.join(map(str, range(reached, 60)))})/400 models")
         time.sleep(instants.uniform(0.0, 0.2))
         process.kill()
         process.communicate()

@@ -106,27 +106,27 @@ def test_bounds_and_others_are_told_apart_in_the_figure():
     assert len(colours) == 4
 
 
-@pytest.mark.parametrize(
-    ("words", "code", "facts"),
-    [
-        ("--repetitions 0", "too-small", "repetitions 1 0"),
-        ("--trials 5", "too-small", "trials 10 5"),
-        ("--confidence 95", "out-of-range", "confidence 0.5 0.999 95.0"),
-        ("--confidence 0.5", "out-of-range", "confidence 0.5 0.999"),
-        ("--delta 0", "out-of-range", "delta 1e-12 0.1 0.0"),
-        ("--delta nan", "out-of-range", "delta 1e-12 0.1 nan"),
-        ("--seed -1", "too-small", "seed 0 -1"),
-        ("--trials 20001", "too-large", "trials 20,000 20,001"),
-        (f"--repetitions {10**26}", "too-large", "repetitions 100,000"),
-        ("--workers 513", "too-large", "workers 512 513"),
-        ("--json c.png --figure ./c.png", "same-file", "--json --figure c.png"),
-        ("--workers 0", "too-small", "workers 1 0"),
-        ("--repetitions many", "usage", "'many'"),
-        ("--trials 5 --seed -1", "several-problems", "trials 5 seed -1"),
-    ],
-)
-def test_a_bad_choice_is_refused(refused, words, code, facts):
-    refused("calibrate", *words.split()).tells(code, facts)
+BAD_CHOICES = [
+    ("--repetitions 0", "too-small", "repetitions 1 0"),
+    ("--trials 5", "too-small", "trials 10 5"),
+    ("--confidence 95", "out-of-range", "confidence 0.5 0.999 95.0"),
+    ("--confidence 0.5", "out-of-range", "confidence 0.5 0.999"),
+    ("--delta 0", "out-of-range", "delta 1e-12 0.1 0.0"),
+    ("--delta nan", "out-of-range", "delta 1e-12 0.1 nan"),
+    ("--seed -1", "too-small", "seed 0 -1"),
+    ("--trials 20001", "too-large", "trials 20,000 20,001"),
+    (f"--repetitions {10**26}", "too-large", "repetitions 100,000"),
+    ("--workers 513", "too-large", "workers 512 513"),
+    ("--json c.png --figure ./c.png", "same-file", "--json --figure c.png"),
+    ("--workers 0", "too-small", "workers 1 0"),
+    ("--repetitions many", "usage", "'many'"),
+    ("--trials 5 --seed -1", "several-problems", "trials 5 seed -1"),
+]
+
+
+def test_a_bad_choice_is_refused(refused):
+    for words, code, facts in BAD_CHOICES:
+        refused("calibrate", *words.split()).tells(code, facts)
 
 
 @pytest.mark.parametrize(("alarms", "code"), [(200, 3), (10, 0)])

@@ -190,29 +190,29 @@ def test_a_figure_is_drawn(plan, name):
         assert b"mathdefault" not in Path(name).read_bytes()
 
 
-@pytest.mark.parametrize(
-    ("words", "code", "facts"),
-    [
-        ("--claim 1", "no-pair", "'1' 8,1e-5"),
-        ("--claim 1,1e-5 --true-epsilon 0.5", "too-small", "0.5 1"),
-        ("--claim 1,1e-5 --power 80", "out-of-range", "power 0 1 80.0"),
-        ("--claim 1,1e-5 --models 0", "too-small", "models 4 0"),
-        ("--claim 1,1e-5 --curve laplace", "unknown-choice", "curve 'laplace'"),
-        ("--claim 1,1e-5 --true-curve none", "unknown-choice", "pure gaussian 'none'"),
-        ("--claim 1,0 --curve gaussian", "out-of-range", "delta 0 1 0.0"),
-        ("--claim 1,1e-5 --guesses 5", "needs-option", "guesses canaries"),
-        ("--claim 1,1e-5 --canaries 9 --models 8", "excluded-options", "--canaries --models"),
-        ("--claim 1,1e-5 --canaries 9 --fixed-score", "excluded-options", "--fixed-score"),
-        ("--claim 4,1e-5 --epsilon 4", "excluded-options", "--epsilon --claim"),
-        ("--claim 1,1e-5 --json a.svg --figure a.svg", "same-file", "--json --figure"),
-        ("--mechanism my:train", "needs-claim", "my:train --claim"),
-        ("--mechanism nothing", "unknown-name", "'nothing'"),
-        ("--data nowhere", "unknown-name", "nowhere"),
-        ("--epsilon -1", "not-positive", "epsilon 0 -1.0"),
-    ],
-)
-def test_what_cannot_be_planned_is_refused(refused, words, code, facts):
-    refused("plan", *words.split()).tells(code, facts)
+UNPLANNED = [
+    ("--claim 1", "no-pair", "'1' 8,1e-5"),
+    ("--claim 1,1e-5 --true-epsilon 0.5", "too-small", "0.5 1"),
+    ("--claim 1,1e-5 --power 80", "out-of-range", "power 0 1 80.0"),
+    ("--claim 1,1e-5 --models 0", "too-small", "models 4 0"),
+    ("--claim 1,1e-5 --curve laplace", "unknown-choice", "curve 'laplace'"),
+    ("--claim 1,1e-5 --true-curve none", "unknown-choice", "pure gaussian 'none'"),
+    ("--claim 1,0 --curve gaussian", "out-of-range", "delta 0 1 0.0"),
+    ("--claim 1,1e-5 --guesses 5", "needs-option", "guesses canaries"),
+    ("--claim 1,1e-5 --canaries 9 --models 8", "excluded-options", "--canaries --models"),
+    ("--claim 1,1e-5 --canaries 9 --fixed-score", "excluded-options", "--fixed-score"),
+    ("--claim 4,1e-5 --epsilon 4", "excluded-options", "--epsilon --claim"),
+    ("--claim 1,1e-5 --json a.svg --figure a.svg", "same-file", "--json --figure"),
+    ("--mechanism my:train", "needs-claim", "my:train --claim"),
+    ("--mechanism nothing", "unknown-name", "'nothing'"),
+    ("--data nowhere", "unknown-name", "nowhere"),
+    ("--epsilon -1", "not-positive", "epsilon 0 -1.0"),
+]
+
+
+def test_what_cannot_be_planned_is_refused(refused):
+    for words, code, facts in UNPLANNED:
+        refused("plan", *words.split()).tells(code, facts)
 
 
 def test_a_missing_module_is_refused_before_anything_is_planned(refused, monkeypatch):

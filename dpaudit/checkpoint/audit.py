@@ -26,7 +26,7 @@ from dpaudit.checkpoint.scoring import (
     risk,
     split,
 )
-from dpaudit.data.fingerprints import fingerprint
+from dpaudit.data.arrays import hash_arrays
 from dpaudit.errors import BadInput
 from dpaudit.estimators import OneRun, OneRunFDP
 from dpaudit.estimators.one_run import called
@@ -249,7 +249,7 @@ def _looks(
     """
     decides = _makers(request)[0]
     guessed = np.stack([called(scores, r) for r in numbers.numbers])
-    what = fingerprint(f"look {decides(request.confidence)!r}", guesses=guessed)
+    what = hash_arrays(f"look {decides(request.confidence)!r}", guesses=guessed)
     number = kept.upcoming(what)
     try:
         decides(numbers.each(deciding(request.confidence, number)))

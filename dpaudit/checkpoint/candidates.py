@@ -12,7 +12,7 @@ from scipy.stats import binom
 from dpaudit.checkpoint.kits import Kit
 from dpaudit.checkpoint.kits.kit import Looks
 from dpaudit.data import npz
-from dpaudit.data.fingerprints import marks
+from dpaudit.data.arrays import record_hashes
 from dpaudit.errors import BadInput
 from dpaudit.seeds import generator
 from dpaudit.types import Array, Records
@@ -69,7 +69,7 @@ def of_kit(kit: Kit, commitment: str | None = None) -> Candidates:
     """All canaries of a kit, and its coins, if they are those of the beginning."""
     about = kit.about
     said = f"{about.count:,} canaries for {about.data}: {about.made}; coins {about.coins}"
-    coins = kit.opened(commitment)
+    coins = kit.open_coins(commitment)
     looks = Looks(kit.path)
     return Candidates(kit.canaries, coins, about.classes, "kit", said, about.commitment, looks)
 
@@ -78,7 +78,7 @@ def of_members(
     members: Path, nonmembers: Path, stated: bool, classes: int | None, seed: int
 ) -> Candidates:
     """Records that were trained on and others, mixed: of equal scores the order decides."""
-    inn, out = npz.few(members), npz.few(nonmembers)
+    inn, out = npz.read_records(members), npz.read_records(nonmembers)
     if inn.x.shape[1:] != out.x.shape[1:]:
         raise BadInput(
             f"records of {members} have the shape {inn.x.shape[1:]} and those of {nonmembers} "
@@ -101,4 +101,4 @@ def of_members(
 
 
 def _labelled(records: Records) -> set[tuple[bytes, int]]:
-    return set(zip(marks(records.x), records.y.tolist(), strict=True))
+    return set(zip(record_hashes(records.x), records.y.tolist(), strict=True))

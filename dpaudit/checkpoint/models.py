@@ -139,7 +139,7 @@ Released = Literal["logits", "probabilities"]
 
 
 @dataclass(frozen=True)
-class Asking:
+class QuerySettings:
     """How models are made and asked; the same for the model itself and its references.
 
     `network` is a name or MODULE:FUNCTION, a function that takes nothing and gives back an
@@ -156,7 +156,7 @@ class Asking:
 
 
 @dataclass(frozen=True)
-class Answers:
+class QueryResult:
     """What a model said, what it is, and what a reader should know of it."""
 
     outputs: Outputs
@@ -164,7 +164,7 @@ class Answers:
     warnings: list[str]
 
 
-def ask(path: Path, candidates: Candidates, how: Asking) -> Answers:
+def query(path: Path, candidates: Candidates, how: QuerySettings) -> QueryResult:
     """A checkpoint's answers on all records."""
     if path.suffix.lower() == ".onnx":
         return _asked_onnx(path, candidates, how)
@@ -202,14 +202,14 @@ def ask(path: Path, candidates: Candidates, how: Asking) -> Answers:
         warnings.append(
             f"{how.network} has {has}, so that --samples changes nothing: it is asked once"
         )
-    return Answers(found, about, warnings)
+    return QueryResult(found, about, warnings)
 
 
 def _forward(
     model: Any,
     name: str,
     classes: int,
-    how: Asking,
+    how: QuerySettings,
     preprocess: Callable[[Any], Any] | None,
     x: Any,
 ) -> Any:
@@ -219,7 +219,7 @@ def _forward(
     return forward_of(model, name, classes, how.outputs == "probabilities", x)
 
 
-def _named(how: Asking, shape: tuple[int, ...], classes: int) -> Any:
+def _named(how: QuerySettings, shape: tuple[int, ...], classes: int) -> Any:
     assert how.network is not None
     return networks.build(how.network, shape, classes, how.dropout)
 
@@ -230,14 +230,14 @@ def _own(network: str) -> Any:
         return function()
 
 
-def _preprocess(how: Asking) -> Callable[[Any], Any] | None:
+def _preprocess(how: QuerySettings) -> Callable[[Any], Any] | None:
     if how.preprocess is None:
         return None
     return Reference(how.preprocess, takes=("batch",), option="preprocess").find()
 
 
 def _passes(
-    ask_often: Callable[[Array, int, int], Array], x: Array, y: Array, how: Asking
+    ask_often: Callable[[Array, int, int], Array], x: Array, y: Array, how: QuerySettings
 ) -> Array:
     """The log-odds of each record's label in T passes: (records, T)."""
     rows = max(1, AT_ONCE // (how.samples * max(1, x[0].size)))
@@ -249,7 +249,7 @@ def _passes(
     return np.concatenate(found)
 
 
-def _asked_onnx(path: Path, candidates: Candidates, how: Asking) -> Answers:
+def _asked_onnx(path: Path, candidates: Candidates, how: QuerySettings) -> QueryResult:
     if how.network is not None or how.preprocess is not None:
         raise BadInput(
             f"{path} is a whole model; leave --network and --preprocess out",
@@ -271,7 +271,7 @@ def _asked_onnx(path: Path, candidates: Candidates, how: Asking) -> Answers:
     warnings = []
     if how.samples:
         warnings.append(f"{path} is asked without dropout, so that --samples changes nothing")
-    return Answers(found, f"{path}, by onnxruntime", warnings)
+    return QueryResult(found, f"{path}, by onnxruntime", warnings)
 
 
 def _finite(path: Path, said: Array) -> Array:

@@ -253,7 +253,7 @@ def _whole(file: Path, numbers: Array) -> Array:
 
 def _archive(file: Path) -> tuple[str, Array, Array | None]:
     wanted = ("losses", *LETTERS.values())
-    found, there = npz.named(file, (*wanted, NUMBER), ARRAYS)
+    found, there = npz.read_arrays(file, (*wanted, NUMBER), ARRAYS)
     kinds = [name for name in wanted if name in found]
     if len(kinds) != 1:
         has = listed([repr(name) for name in there], most=8) or "nothing"

@@ -82,7 +82,7 @@ def tpr_at(scores: Scores, fpr: float) -> float | None:
     return float(np.mean(scores.inn > cut))
 
 
-def needed(fpr: float) -> int:
+def nonmembers_needed(fpr: float) -> int:
     """How many others it takes to tell a rate."""
     return math.ceil(1 / fpr - 1e-9)
 

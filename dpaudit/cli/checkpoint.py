@@ -16,7 +16,7 @@ from dpaudit.cli.settings import pair
 if TYPE_CHECKING:
     from dpaudit.checkpoint.audit import CheckpointReport
     from dpaudit.checkpoint.candidates import Candidates
-    from dpaudit.checkpoint.models import Answers, Asking
+    from dpaudit.checkpoint.models import QueryResult, QuerySettings
     from dpaudit.checkpoint.predictions import Outputs
 
 FILE = click.Path(path_type=Path)
@@ -206,12 +206,12 @@ def _audited(given: dict[str, Any], progress: Progress) -> CheckpointReport:
     )
     candidates = _candidates(given)
     told = {n: given[n] for n in ("network", "outputs", "preprocess", "dropout", "seed")}
-    asking = models.Asking(samples=samples or 0, **told)
+    asking = models.QuerySettings(samples=samples or 0, **told)
     progress.say("asking the model")
     if given["predictions"] is not None:
         own = _predicted(given["predictions"], candidates)
     else:
-        own = models.ask(given["model"], candidates, asking)
+        own = models.query(given["model"], candidates, asking)
     others = [(str(path), _reference(path, candidates, asking)) for path in given["reference"]]
     progress.say("judging")
     return audit(request, candidates, own.about, own.outputs, others, own.warnings)
@@ -231,16 +231,16 @@ def _candidates(given: dict[str, Any]) -> Candidates:
     )
 
 
-def _reference(path: Path, candidates: Candidates, asking: Asking) -> Outputs:
+def _reference(path: Path, candidates: Candidates, asking: QuerySettings) -> Outputs:
     """What a reference model says: predictions by their name, else a checkpoint."""
     from dpaudit.checkpoint import models, predictions
 
     if predictions.is_file_of(path):
         return _predicted(path, candidates).outputs
-    return models.ask(path, candidates, asking).outputs
+    return models.query(path, candidates, asking).outputs
 
 
-def _predicted(path: Path, candidates: Candidates) -> Answers:
+def _predicted(path: Path, candidates: Candidates) -> QueryResult:
     from dpaudit.checkpoint import models, predictions
 
-    return models.Answers(predictions.read(path, candidates), f"predictions from {path}", [])
+    return models.QueryResult(predictions.read(path, candidates), f"predictions from {path}", [])

@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 
 from dpaudit.checks import at_least, refuse
-from dpaudit.data import fingerprints
+from dpaudit.data.arrays import hash_arrays
 from dpaudit.data.source import absolute, loader
 from dpaudit.data.split import subset
 from dpaudit.errors import wrap_errors
@@ -54,7 +54,7 @@ def fingerprint(data: Data) -> str:
 
     A run that resumes on other data would be no run at all; its configuration holds this.
     """
-    return fingerprints.fingerprint(f"classes {data.classes}", data.pool, data.shadow, data.test)
+    return hash_arrays(f"classes {data.classes}", data.pool, data.shadow, data.test)
 
 
 def _texts(said: Sequence[str]) -> tuple[str, ...]:

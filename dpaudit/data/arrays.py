@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -227,3 +228,25 @@ def _labels(y: Array) -> list[int]:
 
 def _as_int(y: Array) -> Array:
     return y.reshape(-1).astype(np.int64)
+
+
+def hash_arrays(about: str, *parts: Records, **given: Array) -> str:
+    """SHA-256 of some words and of all that training can see: shapes, types and bytes."""
+    digest = hashlib.sha256(about.encode())
+
+    def add(name: str, array: Array) -> None:
+        digest.update(f"; {name}{array.shape} {array.dtype.str} ".encode())
+        digest.update(np.ascontiguousarray(array).data)
+
+    for part in parts:
+        add("", part.x)
+        add("", part.y)
+    for name in sorted(given):
+        add(f"{name} ", given[name])
+    return digest.hexdigest()
+
+
+def record_hashes(records: Array) -> list[bytes]:
+    """A short hash of the values of each record, by which equal ones are found."""
+    rows = np.ascontiguousarray(records)
+    return [hashlib.blake2b(row.tobytes(), digest_size=16).digest() for row in rows]

@@ -191,7 +191,7 @@ def layout(path: str | os.PathLike[str]) -> tuple[tuple[int, ...], np.dtype[Any]
     return x.shape[1:], x.dtype, not whole
 
 
-def few(path: str | os.PathLike[str], follow: bool = True) -> Records:
+def read_records(path: str | os.PathLike[str], follow: bool = True) -> Records:
     """All records of a file with x, y, of which there may be any number of each class.
 
     Without `follow`, a symbolic link is refused.
@@ -206,7 +206,7 @@ def few(path: str | os.PathLike[str], follow: bool = True) -> Records:
         raise _too_much(file) from error
 
 
-def named(
+def read_arrays(
     path: Path, names: Sequence[str], way_out: str, wanted: str = "a .npz file"
 ) -> tuple[dict[str, Array], list[str]]:
     """Those of the named arrays that a file of numbers has, and the names of all that it has."""

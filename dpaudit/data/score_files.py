@@ -103,7 +103,7 @@ def _number(file: Path, line: int, cell: str, column: str = "score") -> float:
 
 
 def _arrays(file: Path) -> Scores:
-    found, there = npz.named(file, ("out", "inn", "in"), ARRAYS, "a .npz or .csv file")
+    found, there = npz.read_arrays(file, ("out", "inn", "in"), ARRAYS, "a .npz or .csv file")
     inn = "inn" if "inn" in found or "in" not in found else "in"
     if missing := [name for name in ("out", inn) if name not in found]:
         has = listed([repr(name) for name in there], most=8) or "nothing"

@@ -33,7 +33,7 @@ def kit(untouched, tmp_path):
 def write(path, kit, mu=4.0, rows=None, seed=0):
     """Losses that are small for what was put in."""
     noise = np.random.default_rng(seed).normal(size=120)
-    losses = np.exp(noise - mu * kit.opened())
+    losses = np.exp(noise - mu * kit.open_coins())
     lines = [f"{i},{losses[i]}" for i in (range(120) if rows is None else rows)]
     path.write_text("\n".join(["canary,loss", *lines]) + "\n")
     return path
@@ -83,7 +83,7 @@ def test_every_score_is_written(told, kit, tmp_path):
     with (tmp_path / "empty" / "dpaudit-scores.csv").open() as file:
         rows = list(csv.DictReader(file))
     assert [int(row["canary"]) for row in rows] == list(range(120))
-    assert [row["coin"] == "in" for row in rows] == kit.opened().tolist()
+    assert [row["coin"] == "in" for row in rows] == kit.open_coins().tolist()
     assert [int(row["label"]) for row in rows] == kit.canaries.y.tolist()
     order = sorted(rows, key=lambda row: float(row["score"]))
     assert order[0]["guess"] == "out"

@@ -452,7 +452,7 @@ def test_lines_may_end_in_any_way_wherever_a_block_ends(tmp_path, end):
 
 
 def test_a_small_memory_takes_less_text(refusal, monkeypatch):
-    monkeypatch.setattr("dpaudit.data.memory.most", lambda: 5 << 20)
+    monkeypatch.setattr("dpaudit.files.memory_limit", lambda: 5 << 20)
     error = refusal("a,b\n" + "1,2\n" * (1 << 19))
     assert told(error) == [("file-too-large", "", 1 << 20)]
 

@@ -10,7 +10,7 @@ import pytest
 from refusals import told
 
 from dpaudit import files
-from dpaudit.data.npz import Npz, few
+from dpaudit.data.npz import Npz, read_records
 from dpaudit.errors import BadInput
 
 Y = np.arange(60) % 3
@@ -382,11 +382,11 @@ def peak(action):
         tracemalloc.stop()
 
 
-@pytest.mark.parametrize("read", [refusal_of, lambda path: refusal_by(few, path)])
+@pytest.mark.parametrize("read", [refusal_of, lambda path: refusal_by(read_records, path)])
 def test_arrays_beyond_memory_are_refused_before_they_are_unpacked(tmp_path, monkeypatch, read):
     path = tmp_path / "own.npz"
     zeros(path, x=(5000, 4000), y=(5000,))
-    monkeypatch.setattr("dpaudit.data.memory.most", lambda: 8 << 20)
+    monkeypatch.setattr("dpaudit.files.memory_limit", lambda: 8 << 20)
     errors = []
     assert peak(lambda: errors.append(read(path))) < 2 << 20
     assert told(errors[0]) == [("file-too-large", "", 4 * 5000 * 4001)]

@@ -15,8 +15,8 @@ from dpaudit import data as sets
 from dpaudit.canaries import crafted
 from dpaudit.config.settings import Training
 from dpaudit.data import csv_table, folder, npz
+from dpaudit.data.arrays import record_hashes
 from dpaudit.data.csv_table import Table
-from dpaudit.data.fingerprints import marks
 from dpaudit.errors import BadInput
 from dpaudit.seeds import derive, generator
 from dpaudit.training import networks
@@ -199,7 +199,7 @@ def _random_rows(source: Source, y: Array, seed: int) -> Made:
             cells[name], x = block.drawn(count, draw)
             features.append(x)
         found = np.concatenate(features, axis=1)
-        for i, mark in enumerate(marks(found)):
+        for i, mark in enumerate(record_hashes(found)):
             drawn.setdefault(mark, ({name: cells[name][i] for name in cells}, found[i]))
         if len(drawn) >= count:
             break
@@ -236,7 +236,7 @@ def _refuse_table(source: Source, kind: str) -> None:
 def _chosen(source: Source, records: Records, count: int, seed: int) -> Array:
     """Random records, no two of them with the same values."""
     order = generator(seed, "kit", "records").permutation(len(records))
-    different = list(dict(zip(marks(records.x[order]), order, strict=True)).values())
+    different = list(dict(zip(record_hashes(records.x[order]), order, strict=True)).values())
     if count > len(different):
         raise BadInput(
             f"{source.data.name} has {len(different):,} different records to make such canaries "

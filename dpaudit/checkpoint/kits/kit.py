@@ -19,7 +19,7 @@ import numpy as np
 
 from dpaudit import checks
 from dpaudit.data import npz
-from dpaudit.data.fingerprints import fingerprint
+from dpaudit.data.arrays import hash_arrays
 from dpaudit.errors import BadInput, write_error
 from dpaudit.files import open_file, regular
 from dpaudit.seeds import coins as seeded
@@ -38,7 +38,7 @@ SEAL_VERSION = 2
 
 
 @dataclass(frozen=True)
-class Sealed:
+class SealedCoins:
     """A coin for each canary, '1' in and '0' out, a salt, and the hash of what is public."""
 
     coins: str
@@ -56,7 +56,7 @@ class Sealed:
         return np.array([coin == "1" for coin in self.coins])
 
 
-def seal(count: int, public: str, seed: int | None) -> Sealed:
+def seal(count: int, public: str, seed: int | None) -> SealedCoins:
     """Fair and independent coins from the operating system; with a seed, for tests, from that."""
     if seed is None:
         drawn = np.array([secrets.randbits(1) for _ in range(count)], dtype=bool)
@@ -64,7 +64,7 @@ def seal(count: int, public: str, seed: int | None) -> Sealed:
     else:
         drawn = seeded(derive(seed, "kit", "coins"), count)
         salt = f"{derive(seed, 'kit', 'salt'):064x}"
-    return Sealed("".join("1" if coin else "0" for coin in drawn), salt, public)
+    return SealedCoins("".join("1" if coin else "0" for coin in drawn), salt, public)
 
 
 def commitment_of(content: bytes) -> str:
@@ -72,11 +72,11 @@ def commitment_of(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def unseal(content: bytes, where: str) -> Sealed:
+def unseal(content: bytes, where: str) -> SealedCoins:
     """What a sealed file holds."""
     try:
         told = json.loads(content)
-        found = Sealed(**told)
+        found = SealedCoins(**told)
         good = (
             found.version == SEAL_VERSION and set(found.coins) <= {"0", "1"} and bool(found.coins)
         )
@@ -99,7 +99,7 @@ LARGEST = 1 << 20
 
 
 @dataclass(frozen=True)
-class About:
+class KitFacts:
     """What everybody may know of a kit."""
 
     kind: str
@@ -132,10 +132,10 @@ class Kit:
     """Canaries, what is known of them, and where their coins lie."""
 
     path: Path
-    about: About
+    about: KitFacts
     canaries: Records
 
-    def opened(self, commitment: str | None = None) -> Array:
+    def open_coins(self, commitment: str | None = None) -> Array:
         """Which canaries were put in; refused unless the sealed file is that of the beginning.
 
         A commitment that was kept elsewhere, if given, is what the file must have.
@@ -182,7 +182,7 @@ def read(path: str | os.PathLike[str]) -> Kit:
         raise BadInput(f"{folder}: {said}", "folder-missing", value=str(folder))
     about = _about(folder / PUBLIC)
     file = folder / CANARIES
-    canaries = npz.few(file, follow=False)
+    canaries = npz.read_records(file, follow=False)
     if marked(canaries) != about.canaries:
         said = "its canaries are not those that the kit was made with"
         raise BadInput(f"{file}: {said}", "kit-altered", value=str(file))
@@ -199,14 +199,14 @@ def writable(folder: Path, name: str) -> Path:
 
 def marked(canaries: Records) -> str:
     """The fingerprint of canaries."""
-    return fingerprint("canaries", canaries)
+    return hash_arrays("canaries", canaries)
 
 
-def _about(file: Path) -> About:
+def _about(file: Path) -> KitFacts:
     content = _bytes(file)
     try:
         told: Any = json.loads(content)
-        found = About(**told)
+        found = KitFacts(**told)
         texts = (found.kind, found.made, found.data, found.coins, found.canaries, found.dpaudit)
         numbers = (found.count, found.classes, *found.shape)
         good = found.version == VERSION and len(found.shape) == 3

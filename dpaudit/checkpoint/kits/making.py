@@ -19,9 +19,8 @@ import numpy as np
 from dpaudit import checks
 from dpaudit.checkpoint.kits import kinds, kit
 from dpaudit.checkpoint.kits.kinds import KINDS, Source
-from dpaudit.checkpoint.kits.kit import CANARIES, PUBLIC, SEALED, About, Kit, Sealed, marked
-from dpaudit.data.arrays import as_given, as_records
-from dpaudit.data.fingerprints import marks
+from dpaudit.checkpoint.kits.kit import CANARIES, PUBLIC, SEALED, Kit, KitFacts, SealedCoins, marked
+from dpaudit.data.arrays import as_given, as_records, record_hashes
 from dpaudit.errors import BadInput, write_error
 from dpaudit.estimators import OneRun, OneRunFDP
 from dpaudit.estimators.selections import GuessNumbers
@@ -50,7 +49,7 @@ def reach(count: int, curve: bool = False) -> float:
     return numbers.ceiling(OneRunFDP(sure) if curve else OneRun(sure), count, DELTA)
 
 
-def readme(about: About, add: Sequence[str], everyone: Sequence[str]) -> str:
+def readme(about: KitFacts, add: Sequence[str], everyone: Sequence[str]) -> str:
     """README.md; `add` are the files to train on, and `everyone` those of all canaries."""
     what = (
         f"{about.count:,} canaries for {about.data}: {about.made}. A fair coin for each of them, "
@@ -133,8 +132,8 @@ ALL = "canaries"
 class Contents:
     """What is written; `x` in the layout of the data, `rows` where that is a table."""
 
-    about: About
-    sealed: Sealed
+    about: KitFacts
+    sealed: SealedCoins
     x: Array
     canaries: Records
     source: Source
@@ -227,7 +226,7 @@ def make(
     # As they will be read again: what a file rounds is rounded before it is hashed.
     canaries = as_records(x, made.y)
     _refuse_alike(canaries)
-    about = About(
+    about = KitFacts(
         kind=kind,
         made=made.how,
         count=count,
@@ -247,7 +246,7 @@ def make(
 
 def _refuse_alike(canaries: Records) -> None:
     """Refuse two that are the same: the one that is in would speak for the other."""
-    same = len(canaries) - len(set(marks(canaries.x)))
+    same = len(canaries) - len(set(record_hashes(canaries.x)))
     if same:
         raise BadInput(
             f"{same:,} of {len(canaries):,} canaries are the same as another one, as the data "

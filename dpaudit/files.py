@@ -36,9 +36,18 @@ def open_file(path: Path, wanted: str, follow: bool = True) -> Iterator[BinaryIO
         raise BadInput(f"{path}: {said}", "file-unreadable", value=str(path)) from error
 
 
-def in_file(path: str | os.PathLike[str], error: BadInput) -> BadInput:
-    """The same error with the name of the file that it is about."""
-    return BadInput(f"{path}: {error}", error.code, option=error.option, value=error.value)
+@contextmanager
+def add_path(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Put the path before each `BadInput` that lacks it, and report a lack of memory as one."""
+    try:
+        yield
+    except BadInput as error:
+        if str(error).startswith(f"{path}: "):
+            raise
+        raise error.retold(f"{path}: {error}") from error
+    except MemoryError as error:
+        text = f"{path}: it does not fit into memory; use fewer records"
+        raise BadInput(text, "out-of-memory", value=str(path)) from error
 
 
 def regular(path: Path, flags: int, wanted: str, follow: bool = True) -> int:

@@ -291,7 +291,7 @@ def test_empty_and_odd_cells_of_a_number_are_told_with_their_lines(refusal):
         ("empty-cells", "age", [2, 7]),
         ("not-a-number", "age", [(8, "old"), (9, "nan"), (10, "-inf"), (11, "1_0")]),
     ]
-    assert re.findall(r"\d+", str(error.problems[0])) == ["2", "60", "2", "7"]
+    assert re.findall(r"\d+", str(error.problems[0])) == ["2", "2", "7"]
     assert "line 10: '-inf'" in said(error)
 
 
@@ -411,7 +411,7 @@ def test_a_file_that_is_only_called_gz_is_told(refusal):
 
 
 def test_a_small_file_that_unpacks_without_end_is_not_read_to_its_end(refusal, monkeypatch):
-    monkeypatch.setattr(csv_text, "MOST_BYTES", 1 << 20)
+    monkeypatch.setattr(csv_text, "MOST_TEXT", 1 << 20)
     error = refusal(gzip.compress(b"a" * (4 << 20)), "own.csv.gz")
     assert told(error) == [("file-too-large", "", 1 << 20)]
     assert "1 MiB" in said(error)
@@ -441,14 +441,13 @@ def test_a_row_without_end_is_not_read_to_its_end(tmp_path, text, code):
 
 @pytest.mark.parametrize("end", ["\n", "\r", "\r\n"])
 def test_lines_may_end_in_any_way_wherever_a_block_ends(tmp_path, end):
-    rows = [["name", "ü"], *([f"{i}", "ä" * (i % 7)] for i in range(200))]
-    (tmp_path / "own.csv").write_text(end.join(map(",".join, rows)), "utf-8", newline="")
-    for size in range(1, 40):
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(csv_text, "BLOCK", size)
-            found = csv_text.read(tmp_path / "own.csv")
+    for shift in range(12):
+        name = "n" * (1 + shift)
+        rows = [[name, "ü"], *([f"{i}", "ä" * (i % 7)] for i in range(2000))]
+        (tmp_path / "own.csv").write_text(end.join(map(",".join, rows)), "utf-8", newline="")
+        found = csv_text.read(tmp_path / "own.csv")
         assert [found.header, *found.rows] == rows
-        assert found.lines == list(range(2, 202))
+        assert found.lines == list(range(2, 2002))
 
 
 def test_a_small_memory_takes_less_text(refusal, monkeypatch):

@@ -66,7 +66,7 @@ def opened(source: str, seed: int, options: Mapping[str, Any]) -> Source:
     path = Path(os.path.expanduser(source))
     lower = source.lower()
     if lower.endswith(".npz"):
-        return Source(data, *npz.layout(path))
+        return Source(data, *npz.record_layout(path))
     if lower.endswith((".csv", ".csv.gz")):
         said = (options.get("label"), options.get("bounds", ()), options.get("ignore", ()))
         table = csv_table.table(path, *said)
@@ -196,7 +196,7 @@ def _random_rows(source: Source, y: Array, seed: int) -> Made:
     for _ in range(ROUNDS):
         cells, features = {}, []
         for name, block in table.blocks.items():
-            cells[name], x = block.drawn(count, draw)
+            cells[name], x = block.draw(count, draw)
             features.append(x)
         found = np.concatenate(features, axis=1)
         for i, mark in enumerate(record_hashes(found)):

@@ -10,7 +10,7 @@ from scipy.special import log_softmax
 from torch import nn
 
 from dpaudit.checkpoint.candidates import Candidates
-from dpaudit.checkpoint.models import QuerySettings, laid_out, query
+from dpaudit.checkpoint.models import QuerySettings, fit_layout, query
 from dpaudit.checkpoint.predictions import STATISTICS
 from dpaudit.errors import BadInput
 from dpaudit.training import networks
@@ -238,11 +238,11 @@ def test_an_onnx_model_needs_no_network(tmp_path, batch, shape, first):
     assert found.log_p == pytest.approx(z, abs=1e-4)
 
 
-def test_records_are_laid_out_as_an_onnx_model_declares_them():
+def test_records_are_fit_layout_as_an_onnx_model_declares_them():
     x = np.arange(2 * 3 * 4 * 5).reshape(2, 3, 4, 5)
-    assert (laid_out(x, ["n", 4, 5, 3]) == np.moveaxis(x, 1, 3)).all()
+    assert (fit_layout(x, ["n", 4, 5, 3]) == np.moveaxis(x, 1, 3)).all()
     for declared in (["n", 3, 4, 5], ["n", "c", "h", "w"], ["n", 7, 7, 7], ["n", 4, 5]):
-        assert laid_out(x, declared) is x
+        assert fit_layout(x, declared) is x
 
 
 def test_an_onnx_model_that_cannot_be_asked_is_one_sentence(tmp_path):

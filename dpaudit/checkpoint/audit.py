@@ -242,8 +242,8 @@ def _record_warnings(candidates: Candidates, scores: Array) -> Iterator[str]:
         )
     if candidates.shared:
         yield (
-            f"{candidates.shared:,} records are among the members and among the others, which no "
-            "score can tell apart"
+            f"{candidates.shared:,} records are among the members and among the others, too, which "
+            "no score can tell apart"
         )
     same = len(scores) - len(np.unique(scores))
     if same > len(scores) // 10:

@@ -89,10 +89,10 @@ def query(path: Path, candidates: Candidates, settings: QuerySettings) -> QueryR
     if settings.samples and predict.drops(model):
         mc_logits = partial(predict.mc_logits, model, forward=forward)
         outputs = with_passes(outputs, _finite(path, _passes(mc_logits, x, y, settings)))
-        about += f", queried once without dropout and {settings.samples:,} times with it"
+        about += f", asked once without dropout and {settings.samples:,} times with it"
     elif settings.samples:
         has = "a dropout of 0" if predict.has_dropout(model) else "no dropout layer (nn.Dropout)"
-        warnings.append(f"{name} has {has}, so --samples has no effect: it is queried once")
+        warnings.append(f"{name} has {has}, so --samples has no effect: it is asked once")
     return QueryResult(outputs, about, warnings)
 
 

@@ -23,7 +23,7 @@ LARGEST = float(np.finfo(float).max)
 REFERRING = ("calibrated", "lira", "rmia")
 """Scores that compare a model with reference models."""
 
-IN_PASSES = "; each model's outputs are their means over its passes with dropout"
+IN_PASSES = "; of each model the mean of its passes with dropout"
 
 
 @dataclass(frozen=True)

@@ -222,9 +222,6 @@ def _verdict(claim: Claim, candidates: Candidates, bounds: Sequence[Bound]) -> V
     return "INCONCLUSIVE" if claim.guarantees else "NO_GUARANTEE_CLAIMED"
 
 
-# ---------------------------------------------------------------- warnings
-
-
 def _record_warnings(candidates: Candidates, scores: Array) -> Iterator[str]:
     """Warn of coins that cannot be fair, of records on both sides, and of equal scores."""
     n, inn = len(candidates.put_in), int(candidates.put_in.sum())

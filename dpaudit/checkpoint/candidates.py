@@ -48,14 +48,14 @@ class Candidates:
 
     @property
     def fair(self) -> bool:
-        """Whether fair coins give such a split in more than a share UNFAIR of audits."""
+        """True if fair coins give such a split in at least a share UNFAIR of audits."""
         n, inn = len(self.put_in), int(self.put_in.sum())
         rarer = min(binom.cdf(inn, n, 0.5), binom.sf(inn - 1, n, 0.5))
         return self.coins == "kit" or 2 * float(rarer) >= UNFAIR
 
     @property
     def flat(self) -> bool:
-        """Whether a record is a row of numbers."""
+        """True if a record is a row of numbers."""
         return self.records.x.shape[1:3] == (1, 1)
 
 

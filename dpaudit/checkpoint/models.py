@@ -18,7 +18,7 @@ from dpaudit.checkpoint.predictions import (
     of_probabilities,
     with_passes,
 )
-from dpaudit.errors import BadInput, wrap_errors
+from dpaudit.errors import BadInput, one_line, wrap_errors
 from dpaudit.files import add_path, open_file
 from dpaudit.mechanisms.given import forward_of
 from dpaudit.mechanisms.reference import Reference
@@ -82,7 +82,7 @@ def query(path: Path, candidates: Candidates, settings: QuerySettings) -> QueryR
     warnings = state.cautions(model, untrained)
     if own and candidates.flat:
         x = x.reshape(len(x), -1)  # a user's network takes rows of numbers without channels
-    forward = partial(_forward, model, str(path), classes, settings, _preprocess(settings))
+    forward = _forward(model, str(path), classes, settings)
     numbers = sum(p.numel() for p in model.parameters())
     about = f"{path}, {name} of {numbers:,} parameters"
     outputs = of_logits(_finite(path, predict.logits(model, x, forward)), y)
@@ -96,24 +96,18 @@ def query(path: Path, candidates: Candidates, settings: QuerySettings) -> QueryR
     return QueryResult(outputs, about, warnings)
 
 
-def _forward(
-    model: Any,
-    name: str,
-    classes: int,
-    settings: QuerySettings,
-    preprocess: Callable[[Any], Any] | None,
-    x: Any,
-) -> Any:
-    if preprocess is not None:
-        with wrap_errors(f"{settings.preprocess}", f"failed on a batch of {tuple(x.shape)}"):
-            x = preprocess(x)
-    return forward_of(model, name, classes, settings.outputs == "probabilities", x)
+def _forward(model: Any, name: str, classes: int, settings: QuerySettings) -> Callable[[Any], Any]:
+    """The function from a batch to the model's logits, with the user's preprocessing."""
+    own = settings.preprocess
+    preprocess = own and Reference(own, takes=("batch",), option="preprocess").find()
 
+    def forward(x: Any) -> Any:
+        if preprocess:
+            with wrap_errors(f"{own}", f"failed on a batch of {tuple(x.shape)}"):
+                x = preprocess(x)
+        return forward_of(model, name, classes, settings.outputs == "probabilities", x)
 
-def _preprocess(settings: QuerySettings) -> Callable[[Any], Any] | None:
-    if settings.preprocess is None:
-        return None
-    return Reference(settings.preprocess, takes=("batch",), option="preprocess").find()
+    return forward
 
 
 def _passes(
@@ -195,7 +189,7 @@ def _run_batch(session: Any, output: str, name: str, batch: Array) -> Array:
     try:
         return np.asarray(session.run([output], {name: batch})[0])
     except Exception as error:
-        text = f"it failed on a batch of {batch.shape}: {_reason(error)}"
+        text = f"it failed on a batch of {batch.shape}: {one_line(error)}"
         raise BadInput(text, "code-failed", value=name) from error
 
 
@@ -212,7 +206,7 @@ def _session(path: Path) -> Any:
         providers = ["CPUExecutionProvider"]
         return onnxruntime.InferenceSession(str(path), sess_options=options, providers=providers)
     except Exception as error:
-        text = f"onnxruntime cannot load it, or it is damaged ({_reason(error)})"
+        text = f"onnxruntime cannot load it, or it is damaged ({one_line(error)})"
         raise BadInput(text, "file-damaged", value=str(path)) from error
 
 
@@ -236,7 +230,3 @@ def _batches(x: Array, size: int) -> list[Array]:
     short = -len(x) % size
     whole = np.concatenate([x, np.repeat(x[-1:], short, axis=0)]) if short else x
     return [whole[i : i + size] for i in range(0, len(whole), size)]
-
-
-def _reason(error: Exception) -> str:
-    return " ".join(str(error).split())[:160] or type(error).__name__

@@ -95,37 +95,40 @@ def _statistic(name: str, target: Outputs, references: Sequence[Outputs]) -> Arr
     return np.asarray(target.statistics[name])
 
 
+PER_PASS = {
+    "mean": "the mean probability of its label",
+    "inv_std": "1 over the deviation of its label's probability",
+    "min": "the least probability of its label",
+    "max": "the largest probability of its label",
+}
+
 SCORES = {
-    name: Score(name, words, formula)
-    for name, words, formula in (
-        ("loss", "the log-odds of its label, which rise as its loss falls", _log_odds),
-        (
+    score.name: score
+    for score in (
+        Score("loss", "the log-odds of its label, which rise as its loss falls", _log_odds),
+        Score(
             "calibrated",
             "the log-odds of its label less what those in the reference models let expect, by a "
             "line fitted to all canaries, whatever their coins (LiRA, offline, with a slope; "
             "Carlini et al. 2022, Watson et al. 2022)",
             _calibrated,
         ),
-        (
+        Score(
             "lira",
             "the log-odds of its label less their mean in the reference models (LiRA, offline, "
             "with one variance for all canaries; Carlini et al. 2022)",
             _lira,
         ),
-        (
+        Score(
             "rmia",
             "the probability of its label over its mean in the reference models, as a logarithm "
             "(RMIA, whose order this is; Zarifzadeh, Liu and Shokri 2024)",
             _rmia,
         ),
-        ("mean", "the mean probability of its label with dropout", partial(_statistic, "mean")),
-        (
-            "inv_std",
-            "1 over the deviation of its label's probability with dropout",
-            partial(_statistic, "inv_std"),
+        *(
+            Score(name, f"{words} with dropout", partial(_statistic, name))
+            for name, words in PER_PASS.items()
         ),
-        ("min", "the least probability of its label with dropout", partial(_statistic, "min")),
-        ("max", "the largest probability of its label with dropout", partial(_statistic, "max")),
     )
 }
 
@@ -137,9 +140,6 @@ def choose_score(name: str, references: int, samples: bool) -> Score:
     found = SCORES[name]
     compares_passes = name in REFERRING and samples
     return replace(found, words=found.words + IN_PASSES) if compares_passes else found
-
-
-# ---------------------------------------------------------------- risk
 
 
 RATES = (0.01, 0.001)

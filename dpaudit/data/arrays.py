@@ -130,9 +130,6 @@ def _distinct(y: Array) -> list[int]:
     return [int(label) for label in np.unique(y)]
 
 
-# ---------------------------------------------------------------- layouts and types
-
-
 def as_records(x: Array, y: Array) -> Records:
     """Arrays without problems as records in the layout and types that dpaudit uses."""
     return Records(_channels_first(_as_float(x)), _as_int(y))
@@ -176,9 +173,6 @@ def _channel_axis(shape: tuple[int, ...]) -> int | None:
     if len(shape) != 4:
         return None
     return next((axis for axis in (1, 3) if shape[axis] in CHANNELS), None)
-
-
-# ---------------------------------------------------------------- hashes
 
 
 def hash_arrays(text: str, *parts: Records, **arrays: Array) -> str:

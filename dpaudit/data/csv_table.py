@@ -114,9 +114,6 @@ def table(path: Path, label: str | None, bounds: Sequence[str], ignore: Sequence
     return Table(Records(x, classes.codes), classes, cells, label, blocks)
 
 
-# ---------------------------------------------------------------- names
-
-
 def _name_problems(
     header: Sequence[str],
     label: str | None,
@@ -156,9 +153,6 @@ def _name_problems(
 def _quoted(texts: Sequence[str], most: int = 5) -> str:
     """A list of texts, each as its repr: it may hold line breaks or a terminal's control codes."""
     return listed([repr(it if len(it) <= 40 else f"{it[:40]}...") for it in texts], most)
-
-
-# ---------------------------------------------------------------- values
 
 
 def _row_problems(cells: Cells) -> Iterator[BadInput]:

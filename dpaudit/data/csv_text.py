@@ -84,11 +84,11 @@ def read(path: Path) -> Cells:
             with io.TextIOWrapper(content, "utf-8-sig", newline="") as text:
                 return _cells(text)
         except csv.Error as error:
-            said = f"it is not a CSV file ({error}); save it again"
-            raise BadInput(said, "wrong-format", value=str(path)) from error
+            message = f"it is not a CSV file ({error}); save it again"
+            raise BadInput(message, "wrong-format", value=str(path)) from error
         except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-            said = f"it is cut short, damaged or not gzip ({error}); save it again"
-            raise BadInput(said, "file-damaged", value=str(path)) from error
+            message = f"it is cut short, damaged or not gzip ({error}); save it again"
+            raise BadInput(message, "file-damaged", value=str(path)) from error
 
 
 def _cells(text: io.TextIOWrapper) -> Cells:
@@ -124,9 +124,9 @@ def _rows(text: io.TextIOWrapper, delimiter: str) -> Iterator[tuple[int, list[st
         for line in _lines(text):
             length += len(line)  # a cell in quotes may have many lines
             if length > MOST_ROW:
-                said = f"it has a row of more than {MOST_ROW:,} characters; "
-                said += "check its line ends and that its quotes are closed"
-                raise BadInput(said, "row-too-long", value=MOST_ROW)
+                message = f"it has a row of more than {MOST_ROW:,} characters; "
+                message += "check its line ends and that its quotes are closed"
+                raise BadInput(message, "row-too-long", value=MOST_ROW)
             yield line
 
     # Strict: a quote that is never closed would otherwise take in the rest of the file.
@@ -151,16 +151,16 @@ def _lines(text: io.TextIOWrapper) -> Iterator[str]:
             if "\0" in line:
                 raise BadInput(not_text, "not-text")
             if size > most:
-                said = f"it holds more than {most >> 20} MiB of text; use fewer records"
-                raise BadInput(said, "file-too-large", value=most)
+                message = f"it holds more than {most >> 20} MiB of text; use fewer records"
+                raise BadInput(message, "file-too-large", value=most)
             yield line
             number += 1
     except UnicodeDecodeError as error:
         if error.object.startswith(GZIP):
             raise BadInput(not_text, "not-text") from error
         number += error.object.count(b"\n", 0, error.start)
-        said = f"line {number} is not UTF-8; save the file as UTF-8"
-        raise BadInput(said, "not-utf8", value=number) from error
+        message = f"line {number} is not UTF-8; save the file as UTF-8"
+        raise BadInput(message, "not-utf8", value=number) from error
 
 
 # ---------------------------------------------------------------- columns
@@ -205,14 +205,14 @@ class Categories:
         return [self.names[code] for code in codes], Categories(self.names, codes).one_hot()
 
 
-def number(cell: str) -> float | None:
-    """The finite number that a cell holds; None if it holds none."""
+def number(cell: str, finite: bool = True) -> float | None:
+    """The number in a cell; None if there is none, or if it must be `finite` and is not."""
     try:
         value = float(cell)
     except ValueError:
         return None
     # 1_000 is a number to Python only.
-    return value if math.isfinite(value) and "_" not in cell else None
+    return None if "_" in cell or (finite and not math.isfinite(value)) else value
 
 
 def categories(cells: Sequence[str]) -> Categories:
@@ -252,13 +252,16 @@ def parse_bounds(texts: Iterable[str]) -> tuple[dict[str, Interval], list[BadInp
         column, value = name.strip(), text
         low, high = (number(end.strip()) for end in (*ends.split(":"), "", "")[:2])
         if not name or ends.count(":") != 1 or low is None or high is None:
-            said, code = f"write COLUMN=LOW:HIGH, such as age=0:120, not {text!r}", "not-bounds"
+            message, code = f"write COLUMN=LOW:HIGH, such as age=0:120, not {text!r}", "not-bounds"
         elif not low < high or math.isinf(high - low):
-            said, code = f"LOW must be below HIGH in {text!r}, by a finite amount", "empty-interval"
+            message, code = (
+                f"LOW must be below HIGH in {text!r}, by a finite amount",
+                "empty-interval",
+            )
         elif column in intervals:
-            said, code, value = f"{column!r} has bounds twice; state one", "stated-twice", column
+            message, code, value = f"{column!r} has bounds twice; state one", "stated-twice", column
         else:
             intervals[column] = Interval(low, high)
             continue
-        problems.append(BadInput(said, code, option="bounds", value=value))
+        problems.append(BadInput(message, code, option="bounds", value=value))
     return intervals, problems

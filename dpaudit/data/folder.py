@@ -103,9 +103,6 @@ def _records(part: _Part, colour: bool) -> Records:
     return as_records(np.moveaxis(x, 3, 1), np.array(part.labels))
 
 
-# ---------------------------------------------------------------- files
-
-
 @dataclass
 class _Part:
     """A folder of classes: its images in order, and the names of all that is wrong there."""
@@ -201,9 +198,6 @@ def _pixels(path: Path) -> Array:
         if image.mode == "P" and (array == array[..., :1]).all():
             return array[..., 0]
         return array
-
-
-# ---------------------------------------------------------------- problems
 
 
 def _problems(parts: Sequence[_Part]) -> Iterator[BadInput]:

@@ -17,7 +17,7 @@ from dpaudit import files
 from dpaudit.checks import listed, refuse
 from dpaudit.data.arrays import as_records, form_problems, problems, problems_of_few
 from dpaudit.data.split import split
-from dpaudit.errors import BadInput
+from dpaudit.errors import BadInput, one_line
 from dpaudit.files import add_path, open_file
 from dpaudit.protocols import Loader
 from dpaudit.types import Array, Data, Records
@@ -145,9 +145,6 @@ def _collect(problems: list[BadInput]) -> Iterator[None]:
         problems.append(error)
 
 
-# ---------------------------------------------------------------- the archive
-
-
 ZIP = (b"PK\x03\x04", b"PK\x05\x06")
 """The first bytes of a zip file, and those of one that is empty."""
 
@@ -179,11 +176,7 @@ class Archive:
             raise BadInput("it is cut short or damaged; save it again", "file-damaged") from error
         self._entries = {e.filename.removesuffix(".npy"): e for e in self._zip.infolist()}
         self._way_out = way_out
-
-    @property
-    def names(self) -> list[str]:
-        """The names of all arrays."""
-        return list(self._entries)
+        self.names = list(self._entries)
 
     def blank(self, name: str) -> Array:
         """Zeros of the shape and type that an array declares, which take no memory.
@@ -228,8 +221,7 @@ class Archive:
         except (BadInput, MemoryError):
             raise
         except Exception as error:
-            reason = " ".join(str(error).split())[:100] or type(error).__name__
-            text = f"{name} is damaged ({reason}); save it again"
+            text = f"{name} is damaged ({one_line(error, 100)}); save it again"
             raise BadInput(text, "array-damaged", option=name) from error
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from dpaudit.checks import listed, refuse
 from dpaudit.data import csv_text, npz
-from dpaudit.data.csv_text import Cells
+from dpaudit.data.csv_text import Cells, number
 from dpaudit.errors import BadInput
 from dpaudit.files import add_path
 from dpaudit.results import Scores
@@ -67,20 +67,11 @@ def _numbers(cells: Cells, column: list[str], name: str, gaps: bool = True) -> A
     while gaps and column and not column[-1]:
         column = column[:-1]
     for line, cell in zip(cells.lines, column, strict=False):
-        if not _is_number(cell):
+        if number(cell, finite=False) is None:
             shown = f"'{cell[:40]}'" if cell else "an empty cell"
             text = f"line {line} has {shown} under {name}; write a number, such as 0.5"
             raise BadInput(text, "not-a-number", option=name, value=cell[:40])
     return np.array([float(cell) for cell in column])
-
-
-def _is_number(cell: str) -> bool:
-    """Return whether a cell is a number; infinity and NaN are."""
-    try:
-        float(cell)
-    except ValueError:
-        return False
-    return True
 
 
 def _arrays(file: Path) -> Scores:

@@ -18,15 +18,6 @@ from dpaudit.errors import BadInput, wrap_errors
 from dpaudit.protocols import Loader
 from dpaudit.types import Data
 
-FLAGS = {
-    "root": "--data-root",
-    "download": "--download",
-    "label": "--label",
-    "bounds": "--bounds",
-    "ignore": "--ignore",
-}
-"""The options of a loader, as the command line spells them."""
-
 BARE = {
     "npz": "npz is a kind of file; give the file's path, which ends in .npz",
     "csv": "csv is a kind of file; give the file's path, which ends in .csv or .csv.gz",
@@ -86,8 +77,9 @@ def make_loader(source: str, options: Mapping[str, Any]) -> Loader:
     # Not `if value`: an empty text is a value, which must be passed on.
     given = {name: it for name, it in options.items() if it not in (None, False, ())}
     if unused := [name for name in given if name not in parameters]:
-        text = f"{source} takes no {' and no '.join(FLAGS[name] for name in unused)}"
-        text += f"; leave {'it' if len(unused) == 1 else 'them'} out"
+        flags = ["--data-root" if name == "root" else f"--{name}" for name in unused]
+        them = "it" if len(unused) == 1 else "them"
+        text = f"{source} takes no {' and no '.join(flags)}; leave {them} out"
         raise BadInput(text, "no-effect", option=unused[0], value=unused)
     if by_path:
         return by_path(source, **given)

@@ -78,9 +78,6 @@ def deal(sizes: Sequence[int]) -> Array:
     return np.repeat(np.arange(len(sizes)), sizes)[np.argsort(turns, kind="stable")]
 
 
-# ---------------------------------------------------------------- subsets
-
-
 def subset(data: Data, size: int, seed: int) -> Data:
     """Take exactly `size` records of the pool, and of the others in proportion.
 

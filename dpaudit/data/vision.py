@@ -17,7 +17,7 @@ import numpy as np
 from dpaudit.checks import refuse
 from dpaudit.data.arrays import as_records, problems
 from dpaudit.data.split import split
-from dpaudit.errors import BadInput, is_full, kind_of
+from dpaudit.errors import BadInput, is_full, kind_of, one_line
 from dpaudit.protocols import Loader
 from dpaudit.types import Array, Data, Records
 
@@ -70,7 +70,7 @@ class _Torchvision(Loader):
             raise BadInput(text, "module-missing", value=error.name) from error
         except Exception as error:
             text = f"{self.name} is read through torchvision, which does not import "
-            text += f"({_reason(error)}); install the torchvision that fits this torch, or {NPZ}"
+            text += f"({one_line(error)}); install the torchvision that fits this torch, or {NPZ}"
             raise BadInput(text, "module-broken", value="torchvision") from error
 
     def _read(self, dataset: Any, place: Path) -> dict[str, Array]:
@@ -85,13 +85,13 @@ class _Torchvision(Loader):
                 with suppress(OSError):  # a folder with downloaded files stays
                     path.rmdir()
             if self.download and not _complete(dataset, place):
-                text = f"{self.name} could not be downloaded to {place} ({_reason(error)}); check "
+                text = f"{self.name} could not be downloaded to {place} ({one_line(error)}); check "
                 text += f"the connection and the disk and try again, or {NPZ}"
                 code = "" if is_full(error) else "download-failed"
                 kind = kind_of(error, BadInput)
                 raise kind(text, code, option="download", value=str(place)) from error
             text = f"{place} does not hold all of {self.name}, or holds it damaged "
-            text += f"({_reason(error)}); delete it and give --download"
+            text += f"({one_line(error)}); delete it and give --download"
             raise BadInput(text, "file-damaged", value=str(place)) from error
 
 
@@ -172,7 +172,3 @@ def _quiet() -> Iterator[None]:
             yield
     finally:
         socket.setdefaulttimeout(before)
-
-
-def _reason(error: Exception) -> str:
-    return " ".join(str(error).split())[:200] or type(error).__name__

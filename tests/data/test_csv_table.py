@@ -1,7 +1,6 @@
 import csv
 import gzip
 import io
-import os
 import re
 import tracemalloc
 
@@ -183,13 +182,6 @@ def test_the_split_follows_the_seed(load):
     first, again, other = (load(text_of(people()), seed=seed) for seed in (1, 1, 2))
     assert np.array_equal(first.pool.x, again.pool.x)
     assert not np.array_equal(first.pool.x, other.pool.x)
-
-
-def test_a_home_folder_is_expanded(load, tmp_path, monkeypatch):
-    load(text_of(people()))
-    monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.setenv("USERPROFILE", str(tmp_path))
-    assert Csv("~/own.csv", **GOOD).load(0).classes == 2
 
 
 # ---------------------------------------------------------------- names
@@ -454,25 +446,3 @@ def test_a_small_memory_takes_less_text(refusal, monkeypatch):
     monkeypatch.setattr("dpaudit.files.memory_limit", lambda: 5 << 20)
     error = refusal("a,b\n" + "1,2\n" * (1 << 19))
     assert told(error) == [("file-too-large", "", 1 << 20)]
-
-
-def test_a_pipe_is_not_waited_for(tmp_path):
-    os.mkfifo(tmp_path / "own.csv")
-    with refuses("not-regular", value=str(tmp_path / "own.csv")):
-        Csv(tmp_path / "own.csv", **GOOD).load(0)
-
-
-def test_a_folder_and_a_missing_file_are_told(tmp_path):
-    with refuses("is-folder", value=str(tmp_path)):
-        Csv(tmp_path, **GOOD).load(0)
-    with refuses("file-missing", value=str(tmp_path / "none.csv")):
-        Csv(tmp_path / "none.csv", **GOOD).load(0)
-
-
-@pytest.mark.parametrize("step", ["read", "categories", "split"])
-def test_what_does_not_fit_into_memory_is_told(refusal, monkeypatch, step):
-    def full(*_, **__):
-        raise MemoryError
-
-    monkeypatch.setattr(f"dpaudit.data.csv_table.{step}", full)
-    assert refusal(text_of(people())).code == "out-of-memory"

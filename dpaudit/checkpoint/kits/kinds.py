@@ -49,7 +49,7 @@ class TrainingData:
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
     tested: bool = True
-    """Whether they came with a test set: that is not trained on, and left alone."""
+    """True if they came with a test set: that is not trained on, and left alone."""
     table: Table | None = None
     folders: Sequence[str] | None = None
 

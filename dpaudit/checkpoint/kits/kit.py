@@ -11,7 +11,6 @@ import hashlib
 import json
 import os
 import secrets
-from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TypeVar
@@ -27,8 +26,6 @@ from dpaudit.seeds import coins as seeded_coins
 from dpaudit.seeds import derive
 from dpaudit.types import Array, Records
 
-T = TypeVar("T")
-
 VERSION = 2
 """Of kit.json and of sealed.json."""
 
@@ -39,7 +36,23 @@ LARGEST = 1 << 20
 
 
 @dataclass(frozen=True)
-class SealedCoins:
+class _Document:
+    """Facts that are stored as a JSON file."""
+
+    def content(self) -> bytes:
+        """The content of the file."""
+        return (json.dumps(asdict(self), indent=1, ensure_ascii=False) + "\n").encode()
+
+    def is_valid(self) -> bool:
+        """Return whether this dpaudit can read it."""
+        raise NotImplementedError
+
+
+D = TypeVar("D", bound=_Document)
+
+
+@dataclass(frozen=True)
+class SealedCoins(_Document):
     """A coin for each canary, '1' in and '0' out, a salt, and the hash of the public facts."""
 
     coins: str
@@ -47,12 +60,7 @@ class SealedCoins:
     public: str
     version: int = VERSION
 
-    def content(self) -> bytes:
-        """The sealed file."""
-        return (json.dumps(asdict(self), indent=1) + "\n").encode()
-
     def is_valid(self) -> bool:
-        """Return whether this dpaudit can read it."""
         return self.version == VERSION and bool(self.coins) and set(self.coins) <= {"0", "1"}
 
     @property
@@ -78,7 +86,7 @@ def commitment_of(content: bytes) -> str:
 
 
 @dataclass(frozen=True)
-class KitFacts:
+class KitFacts(_Document):
     """The public facts about a kit."""
 
     kind: str
@@ -96,12 +104,7 @@ class KitFacts:
     commitment: str = ""
     version: int = VERSION
 
-    def content(self) -> bytes:
-        """The file kit.json."""
-        return (json.dumps(asdict(self), indent=1, ensure_ascii=False) + "\n").encode()
-
     def is_valid(self) -> bool:
-        """Return whether this dpaudit can read it."""
         texts = (self.kind, self.made, self.data, self.coins, self.canaries, self.dpaudit)
         numbers = (self.count, self.classes, *self.shape)
         return (
@@ -142,7 +145,7 @@ class Kit:
             text = f"{file}: it was altered after the kit was made (its SHA-256 is {found}, the "
             text += f"kit's commitment {wanted}); its coins prove nothing"
             raise BadInput(text, "kit-altered", value=str(file))
-        coins = _parse(file, content, SealedCoins, SealedCoins.is_valid)
+        coins = _parse(file, content, SealedCoins)
         if coins.public != self.about.hash or len(coins.coins) != self.about.count:
             text = f"{public}: it was altered after the kit was made; {SEALED} is about another kit"
             raise BadInput(text, "kit-altered", value=str(public))
@@ -150,7 +153,7 @@ class Kit:
 
     @property
     def flat(self) -> bool:
-        """Whether a canary is a row of numbers."""
+        """True if a canary is a row of numbers."""
         return self.about.shape[:2] == [1, 1]
 
 
@@ -161,7 +164,7 @@ def read(path: str | os.PathLike[str]) -> Kit:
         text = f"{folder}: there is no such folder; make a kit with dpaudit canaries make"
         raise BadInput(text, "folder-missing", value=str(folder))
     public, file = folder / PUBLIC, folder / CANARIES
-    about = _parse(public, _content(public, "a file of the kit"), KitFacts, KitFacts.is_valid)
+    about = _parse(public, _content(public, "a file of the kit"), KitFacts)
     canaries = npz.read_records(file, follow=False)
     if fingerprint(canaries) != about.canaries:
         text = f"{file}: its canaries are not those that the kit was made with"
@@ -191,10 +194,10 @@ def _content(file: Path, wanted: str) -> bytes:
     return read
 
 
-def _parse(file: Path, content: bytes, kind: type[T], is_valid: Callable[[T], bool]) -> T:
+def _parse(file: Path, content: bytes, kind: type[D]) -> D:
     try:
         found = kind(**json.loads(content))
-        valid = is_valid(found)
+        valid = found.is_valid()
     except (ValueError, TypeError, RecursionError):
         valid = False
     if not valid:

@@ -18,9 +18,7 @@ from dpaudit.checkpoint import kits
 from dpaudit.checkpoint.kits import kinds
 from dpaudit.checkpoint.kits import kit as on_disk
 from dpaudit.checkpoint.kits.making import FROM_SEED, FROM_SYSTEM, reach
-from dpaudit.data.npz import read_records
 from dpaudit.errors import BadInput
-from dpaudit.types import Records
 
 
 def write_npz(path, **more):
@@ -391,13 +389,3 @@ def test_the_readme_says_what_to_do_and_what_it_can_show(kit):
         assert said in text
     assert reach(60) < reach(60, curve=True)
     assert max(map(len, text.splitlines())) <= 105
-
-
-def test_few_records_may_be_of_any_classes(tmp_path):
-    np.savez(tmp_path / "a.npz", x=np.ones((3, 2), np.float32), y=[7, 7, 2])
-    found = read_records(tmp_path / "a.npz")
-    assert isinstance(found, Records)
-    assert found.y.tolist() == [7, 7, 2]
-    np.savez(tmp_path / "b.npz", x=np.ones((3, 2), np.float32), y=[-1, 0, 0])
-    with refuses("negative-label", option="y", value=-1):
-        read_records(tmp_path / "b.npz")

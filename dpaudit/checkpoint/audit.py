@@ -269,7 +269,6 @@ def _reference_warnings(
             continue
         cause = "it was trained on some of them, or no fair coin chose them"
         if candidates.coins != "supposed":
-            text = f"{name} knows which records were in (AUC {u:.3f}): {cause}; a reference is "
-            text += "trained without them"
+            text = f"{name} knows which records were in (AUC {u:.3f}): {cause}; use another"
             raise BadInput(text, "reference-knows", option="reference", value=name)
         yield f"{name} tells members from others by itself (AUC {u:.3f}): {cause}"

@@ -74,8 +74,7 @@ def of_members(
     inn, out = npz.read_records(members), npz.read_records(nonmembers)
     if inn.x.shape[1:] != out.x.shape[1:]:
         shapes = [inn.x.shape[1:], out.x.shape[1:]]
-        text = f"records of {members} have the shape {shapes[0]} and those of {nonmembers} "
-        text += f"{shapes[1]}; they must be alike"
+        text = f"records differ in shape: {shapes[0]} in {members}, {shapes[1]} in {nonmembers}"
         raise BadInput(text, "shape-mismatch", option="nonmembers", value=shapes)
     x, y = np.concatenate([inn.x, out.x]), np.concatenate([inn.y, out.y])
     put_in = np.arange(len(y)) < len(inn)

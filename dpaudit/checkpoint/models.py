@@ -126,11 +126,8 @@ def _passes(
 def _finite(path: Path, outputs: Array) -> Array:
     finite = np.isfinite(outputs).reshape(len(outputs), -1).all(axis=1)
     if bad := int((~finite).sum()):
-        text = (
-            f"{path}: its outputs on {bad:,} of {len(outputs):,} records are NaN or infinite and "
-        )
-        text += "cannot be scored; check that the records are of the kind that it was trained on"
-        raise BadInput(text, "not-finite", value=bad)
+        text = f"its outputs on {bad:,} of {len(outputs):,} records are NaN or infinite"
+        raise BadInput(f"{path}: {text}; check the records", "not-finite", value=bad)
     return outputs
 
 
@@ -179,8 +176,7 @@ def _run_onnx(path: Path, x: Array) -> Array:
     run = partial(_run_batch, session, name, inputs[0].name)
     found = [run(batch) for batch in _batches(given, max(1, size))]
     if any(part.ndim != 2 for part in found) or sum(map(len, found)) < len(x):
-        text = f"its output {name} has the shape {found[0].shape} for {len(given[:size])} records; "
-        text += "it should have a number for each class of each"
+        text = f"its output {name} has the shape {found[0].shape}, not (records, classes)"
         raise BadInput(text, "wrong-shape", option=name, value=found[0].shape)
     return np.concatenate(found)[: len(x)].astype(np.float64)
 
@@ -197,8 +193,7 @@ def _session(path: Path) -> Any:
     try:
         import onnxruntime
     except ImportError as error:
-        text = ".onnx files are run by onnxruntime, which does not import; pip install "
-        text += "'dpaudit[onnx]'"
+        text = ".onnx files need onnxruntime, which does not import; pip install 'dpaudit[onnx]'"
         raise BadInput(text, "module-missing", value="onnxruntime") from error
     try:
         options = onnxruntime.SessionOptions()

@@ -47,12 +47,10 @@ class Score:
             text = "needs passes with dropout (--samples T), of a network that has dropout"
         elif references and not refers:
             option, code = "reference", "no-effect"
-            text = "does not use reference models; leave --reference out, or take --score "
-            text += "calibrated, lira or rmia"
+            text = "does not use reference models; take calibrated, lira or rmia, or no --reference"
         elif references and target.passes and not all(r.passes for r in references):
             option, code = "reference", "needs-passes"
-            text = "cannot compare passes with dropout, which some reference models lack; leave "
-            text += "--samples out, or name checkpoints of the same network"
+            text = "needs passes with dropout of all reference models; leave --samples out"
         if code:
             raise BadInput(f"the score {self.name} {text}", code, option=option, value=value)
         return np.clip(round_scores(self.formula(target, references)), -LARGEST, LARGEST)

@@ -175,7 +175,7 @@ def _channel_axis(shape: tuple[int, ...]) -> int | None:
     return next((axis for axis in (1, 3) if shape[axis] in CHANNELS), None)
 
 
-def hash_arrays(text: str, *parts: Records, **arrays: Array) -> str:
+def hash_arrays(text: str, /, *parts: Records, **arrays: Array) -> str:
     """SHA-256 of a text and of all records and arrays: shapes, types and bytes."""
     digest = hashlib.sha256(text.encode())
     unnamed = [("", array) for part in parts for array in (part.x, part.y)]

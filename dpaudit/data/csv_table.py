@@ -122,8 +122,7 @@ def _name_problems(
 ) -> Iterator[BadInput]:
     columns = f"it has {_quoted(header, most=40)}"
     if nameless := [at for at, name in enumerate(header, 1) if not name]:
-        text = f"the header has no name for the columns {listed(nameless)}; name them "
-        text += "(or leave pandas' index out with to_csv(index=False))"
+        text = f"name columns {listed(nameless)} in the header (pandas: to_csv(index=False))"
         yield BadInput(text, "column-nameless", value=nameless[:5])
     if twice := sorted({name for name in header if name and header.count(name) > 1}):
         text = f"the header has {_quoted(twice)} more than once; give each its own name"
@@ -212,6 +211,7 @@ def _size_problems(
     if (total := sum(counts.values())) > MOST_FEATURES:
         most = sorted(counts, key=lambda name: -counts[name])
         largest = listed([f"{_quoted([name])}: {counts[name]}" for name in most])
-        text = f"its columns make {total} features, more than {MOST_FEATURES} ({largest}); "
-        text += "--ignore columns that name single records"
+        text = (
+            f"columns make {total} features, more than {MOST_FEATURES} ({largest}); --ignore some"
+        )
         yield BadInput(text, "too-many-features", value=total)

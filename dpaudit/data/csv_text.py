@@ -10,7 +10,7 @@ import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import BinaryIO, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -22,8 +22,8 @@ from dpaudit.types import Array
 
 DELIMITERS = (",", ";", "\t")
 
-MOST_TEXT = 1 << 29
-"""Characters of a file, whose cells take ten times that in memory; a small .gz can hold any number.
+MOST_BYTES = 1 << 29
+"""Of text, which takes ten times that in memory; a small .gz can hold any amount.
 
 A fifth of `files.memory_limit` if that is less.
 """
@@ -33,6 +33,8 @@ MOST_ROW = 1 << 20
 
 GZIP = b"\x1f\x8b"
 """The first bytes of a compressed file."""
+
+Text: TypeAlias = "io.TextIOWrapper[BinaryIO | gzip.GzipFile]"
 
 
 class Ragged(NamedTuple):
@@ -91,7 +93,7 @@ def read(path: Path) -> Cells:
             raise BadInput(message, "file-damaged", value=str(path)) from error
 
 
-def _cells(text: io.TextIOWrapper) -> Cells:
+def _cells(text: Text) -> Cells:
     # For each delimiter only the first row is read, to see which of them suits.
     delimiter = max(DELIMITERS, key=lambda it: len(_first_row(text, it)))
     rows = _rows(text, delimiter)
@@ -108,14 +110,14 @@ def _cells(text: io.TextIOWrapper) -> Cells:
     return Cells(header, good, lines, ragged)
 
 
-def _first_row(text: io.TextIOWrapper, delimiter: str) -> list[str]:
+def _first_row(text: Text, delimiter: str) -> list[str]:
     try:
         return next(_rows(text, delimiter), (0, []))[1]
     except csv.Error:
         return []  # the quotes suit another delimiter
 
 
-def _rows(text: io.TextIOWrapper, delimiter: str) -> Iterator[tuple[int, list[str]]]:
+def _rows(text: Text, delimiter: str) -> Iterator[tuple[int, list[str]]]:
     """(line, row) of each row that is not blank, from the beginning of a file on."""
     length = 0
 
@@ -124,8 +126,7 @@ def _rows(text: io.TextIOWrapper, delimiter: str) -> Iterator[tuple[int, list[st
         for line in _lines(text):
             length += len(line)  # a cell in quotes may have many lines
             if length > MOST_ROW:
-                message = f"it has a row of more than {MOST_ROW:,} characters; "
-                message += "check its line ends and that its quotes are closed"
+                message = f"a row has more than {MOST_ROW:,} characters; check line ends and quotes"
                 raise BadInput(message, "row-too-long", value=MOST_ROW)
             yield line
 
@@ -140,17 +141,16 @@ def _rows(text: io.TextIOWrapper, delimiter: str) -> Iterator[tuple[int, list[st
         raise csv.Error(f"line {reader.line_num}: {error}") from error
 
 
-def _lines(text: io.TextIOWrapper) -> Iterator[str]:
+def _lines(text: Text) -> Iterator[str]:
     """The lines of a file, each with its end and of bounded length."""
-    most, size, number = min(MOST_TEXT, files.memory_limit() // 5), 0, 1
+    most, number = min(MOST_BYTES, files.memory_limit() // 5), 1
     not_text = "it is not text; save it as CSV (compressed: .csv.gz), in UTF-8"
     text.seek(0)
     try:
         while line := text.readline(MOST_ROW + 1):
-            size += len(line)
             if "\0" in line:
                 raise BadInput(not_text, "not-text")
-            if size > most:
+            if text.buffer.tell() > most:
                 message = f"it holds more than {most >> 20} MiB of text; use fewer records"
                 raise BadInput(message, "file-too-large", value=most)
             yield line

@@ -200,8 +200,7 @@ class Archive:
                 raise BadInput(text, "holds-objects", option=name)
             blank = np.broadcast_to(np.zeros((), dtype), shape)
         if blank.nbytes != there:
-            text = f"{name} is damaged (it declares {blank.nbytes:,} bytes and holds {there:,}); "
-            text += "save it again"
+            text = f"{name} is damaged: {there:,} bytes instead of {blank.nbytes:,}; save it again"
             raise BadInput(text, "array-damaged", option=name, value=[blank.nbytes, there])
         return blank
 

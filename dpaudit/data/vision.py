@@ -42,8 +42,9 @@ class _Torchvision(Loader):
         base = cache() if self.root is None else Path(os.path.expanduser(self.root))
         place = base / self.folder
         if not self.download and not os.path.exists(place):
-            text = f"{self.name} is not in {place}; give --download to fetch it there, "
-            text += "or --data-root FOLDER to read it from another place"
+            text = (
+                f"{self.name} is not in {place}; give --download to fetch it or --data-root FOLDER"
+            )
             raise BadInput(text, "needs-download", option="download", value=str(place))
         dataset = self._dataset()
         try:

@@ -403,7 +403,7 @@ def test_a_file_that_is_only_called_gz_is_told(refusal):
 
 
 def test_a_small_file_that_unpacks_without_end_is_not_read_to_its_end(refusal, monkeypatch):
-    monkeypatch.setattr(csv_text, "MOST_TEXT", 1 << 20)
+    monkeypatch.setattr(csv_text, "MOST_BYTES", 1 << 20)
     error = refusal(gzip.compress(b"a" * (4 << 20)), "own.csv.gz")
     assert told(error) == [("file-too-large", "", 1 << 20)]
     assert "1 MiB" in said(error)

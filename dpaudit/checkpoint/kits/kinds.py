@@ -198,8 +198,9 @@ def _random_rows(table: Table, data: str, y: Array, seed: int) -> CanarySet:
         if len(distinct) >= count:
             break
     else:
-        text = f"rows of {data} differ in too few ways for {count:,} distinct canaries "
-        text += f"({len(distinct):,} were found); take fewer (--count)"
+        text = (
+            f"not {count:,} but {len(distinct):,} distinct rows of {data} were found; lower --count"
+        )
         raise BadInput(text, "too-large", option="count", value=count)
     kept = list(distinct.values())[:count]
     rows = []

@@ -138,12 +138,10 @@ class Kit:
         content = _content(file, "a file of the kit")
         found, wanted = commitment_of(content), self.about.commitment
         if commitment is not None and commitment.lower() != wanted.lower():
-            text = f"{public}: its commitment is {wanted}, and the one that was kept is "
-            text += f"{commitment}; this is not the kit that was made then"
+            text = f"{public}: its commitment is {wanted}, not {commitment}: this is another kit"
             raise BadInput(text, "other-commitment", option="commitment", value=commitment)
         if found != wanted:
-            text = f"{file}: it was altered after the kit was made (its SHA-256 is {found}, the "
-            text += f"kit's commitment {wanted}); its coins prove nothing"
+            text = f"{file}: it was altered (its SHA-256 is {found}, the commitment {wanted})"
             raise BadInput(text, "kit-altered", value=str(file))
         coins = _parse(file, content, SealedCoins)
         if coins.public != self.about.hash or len(coins.coins) != self.about.count:
@@ -253,8 +251,7 @@ class Looks:
             with os.fdopen(descriptor, "a+b") as file:
                 found = os.fstat(file.fileno())
                 if found.st_nlink > 1:
-                    text = f"{self.file}: it is a hard link, and the same file has another name; "
-                    text += "use a copy of the kit"
+                    text = f"{self.file}: it is a hard link to another file; use a copy of the kit"
                     raise BadInput(text, "hard-link", value=str(self.file))
                 # A line of its own, even after one that was cut short.
                 cut = after and os.pread(file.fileno(), 1, found.st_size - 1) != b"\n"

@@ -100,7 +100,7 @@ def audited(case: Case, kind: str, canaries: int, repetition: int, folder: Path)
     from dpaudit.checkpoint import kits
     from dpaudit.checkpoint.audit import CheckpointRequest, audit
     from dpaudit.checkpoint.candidates import of_kit
-    from dpaudit.checkpoint.models import Asking, ask
+    from dpaudit.checkpoint.models import QuerySettings, query
     from dpaudit.seeds import derive
     from dpaudit.types import Records
 
@@ -114,7 +114,7 @@ def audited(case: Case, kind: str, canaries: int, repetition: int, folder: Path)
     model = case.train(replace(data, pool=Records(x, y)), seed).eval()
     torch.save(model.state_dict(), kit.path / "model.pt")
     subject = of_kit(kits.read(kit.path), kit.about.commitment)
-    said = ask(kit.path / "model.pt", subject, Asking(NETWORK)).outputs
+    said = query(kit.path / "model.pt", subject, QuerySettings(NETWORK)).outputs
     found = audit(CheckpointRequest(CLAIM), subject, case.name, said)
     right = model(torch.as_tensor(data.test.x)).argmax(dim=1).numpy() == data.test.y
     free, by_curve = found.bounds

@@ -90,6 +90,11 @@ class WorkersLost(DpauditError, RuntimeError):
     code = "workers-lost"
 
 
+def one_line(error: BaseException, most: int = 160) -> str:
+    """The first characters of an error's text, on one line; its type if it has no text."""
+    return " ".join(str(error).split())[:most] or type(error).__name__
+
+
 def is_full(error: BaseException) -> bool:
     """Return whether an error means that a disk is full."""
     return isinstance(error, OSError) and error.errno in FULL

@@ -38,9 +38,18 @@ def _problem(path: Path, code: str, sentence: str) -> BadInput:
     return BadInput(f"{path}: {sentence}", code, value=str(path))
 
 
-def in_file(path: str | os.PathLike[str], error: BadInput) -> BadInput:
-    """Return the same error with the name of its file."""
-    return error.with_sentence(f"{path}: {error}")
+@contextmanager
+def add_path(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Put the path before each `BadInput` that lacks it, and report a lack of memory as one."""
+    try:
+        yield
+    except BadInput as error:
+        if str(error).startswith(f"{path}: "):
+            raise
+        raise error.with_sentence(f"{path}: {error}") from error
+    except MemoryError as error:
+        text = f"{path}: it does not fit into memory; use fewer records"
+        raise BadInput(text, "out-of-memory", value=str(path)) from error
 
 
 def regular(path: Path, flags: int, wanted: str, follow: bool = True) -> int:

@@ -32,7 +32,7 @@ def test_every_public_name_leads_to_something():
 RECORDS = {
     "dpaudit.config.adversaries.Adversary",
     "dpaudit.checkpoint.audit.CheckpointReport",
-    "dpaudit.checkpoint.kits.kit.About",
+    "dpaudit.checkpoint.kits.kit.KitFacts",
     "dpaudit.judging.plan.Row",
     "dpaudit.judging.facts.Settled",
     "dpaudit.training.recipe.Descent",

@@ -21,7 +21,7 @@ from dpaudit.audit.trials import Progress, refuse_other_adjacency, run_trials
 from dpaudit.checks import refuse
 from dpaudit.config import Config, conflicts_until_decided, digest
 from dpaudit.config.settings import Volume
-from dpaudit.data.fingerprints import fingerprint
+from dpaudit.data.arrays import hash_arrays
 from dpaudit.errors import BadInput
 from dpaudit.estimators.bets import LOOK
 from dpaudit.executors import Here, cores, local_pool
@@ -89,7 +89,7 @@ def play(
     planted = Records(canary.x, np.array(canary.y))
     settings = {
         "mechanism": repr(mechanism),
-        "pair": fingerprint(
+        "pair": hash_arrays(
             f"canary {canary.y}", pair.out, pair.inn, pair.test, planted, **pair.given
         ),
         "models": models,

@@ -1,11 +1,11 @@
-"""The claim of a user's own model, and how the guesses on its canaries are to be judged."""
+"""The audit of a user's own model: its claim, the guesses on its canaries, warnings, a report."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 from scipy.stats import binom
@@ -22,11 +22,11 @@ from dpaudit.checkpoint.scoring import (
     Score,
     auc,
     auc_interval,
-    fixed,
+    choose_score,
     risk,
     split,
 )
-from dpaudit.data.fingerprints import fingerprint
+from dpaudit.data.arrays import hash_arrays
 from dpaudit.errors import BadInput
 from dpaudit.estimators import OneRun, OneRunFDP
 from dpaudit.estimators.one_run import called
@@ -38,14 +38,22 @@ from dpaudit.results import Bound, Report, Verdict
 from dpaudit.types import Array, Claim, Curve, DPSGDCurve, GaussianCurve
 from dpaudit.versions import versions
 
+OfGuesses = OneRun | OneRunFDP
+
+SIZES = [digit * 10**power for power in (1, 2, 3, 4) for digit in (1, 2, 5)] + [100_000]
+"""Sizes of larger kits that advice considers."""
+
+CHANCE = 1e-6
+"""The probability that a reference which does not know the coins is taken for one that does."""
+
 
 @dataclass(frozen=True)
 class CheckpointRequest:
-    """A claim, if there is one, and how the guesses are to be judged.
+    """A claim, if there is one, and the way to judge the guesses.
 
-    `curve` is that which the claim states, 'gaussian', 'dpsgd:Q,T' or 'none'; left empty, a
-    Gaussian one is assumed beside what assumes nothing, and decides nothing. `guesses` is their
-    number, where it is fixed; else the best of a few is paid for. `score` is fixed here too.
+    `curve` is the claim's, 'gaussian', 'dpsgd:Q,T' or 'none'; if it is empty, a Gaussian one is
+    assumed for a second bound that does not decide. `guesses` is their number, if it is fixed;
+    else the best of a few is taken and paid for.
     """
 
     claimed: tuple[float, float] | None = None
@@ -72,12 +80,12 @@ class CheckpointRequest:
 
     @property
     def family(self) -> Family | None:
-        """The kind of curve that is stated, or assumed where none is; None: none."""
+        """The kind of curve that is stated or assumed; None if neither."""
         return stated(self.curve)
 
     @cached_property
     def claim(self) -> Claim:
-        """What is promised, with its curve if one is stated; an infinite epsilon if nothing is."""
+        """The claim, with its curve if one is stated; its epsilon is infinite if there is none."""
         if self.claimed is None:
             return Claim(math.inf, self.delta)
         epsilon, delta = self.claimed
@@ -92,17 +100,130 @@ class CheckpointRequest:
             return DPSGDCurve(family.sample_rate, family.rounds, parameter)
         return GaussianCurve(parameter)
 
+    @property
+    def estimators(self) -> list[Callable[[float], OfGuesses]]:
+        """Makers of the estimators by confidence; the first decides: that of a stated curve."""
+        if self.family is None or self.claim.delta == 0:
+            return [OneRun]
+        by_curve = partial(OneRunFDP, curve=self.family)
+        return [by_curve, OneRun] if self.curve else [OneRun, by_curve]
 
-# ----------------------------------------------------------------
-# What speaks against a bound: no coins, scores that say nothing, references that know them.
+
+@dataclass(frozen=True, kw_only=True)
+class CheckpointReport(Report):
+    """The report of a user's own model: the bound that decides comes first.
+
+    There is no bound if no fair coin can have chosen the records.
+    """
+
+    request: CheckpointRequest
+    candidates: Candidates
+    model: str
+    score: Score
+    scores: Array
+    outputs: Outputs
+    calls: Array
+    """The guess on each record by the first bound: 1 in, -1 out, 0 none."""
+    risk: Risk
+    references: Sequence[str]
+    """The reference models."""
 
 
-CHANCE = 1e-6
-"""With which a reference that knows nothing of the coins is taken for one that does."""
+def audit(
+    request: CheckpointRequest,
+    candidates: Candidates,
+    model: str,
+    outputs: Outputs,
+    references: Sequence[tuple[str, Outputs]] = (),
+    warnings: Sequence[str] = (),
+) -> CheckpointReport:
+    """Judge one model; nothing is chosen by the coins unless it is paid for."""
+    n = len(candidates.records)
+    if request.guesses is not None and request.guesses > n:
+        text = f"there are {n:,} canaries to guess, not {request.guesses:,} (--guesses)"
+        raise BadInput(text, "too-large", option="guesses", value=request.guesses)
+    score = choose_score(request.score, len(references), bool(outputs.statistics))
+    scores = score.of(outputs, [reference for _, reference in references])
+    found = [
+        *warnings,
+        *_record_warnings(candidates, scores),
+        *_reference_warnings(candidates, outputs, references),
+    ]
+    numbers = GuessNumbers.of(n) if request.guesses is None else GuessNumbers([request.guesses])
+    looks, bounds = 1, list[Bound]()
+    if candidates.looks is not None:
+        looks = _take_look(request, candidates.looks, f"{score.name} of {model}", scores, numbers)
+    if candidates.fair:
+        sure, delta = deciding(request.confidence, looks), request.claim.delta
+        for maker in request.estimators:
+            bound = numbers.bound(scores, candidates.put_in, maker, delta, sure)
+            bounds.append(replace(bound, attack=score.name))
+    # Without a bound, half of the records are guessed, to be looked at only.
+    guesses = bounds[0].guesses if bounds else None
+    return CheckpointReport(
+        claim=request.claim,
+        verdict=_verdict(request.claim, candidates, bounds),
+        bounds=bounds,
+        looks=looks,
+        versions=versions(),
+        seed=request.seed,
+        warnings=found,
+        next_steps=after_checkpoint(request.claim, bounds, n, _needed(request, bounds)),
+        request=request,
+        candidates=candidates,
+        model=model,
+        score=score,
+        scores=scores,
+        outputs=outputs,
+        calls=called(scores, guesses.guesses if guesses else max(1, n // 2)),
+        risk=risk(split(scores, candidates.put_in), request.confidence),
+        references=[name for name, _ in references],
+    )
 
 
-def doubted(candidates: Candidates, scores: Array) -> Iterator[str]:
-    """What a reader should know of the records and of their scores."""
+def _take_look(
+    request: CheckpointRequest, kept: Looks, words: str, scores: Array, numbers: GuessNumbers
+) -> int:
+    """Count a look at a kit's coins; return its number.
+
+    A look is all guesses and the estimator that decides: the same guesses are the same look,
+    whatever the claim. Another model is another look too, because it cannot be told from another
+    moment of the same training.
+    """
+    decides = request.estimators[0]
+    guesses = np.stack([called(scores, r) for r in numbers.numbers])
+    look = hash_arrays(f"look {decides(request.confidence)!r}", guesses=guesses)
+    number = kept.upcoming(look)
+    try:
+        decides(numbers.each(deciding(request.confidence, number)))
+    except BadInput as error:
+        text = f"look {number} at one kit cannot decide any more ({error}); train with a fresh one"
+        raise BadInput(text, "no-looks-left", value=number) from error
+    return kept.take(look, words)
+
+
+def _needed(request: CheckpointRequest, bounds: Sequence[Bound]) -> int | None:
+    """The number of canaries that could decide on the claim, if these could not and others can."""
+    claim = request.claim
+    if not claim.guarantees or not bounds or bounds[0].ceiling >= claim.epsilon:
+        return None
+    for count in SIZES:
+        numbers = GuessNumbers.of(count)
+        judge = request.estimators[0](numbers.each(request.confidence))
+        if numbers.ceiling(judge, count, claim.delta) > claim.epsilon:
+            return count
+    return None
+
+
+def _verdict(claim: Claim, candidates: Candidates, bounds: Sequence[Bound]) -> Verdict:
+    """The verdict of the first bound; none if nobody states that coins were tossed."""
+    if bounds and candidates.coins != "supposed":
+        return verdict(claim, bounds[0])
+    return "INCONCLUSIVE" if claim.guarantees else "NO_GUARANTEE_CLAIMED"
+
+
+def _record_warnings(candidates: Candidates, scores: Array) -> Iterator[str]:
+    """Warn of coins that cannot be fair, of records on both sides, and of equal scores."""
     n, inn = len(candidates.put_in), int(candidates.put_in.sum())
     if not candidates.fair:
         yield (
@@ -124,189 +245,30 @@ def doubted(candidates: Candidates, scores: Array) -> Iterator[str]:
     same = len(scores) - len(np.unique(scores))
     if same > len(scores) // 10:
         yield (
-            f"{same:,} of {len(scores):,} records have the score of another one; of equal scores "
-            "the order decides who is guessed"
+            f"{same:,} of {len(scores):,} records have the score of another one; the order of "
+            "equal scores decides which are guessed"
         )
 
 
-def knowing(
+def _reference_warnings(
     candidates: Candidates, target: Outputs, references: Sequence[tuple[str, Outputs]]
 ) -> Iterator[str]:
-    """Refuse reference models that give the coins away: those would be guessed from them.
+    """Refuse reference models that give the coins away, since those would be guessed from them.
 
-    One that was trained without the canaries, or on all of them, says nothing of which were in.
-    Where nobody says that coins were tossed, that it does is told.
+    A reference that was trained without the canaries, or on all of them, does not know the coins.
+    If nobody states that coins were tossed, one that does is only warned of.
     """
     for name, reference in references:
         if np.array_equal(reference.log_odds, target.log_odds):
-            said = f"{name} says what the model itself says; a reference is another model"
-            raise BadInput(said, "same-model", option="reference", value=name)
+            text = f"{name} has the outputs of the model itself; a reference is another model"
+            raise BadInput(text, "same-model", option="reference", value=name)
         scores = split(reference.log_odds, candidates.put_in)
         u, n = auc(scores), min(len(scores.out), len(scores.inn))
         low, high = auc_interval(u, n, 1 - CHANCE)
         if low <= 0.5 <= high:
             continue
-        if candidates.coins == "supposed":
-            yield (
-                f"{name} tells members from others by itself (AUC {u:.3f}): it was trained on some "
-                "of them, or no fair coin chose them"
-            )
-            continue
-        raise BadInput(
-            f"{name} knows which records were in (AUC {u:.3f}), so that it was trained on them, or "
-            "no fair coin chose them; a reference is trained without them",
-            "reference-knows",
-            option="reference",
-            value=name,
-        )
-
-
-# ----------------------------------------------------------------
-# Judge what a model said of its canaries: scores, guesses, bounds, figures of risk, a verdict.
-
-
-OfGuesses = OneRun | OneRunFDP
-
-SIZES = [digit * 10**power for power in (1, 2, 3, 4) for digit in (1, 2, 5)] + [100_000]
-"""Of kits that are thought of where one was too small."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class CheckpointReport(Report):
-    """The report of a user's own model: the bound that decides comes first.
-
-    Without a bound no fair coin can have chosen the records.
-    """
-
-    request: CheckpointRequest
-    candidates: Candidates
-    model: str
-    score: Score
-    scores: Array
-    outputs: Outputs
-    calls: Array
-    """What was guessed of each record by the first bound: 1 in, -1 out, 0 nothing."""
-    risk: Risk
-    references: Sequence[str]
-    """The reference models."""
-
-
-def audit(
-    request: CheckpointRequest,
-    candidates: Candidates,
-    model: str,
-    outputs: Outputs,
-    references: Sequence[tuple[str, Outputs]] = (),
-    warnings: Sequence[str] = (),
-) -> CheckpointReport:
-    """The report of one model; nothing in it was chosen by the coins but what is paid for."""
-    n = len(candidates.records)
-    if request.guesses is not None and request.guesses > n:
-        said = f"there are {n:,} canaries to guess, not {request.guesses:,} (--guesses)"
-        raise BadInput(said, "too-large", option="guesses", value=request.guesses)
-    score = fixed(request.score, len(references), bool(outputs.statistics))
-    scores = score.of(outputs, [reference for _, reference in references])
-    doubts = [*warnings, *doubted(candidates, scores), *knowing(candidates, outputs, references)]
-    numbers = GuessNumbers.of(n) if request.guesses is None else GuessNumbers([request.guesses])
-    looks = 1
-    if candidates.looks is not None:
-        looks = _looks(request, candidates.looks, f"{score.name} of {model}", scores, numbers)
-    sure = deciding(request.confidence, looks)
-    bounds = (
-        _bounds(request, candidates, score.name, scores, numbers, sure) if candidates.fair else []
-    )
-    # Without a bound nothing is judged, and half of the records are enough to look at.
-    shown = bounds[0].guesses if bounds else None
-    return CheckpointReport(
-        claim=request.claim,
-        verdict=_verdict(request.claim, candidates, bounds),
-        bounds=bounds,
-        looks=looks,
-        versions=versions(),
-        seed=request.seed,
-        warnings=doubts,
-        next_steps=after_checkpoint(request.claim, bounds, n, _needed(request, bounds)),
-        request=request,
-        candidates=candidates,
-        model=model,
-        score=score,
-        scores=scores,
-        outputs=outputs,
-        calls=called(scores, shown.guesses if shown else max(1, n // 2)),
-        risk=risk(split(scores, candidates.put_in), request.confidence),
-        references=[name for name, _ in references],
-    )
-
-
-def _looks(
-    request: CheckpointRequest, kept: Looks, words: str, scores: Array, numbers: GuessNumbers
-) -> int:
-    """The number of this look at a kit's coins.
-
-    A look is all that is guessed, and what decides: the same guesses are the same look, whatever
-    the claim. Another model is another look too, because nobody can tell it from another moment of
-    the same training.
-    """
-    decides = _makers(request)[0]
-    guessed = np.stack([called(scores, r) for r in numbers.numbers])
-    what = fingerprint(f"look {decides(request.confidence)!r}", guesses=guessed)
-    number = kept.upcoming(what)
-    try:
-        decides(numbers.each(deciding(request.confidence, number)))
-    except BadInput as error:
-        raise BadInput(
-            f"look {number} at one kit cannot decide any more ({error}); train with a fresh one",
-            "no-looks-left",
-            value=number,
-        ) from error
-    return kept.take(what, words)
-
-
-def _bounds(
-    request: CheckpointRequest,
-    candidates: Candidates,
-    score: str,
-    scores: Array,
-    numbers: GuessNumbers,
-    confidence: float,
-) -> list[Bound]:
-    """By what decides, then by what stands beside it."""
-    delta = request.claim.delta
-    found = (
-        numbers.bound(scores, candidates.put_in, maker, delta, confidence)
-        for maker in _makers(request)
-    )
-    return [replace(bound, attack=score) for bound in found]
-
-
-def _needed(request: CheckpointRequest, bounds: Sequence[Bound]) -> int | None:
-    """How many canaries could decide on the claim where these could not; None: none could."""
-    claim = request.claim
-    if not claim.guarantees or not bounds or bounds[0].ceiling >= claim.epsilon:
-        return None
-    decides = _makers(request)[0]
-    for count in SIZES:
-        numbers = GuessNumbers.of(count)
-        judge = decides(numbers.each(request.confidence))
-        if numbers.ceiling(judge, count, claim.delta) > claim.epsilon:
-            return count
-    return None
-
-
-def _makers(request: CheckpointRequest) -> list[Callable[[float], OfGuesses]]:
-    """A stated curve decides; one that is only assumed stands beside what assumes nothing."""
-    curves = request.family
-    if curves is None or request.claim.delta == 0:
-        return [OneRun]
-
-    def by_curve(confidence: float) -> OfGuesses:
-        return OneRunFDP(confidence, curves)
-
-    return [by_curve, OneRun] if request.curve else [OneRun, by_curve]
-
-
-def _verdict(claim: Claim, candidates: Candidates, bounds: Sequence[Bound]) -> Verdict:
-    """What the first bound says of the claim, unless nobody says that coins were tossed."""
-    if bounds and candidates.coins != "supposed":
-        return verdict(claim, bounds[0])
-    return "INCONCLUSIVE" if claim.guarantees else "NO_GUARANTEE_CLAIMED"
+        cause = "it was trained on some of them, or no fair coin chose them"
+        if candidates.coins != "supposed":
+            text = f"{name} knows which records were in (AUC {u:.3f}): {cause}; use another"
+            raise BadInput(text, "reference-knows", option="reference", value=name)
+        yield f"{name} tells members from others by itself (AUC {u:.3f}): {cause}"

@@ -1,4 +1,4 @@
-"""How well a score tells members from others: figures that describe, and bound no epsilon."""
+"""The score of each record, and the risk: figures that describe a score and bound no epsilon."""
 
 from __future__ import annotations
 
@@ -17,131 +17,42 @@ from dpaudit.rates import round_scores
 from dpaudit.results import Scores
 from dpaudit.types import Array
 
-RATES = (0.01, 0.001)
-"""False-positive rates at which the true-positive rate is told."""
-
-
-@dataclass(frozen=True)
-class Risk:
-    """The AUC with its interval, and the true-positive rate at low false-positive rates.
-
-    A rate is None where there are too few others for it: one of them is already more.
-    """
-
-    auc: float
-    interval: tuple[float, float]
-    confidence: float
-    tpr: Mapping[float, float | None]
-
-
-def risk(scores: Scores, confidence: float) -> Risk:
-    """The figures of one model."""
-    u = auc(scores)
-    n = min(len(scores.out), len(scores.inn))
-    rates = {fpr: tpr_at(scores, fpr) for fpr in RATES}
-    return Risk(u, auc_interval(u, n, confidence), confidence, rates)
-
-
-def auc(scores: Scores) -> float:
-    """How often a member scores above another record, ties counting half."""
-    n0, n1 = len(scores.out), len(scores.inn)
-    ranks = rankdata(np.concatenate([scores.inn, scores.out]))[:n1]
-    return float((ranks.sum() - n1 * (n1 + 1) / 2) / (n0 * n1))
-
-
-def auc_interval(u: float, n: int, confidence: float) -> tuple[float, float]:
-    """Two-sided, for any number of records: all A with n KL(u, A) <= ln(2/a).
-
-    A U-statistic is a mean, over all ways to pair, of means of n = min(n0, n1) independent pairs,
-    so that Chernoff's bound for n of them holds for it too (Hoeffding 1963, section 5a). Wider
-    than DeLong's interval, which holds for many records only and is empty at an AUC of 1.
-    """
-    most = math.log(2 / (1 - confidence)) / n
-
-    def inside(a: float) -> bool:
-        return float(rel_entr(u, a) + rel_entr(1 - u, 1 - a)) <= most
-
-    return _edge(inside, u, 0.0), _edge(inside, u, 1.0)
-
-
-def _edge(inside: Callable[[float], bool], good: float, bad: float) -> float:
-    """Where it ends, rounded outwards."""
-    while abs(good - bad) > 1e-9:
-        middle = (good + bad) / 2
-        good, bad = (middle, bad) if inside(middle) else (good, middle)
-    return bad
-
-
-def tpr_at(scores: Scores, fpr: float) -> float | None:
-    """The share of members above a cut that no more than so many others are above."""
-    n0 = len(scores.out)
-    allowed = math.floor(n0 * fpr + 1e-9)
-    if allowed < 1:
-        return None
-    cut = np.sort(scores.out)[n0 - allowed - 1] if allowed < n0 else -np.inf
-    return float(np.mean(scores.inn > cut))
-
-
-def needed(fpr: float) -> int:
-    """How many others it takes to tell a rate."""
-    return math.ceil(1 / fpr - 1e-9)
-
-
-def split(scores: Array, put_in: Array) -> Scores:
-    """Those of others, and those of members."""
-    return Scores(out=scores[~put_in], inn=scores[put_in])
-
-
-# ----------------------------------------------------------------
-# The score of a record, larger meaning in: fixed before any coin is looked at.
-
-
 AUTO = "auto"
 LARGEST = float(np.finfo(float).max)
 
-Formula = Callable[[Outputs, Sequence[Outputs]], Array]
+REFERRING = ("calibrated", "lira", "rmia")
+"""Scores that compare a model with reference models."""
+
+IN_PASSES = "; of each model the mean of its passes with dropout"
 
 
 @dataclass(frozen=True)
 class Score:
-    """A name, what it is in words, and how it is computed from a model and reference models."""
+    """A name, a description, and the formula for a model and its reference models.
+
+    A larger score means in. It is fixed before any coin is read.
+    """
 
     name: str
     words: str
-    formula: Formula
+    formula: Callable[[Outputs, Sequence[Outputs]], Array]
 
     def of(self, target: Outputs, references: Sequence[Outputs]) -> Array:
-        """One number a record, without the low bits that no mechanism is audited for."""
-        if self.name in REFERRING and not references:
-            raise BadInput(
-                f"the score {self.name} needs reference models; name them (--reference)",
-                "needs-references",
-                option="score",
-                value=self.name,
-            )
-        if self.name in STATISTICS and not target.statistics:
-            raise BadInput(
-                f"the score {self.name} needs passes with dropout (--samples T), of a network that "
-                "has dropout",
-                "needs-passes",
-                option="score",
-                value=self.name,
-            )
-        if references and self.name not in REFERRING:
-            raise BadInput(
-                f"the score {self.name} does not use reference models; leave --reference out, or "
-                "take --score calibrated, lira or rmia",
-                "no-effect",
-                option="reference",
-                value=self.name,
-            )
-        if references and target.passes and not all(r.passes for r in references):
-            raise BadInput(
-                "some reference models have no passes with dropout to compare with; leave "
-                "--samples out, or name checkpoints of the same network",
-                "needs-passes",
-                option="reference",
-            )
+        """One number a record, rounded: no mechanism is audited for the low bits."""
+        option, value, code, refers = "score", self.name, "", self.name in REFERRING
+        if refers and not references:
+            code, text = "needs-references", "needs reference models; name them (--reference)"
+        elif self.name in STATISTICS and not target.statistics:
+            code = "needs-passes"
+            text = "needs passes with dropout (--samples T), of a network that has dropout"
+        elif references and not refers:
+            option, code = "reference", "no-effect"
+            text = "does not use reference models; take calibrated, lira or rmia, or no --reference"
+        elif references and target.passes and not all(r.passes for r in references):
+            option, code = "reference", "needs-passes"
+            text = "needs passes with dropout of all reference models; leave --samples out"
+        if code:
+            raise BadInput(f"the score {self.name} {text}", code, option=option, value=value)
         return np.clip(round_scores(self.formula(target, references)), -LARGEST, LARGEST)
 
 
@@ -150,13 +61,13 @@ def _log_odds(target: Outputs, references: Sequence[Outputs]) -> Array:
 
 
 def _calibrated(target: Outputs, references: Sequence[Outputs]) -> Array:
-    """What is left of the log-odds once a line through all canaries, in and out, is taken off.
+    """The log-odds less a line in those of the references, fitted to all canaries, in and out.
 
-    No coin has a part in the line. Models that were trained on no canary at all are too sure of
-    them; a slope of 1, as LiRA has it, then adds more noise than it takes away.
+    The fit uses no coin. Models that were trained on no canary at all are too sure of them; a
+    slope of 1, as in LiRA, then adds more noise than it removes.
     """
-    own = _said(target).log_odds
-    others = np.mean([_said(reference).log_odds for reference in references], axis=0)
+    own = _compared(target).log_odds
+    others = np.mean([_compared(reference).log_odds for reference in references], axis=0)
     spread = others - others.mean()
     square = float(spread @ spread)
     return np.asarray(own - (float(spread @ own) / square if square > 0 else 0.0) * spread)
@@ -164,25 +75,30 @@ def _calibrated(target: Outputs, references: Sequence[Outputs]) -> Array:
 
 def _lira(target: Outputs, references: Sequence[Outputs]) -> Array:
     # One deviation for all canaries would divide all scores alike.
-    others = np.mean([_said(reference).log_odds for reference in references], axis=0)
-    return np.asarray(_said(target).log_odds - others)
+    others = np.mean([_compared(reference).log_odds for reference in references], axis=0)
+    return np.asarray(_compared(target).log_odds - others)
 
 
 def _rmia(target: Outputs, references: Sequence[Outputs]) -> Array:
-    others = logsumexp([_said(reference).log_p for reference in references], axis=0)
-    return np.asarray(_said(target).log_p - others)
+    others = logsumexp([_compared(reference).log_p for reference in references], axis=0)
+    return np.asarray(_compared(target).log_p - others)
 
 
-def _said(model: Outputs) -> Outputs | Passes:
-    """What is compared with other models: that of the passes with dropout, where there are any."""
+def _compared(model: Outputs) -> Outputs | Passes:
+    """The outputs that models are compared by: of the passes with dropout, if there are any."""
     return model.passes or model
 
 
-def _passes(name: str, target: Outputs, references: Sequence[Outputs]) -> Array:
+def _statistic(name: str, target: Outputs, references: Sequence[Outputs]) -> Array:
     return np.asarray(target.statistics[name])
 
 
-REFERRING = ("calibrated", "lira", "rmia")
+PER_PASS = {
+    "mean": "the mean probability of its label",
+    "inv_std": "1 over the deviation of its label's probability",
+    "min": "the least probability of its label",
+    "max": "the largest probability of its label",
+}
 
 SCORES = {
     score.name: score
@@ -207,30 +123,90 @@ SCORES = {
             "(RMIA, whose order this is; Zarifzadeh, Liu and Shokri 2024)",
             _rmia,
         ),
-        Score("mean", "the mean probability of its label with dropout", partial(_passes, "mean")),
-        Score(
-            "inv_std",
-            "1 over the deviation of its label's probability with dropout",
-            partial(_passes, "inv_std"),
+        *(
+            Score(name, f"{words} with dropout", partial(_statistic, name))
+            for name, words in PER_PASS.items()
         ),
-        Score("min", "the least probability of its label with dropout", partial(_passes, "min")),
-        Score("max", "the largest probability of its label with dropout", partial(_passes, "max")),
     )
 }
 
 
-IN_PASSES = "; of each model what it says in the mean of its passes with dropout"
+def choose_score(name: str, references: int, samples: bool) -> Score:
+    """The score of a name; for 'auto' the one that suits the inputs, whatever their values."""
+    if name == AUTO:
+        name = "calibrated" if references else "mean" if samples else "loss"
+    found = SCORES[name]
+    compares_passes = name in REFERRING and samples
+    return replace(found, words=found.words + IN_PASSES) if compares_passes else found
 
 
-def fixed(name: str, references: int, samples: bool) -> Score:
-    """The score of a name; of 'auto' what suits what is there, whatever it says."""
-    found = _named(name, references, samples)
-    if found.name in REFERRING and samples:
-        return replace(found, words=found.words + IN_PASSES)
-    return found
+RATES = (0.01, 0.001)
+"""False-positive rates at which the true-positive rate is reported."""
 
 
-def _named(name: str, references: int, samples: bool) -> Score:
-    if name != AUTO:
-        return SCORES[name]
-    return SCORES["calibrated" if references else "mean" if samples else "loss"]
+@dataclass(frozen=True)
+class Risk:
+    """The AUC with its interval, and the true-positive rate at low false-positive rates.
+
+    A rate is None if there are too few nonmembers for it: a single one is already more.
+    """
+
+    auc: float
+    interval: tuple[float, float]
+    confidence: float
+    tpr: Mapping[float, float | None]
+
+
+def risk(scores: Scores, confidence: float) -> Risk:
+    """The risk of one model by its scores."""
+    u = auc(scores)
+    n = min(len(scores.out), len(scores.inn))
+    rates = {fpr: tpr_at(scores, fpr) for fpr in RATES}
+    return Risk(u, auc_interval(u, n, confidence), confidence, rates)
+
+
+def auc(scores: Scores) -> float:
+    """The share of pairs in which the member scores above the nonmember, ties counting half."""
+    n0, n1 = len(scores.out), len(scores.inn)
+    ranks = rankdata(np.concatenate([scores.inn, scores.out]))[:n1]
+    return float((ranks.sum() - n1 * (n1 + 1) / 2) / (n0 * n1))
+
+
+def auc_interval(u: float, n: int, confidence: float) -> tuple[float, float]:
+    """Two-sided, for any number of records: all A with n KL(u, A) <= ln(2/a).
+
+    A U-statistic is a mean, over all ways to pair, of means of n = min(n0, n1) independent pairs,
+    so that Chernoff's bound for n of them holds for it too (Hoeffding 1963, section 5a). Wider
+    than DeLong's interval, which holds for many records only and is empty at an AUC of 1.
+    """
+    most = math.log(2 / (1 - confidence)) / n
+
+    def end(good: float, bad: float) -> float:
+        """Bisect, and round outwards."""
+        while abs(good - bad) > 1e-9:
+            a = (good + bad) / 2
+            inside = float(rel_entr(u, a) + rel_entr(1 - u, 1 - a)) <= most
+            good, bad = (a, bad) if inside else (good, a)
+        return bad
+
+    return end(u, 0.0), end(u, 1.0)
+
+
+def tpr_at(scores: Scores, fpr: float) -> float | None:
+    """The share of members above a cut that at most a share `fpr` of the nonmembers are above."""
+    n0 = len(scores.out)
+    allowed = math.floor(n0 * fpr + 1e-9)
+    if allowed < 1:
+        return None
+    cut = np.sort(scores.out)[n0 - allowed - 1] if allowed < n0 else -np.inf
+    return float(np.mean(scores.inn > cut))
+
+
+def nonmembers_needed(fpr: float) -> int:
+    """The number of nonmembers that a false-positive rate needs."""
+    return math.ceil(1 / fpr - 1e-9)
+
+
+def split(scores: Array, put_in: Array) -> Scores:
+    """The scores of nonmembers and of members."""
+    return Scores(out=scores[~put_in], inn=scores[put_in])

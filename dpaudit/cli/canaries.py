@@ -91,7 +91,7 @@ def show(kit: Path, figure: Path | None) -> None:
     from dpaudit.report import drawing, figure_kit
 
     found = kits.read(kit)
-    found.opened()
+    found.open_coins()
     where = figure or kits.writable(kit, "canaries.png")
     drawing.dump(figure_kit.draw(found.canaries, found.flat), where)
     click.echo(_describe(found))

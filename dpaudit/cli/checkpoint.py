@@ -17,7 +17,7 @@ from dpaudit.cli.output import Destination, Progress, deliver
 if TYPE_CHECKING:
     from dpaudit.checkpoint.audit import CheckpointReport
     from dpaudit.checkpoint.candidates import Candidates
-    from dpaudit.checkpoint.models import Answers, Asking
+    from dpaudit.checkpoint.models import QueryResult, QuerySettings
 
 SCORES = ("auto", "loss", "calibrated", "lira", "rmia", "mean", "inv_std", "min", "max")
 SAVED = "dpaudit-scores.csv"
@@ -201,7 +201,7 @@ def _audited(given: dict[str, Any], progress: Progress) -> CheckpointReport:
         sources = ("members", "nonmembers", "fair_coins", "classes", "seed")
         chosen = candidates.of_members(*(given[name] for name in sources))
     options = {n: given[n] for n in ("network", "outputs", "preprocess", "dropout", "seed")}
-    asking = models.Asking(samples=samples or 0, **options)
+    asking = models.QuerySettings(samples=samples or 0, **options)
     progress.say("asking the model")
     path = given["model"] or given["predictions"]
     own = _answers(path, given["model"] is None, chosen, asking)
@@ -213,10 +213,10 @@ def _audited(given: dict[str, Any], progress: Progress) -> CheckpointReport:
     return audit(request, chosen, own.about, own.outputs, others, own.warnings)
 
 
-def _answers(path: Path, predicted: bool, chosen: Candidates, asking: Asking) -> Answers:
+def _answers(path: Path, predicted: bool, chosen: Candidates, asking: QuerySettings) -> QueryResult:
     """Return the outputs on the candidates, of a file of predictions or of a model."""
     from dpaudit.checkpoint import models, predictions
 
     if predicted:
-        return models.Answers(predictions.read(path, chosen), f"predictions from {path}", [])
-    return models.ask(path, chosen, asking)
+        return models.QueryResult(predictions.read(path, chosen), f"predictions from {path}", [])
+    return models.query(path, chosen, asking)

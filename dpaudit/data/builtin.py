@@ -1,4 +1,4 @@
-"""The embedded data set: small enough that an audit takes minutes, real enough to mean it."""
+"""Data sets that need no file: the embedded digits, and points that are drawn on a sphere."""
 
 from __future__ import annotations
 
@@ -31,10 +31,6 @@ class Digits(Loader):
         x = (digits.images / 16).astype(np.float32)[:, None]
         y = digits.target.astype(np.int64)
         return split("digits", Records(x, y), classes=10, seed=seed)
-
-
-# ----------------------------------------------------------------
-# Points on a sphere: data that are made, of two classes that a plane separates.
 
 
 POINTS, FEATURES = 6000, 10
@@ -71,7 +67,7 @@ class SphereOffset(Sphere):
 
 
 def points(draw: np.random.Generator, number: int, d: int, offset: float) -> tuple[Array, Array]:
-    """Uniform on the unit sphere; the label is 1 where the first coordinate is above the offset."""
+    """Uniform points on the unit sphere; label 1 if the first coordinate is above the offset."""
     x = draw.standard_normal((number, d))
     x = np.asarray(x / np.linalg.norm(x, axis=1, keepdims=True))
     return x, np.where(x[:, 0] > offset, 1, -1)

@@ -1,4 +1,4 @@
-"""A user's own table: a CSV file, its label column, and the public bounds of its numbers."""
+"""A user's table: a CSV file, its label column, and the public bounds of its numbers."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from dpaudit.data.csv_text import (
     Cells,
     Interval,
     categories,
-    measured,
-    number,
+    looks_numeric,
     parse_bounds,
     read,
 )
 from dpaudit.data.split import split, too_few
 from dpaudit.errors import BadInput
+from dpaudit.files import add_path
 from dpaudit.protocols import Loader
-from dpaudit.types import Array, Data, Records
+from dpaudit.types import Data, Records
 
 MOST_VALUES = 20
-"""A column of numbers with more different ones than that is measured, not a category."""
+"""Distinct numbers of a column that is taken for categories; one with more needs bounds."""
 
 MOST_FEATURES = 10_000
 MOST_CLASSES = 1_000
@@ -62,32 +62,29 @@ class Csv(Loader):
 
     def load(self, seed: int) -> Data:
         path = Path(os.path.expanduser(self.path))
-        try:
+        with add_path(path):
             found = table(path, self.label, self.bounds, self.ignore)
             return split(path.name, found.records, len(found.classes.names), seed)
-        except MemoryError as error:
-            said = "it does not fit into memory; use fewer records"
-            raise BadInput(f"{path}: {said}", "out-of-memory", value=str(path)) from error
 
 
 @dataclass(frozen=True)
 class Table:
-    """A file's records in the order of its rows, and what they were made of."""
+    """A file's records in the order of its rows, and the cells that they were made from."""
 
     records: Records
     classes: Categories
     cells: Cells
     label: str
     blocks: Mapping[str, Interval | Categories]
-    """What each column that is learned from holds."""
+    """The meaning of each column that is learned from."""
 
 
 def table(path: Path, label: str | None, bounds: Sequence[str], ignore: Sequence[str]) -> Table:
-    """All records of a file."""
+    """Read all records of a file; refuse it with all its problems at once."""
     cells = read(path)
     intervals, wrong = parse_bounds(bounds)
     wrong += _name_problems(cells.header, label, intervals, ignore)
-    # What the columns hold is looked into only where it is known what they are.
+    # The cells are checked only if it is known what their columns are.
     known = not wrong
     wrong += _row_problems(cells)
     if label is None or not known or not cells.rows:
@@ -103,26 +100,18 @@ def table(path: Path, label: str | None, bounds: Sequence[str], ignore: Sequence
             blocks[name] = intervals[name]
         elif name != label and name not in ignore:
             column = cells.column(name)
-            if measured(column, MOST_VALUES):
+            if looks_numeric(column, MOST_VALUES):
                 unbounded.append(name)
             else:
                 blocks[name] = categories(column)
-    wrong += _bound_problems(unbounded)
-    wrong += _feature_problems(blocks)
+    wrong += _size_problems(unbounded, blocks)
     refuse(wrong, about=str(path))
-    x = np.concatenate([_features(cells, name, block) for name, block in blocks.items()], axis=1)
-    records = Records(x[:, None, None, :], classes.codes)
-    return Table(records, classes, cells, label, blocks)
-
-
-def _features(cells: Cells, name: str, block: Interval | Categories) -> Array:
-    if isinstance(block, Categories):
-        return block.one_hot()
-    numbers = np.array([float(cell) for cell in cells.column(name)])
-    return block.scaled(numbers).astype(np.float32)[:, None]
-
-
-# ---------------------------------------------------------------- names
+    features = [
+        block.one_hot() if isinstance(block, Categories) else block.features(cells.column(name))
+        for name, block in blocks.items()
+    ]
+    x = np.concatenate(features, axis=1)[:, None, None, :]
+    return Table(Records(x, classes.codes), classes, cells, label, blocks)
 
 
 def _name_problems(
@@ -131,147 +120,98 @@ def _name_problems(
     intervals: Mapping[str, Interval],
     ignore: Sequence[str],
 ) -> Iterator[BadInput]:
+    columns = f"it has {_quoted(header, most=40)}"
     if nameless := [at for at, name in enumerate(header, 1) if not name]:
-        yield BadInput(
-            f"the header has no name for the columns {listed(nameless)}; name them "
-            "(or leave pandas' index out with to_csv(index=False))",
-            "column-nameless",
-            value=nameless[:5],
-        )
+        text = f"name columns {listed(nameless)} in the header (pandas: to_csv(index=False))"
+        yield BadInput(text, "column-nameless", value=nameless[:5])
     if twice := sorted({name for name in header if name and header.count(name) > 1}):
-        said = f"the header has {listed(_quoted(twice))} more than once; give each its own name"
-        yield BadInput(said, "column-twice", value=twice[:5])
+        text = f"the header has {_quoted(twice)} more than once; give each its own name"
+        yield BadInput(text, "column-twice", value=twice[:5])
     if label is None:
-        yield BadInput(
-            "name the column of the classes with --label COLUMN; "
-            f"it has {listed(_quoted(header), most=40)}",
-            "needs-label",
-            option="label",
-        )
-    asked = [("label", label or "")] if label is not None else []
-    asked += [("bounds", name) for name in intervals]
-    asked += [("ignore", name) for name in ignore]
-    for option, name in asked:
+        text = f"name the column of the classes with --label COLUMN; {columns}"
+        yield BadInput(text, "needs-label", option="label")
+    roles = {"label": [] if label is None else [label], "bounds": intervals, "ignore": ignore}
+    for option, name in ((option, name) for option, names in roles.items() for name in names):
         if name not in header:
             near = get_close_matches(name, header, n=1)
-            there = f"it has {listed(_quoted(header), most=40)}"
-            hint = f"did you mean {near[0]!r}?" if near else there
-            said = f"there is no column {name!r} for --{option}; {hint}"
-            yield BadInput(said, "unknown-column", option=option, value=name)
-    if label in intervals:
-        said = f"{label!r} is the label, which has no bounds; leave its --bounds out"
-        yield BadInput(said, "two-roles", option="bounds", value=label)
-    if label is not None and label in ignore:
-        said = f"{label!r} is the label, which cannot be ignored; leave its --ignore out"
-        yield BadInput(said, "two-roles", option="ignore", value=label)
+            hint = f"did you mean {near[0]!r}?" if near else columns
+            text = f"there is no column {name!r} for --{option}; {hint}"
+            yield BadInput(text, "unknown-column", option=option, value=name)
+    for option in ("bounds", "ignore"):
+        if label in roles[option]:
+            text = f"{label!r} is the label; leave its --{option} out"
+            yield BadInput(text, "two-roles", option=option, value=label)
     if both := [name for name in intervals if name in ignore]:
-        said = f"{listed(_quoted(both))} cannot have --bounds and be ignored; leave one of them out"
-        yield BadInput(said, "two-roles", option="ignore", value=both[:5])
+        text = f"{_quoted(both)} cannot have both --bounds and --ignore; leave one of them out"
+        yield BadInput(text, "two-roles", option="ignore", value=both[:5])
     if set(header) <= {label, *ignore}:
-        said = "no column is left to learn from; ignore fewer"
-        yield BadInput(said, "no-features", option="ignore")
+        text = "no column is left to learn from; ignore fewer"
+        yield BadInput(text, "no-features", option="ignore")
 
 
-def _quoted(names: Sequence[str]) -> list[str]:
-    # As repr does it: a name may hold a line break or a terminal's control codes.
-    return [_short(name) for name in names]
-
-
-def _short(text: str) -> str:
-    return repr(text if len(text) <= 40 else text[:40] + "...")
-
-
-# ---------------------------------------------------------------- values
+def _quoted(texts: Sequence[str], most: int = 5) -> str:
+    """A list of texts, each as its repr: it may hold line breaks or a terminal's control codes."""
+    return listed([repr(it if len(it) <= 40 else f"{it[:40]}...") for it in texts], most)
 
 
 def _row_problems(cells: Cells) -> Iterator[BadInput]:
-    if cells.ragged:
-        yield BadInput(
-            f"{len(cells.ragged)} rows do not have the {len(cells.header)} cells that the header "
-            f"has ({listed(cells.ragged)}); mend them or leave them out",
-            "ragged-rows",
-            value=cells.ragged[:5],
-        )
+    if (ragged := cells.ragged_problem()) is not None:
+        yield ragged
     elif not cells.rows:
         yield BadInput("it has a header and no records; add records", "no-records")
 
 
 def _label_problems(cells: Cells, label: str, classes: Categories) -> Iterator[BadInput]:
     count = len(classes.names)
-    if empty := [line for line, cell in _lines(cells, label) if not cell]:
-        yield BadInput(
-            f"the label {label!r} is empty in {len(empty)} records (line {listed(empty)}); "
-            "fill it in or leave them out",
-            "empty-cells",
-            option=label,
-            value=empty[:5],
-        )
+    cited = zip(cells.lines, cells.column(label), strict=True)
+    if empty := [line for line, cell in cited if not cell]:
+        yield _empty_cells(label, empty, "leave those records out")
     elif count < 2:
-        only = _short(classes.names[0])
-        said = f"the label {label!r} has a single class ({only}); an audit needs at least 2"
-        yield BadInput(said, "single-class", option=label, value=classes.names[0])
+        only = _quoted(classes.names)
+        text = f"the label {label!r} has a single class ({only}); an audit needs at least 2"
+        yield BadInput(text, "single-class", option=label, value=classes.names[0])
     elif count > MOST_CLASSES:
-        yield BadInput(
-            f"the label {label!r} has {count} different values, more than {MOST_CLASSES}; "
-            "name a column of classes with --label",
-            "too-many-classes",
-            option=label,
-            value=count,
-        )
+        text = f"the label {label!r} has {count} distinct values, more than {MOST_CLASSES}; "
+        text += "name a column of classes with --label"
+        yield BadInput(text, "too-many-classes", option=label, value=count)
     else:
-        name = f"the label {label!r}"
-        yield from too_few(name, classes.codes, count, _quoted(classes.names))
+        names = [_quoted([name]) for name in classes.names]
+        yield from too_few(f"the label {label!r}", classes.codes, count, names)
 
 
 def _number_problems(cells: Cells, name: str) -> Iterator[BadInput]:
-    bad = [(line, cell) for line, cell in _lines(cells, name) if number(cell) is None]
-    if empty := [line for line, cell in bad if not cell]:
-        yield BadInput(
-            f"{name!r} is empty in {len(empty)} of {len(cells.rows)} records "
-            f"(line {listed(empty)}); fill it in, leave them out or --ignore the column",
-            "empty-cells",
-            option=name,
-            value=empty[:5],
+    wrong = cells.not_numbers(name)
+    if empty := [line for line, cell in wrong if not cell]:
+        yield _empty_cells(name, empty, "leave those records out or --ignore the column")
+    if other := [(line, cell) for line, cell in wrong if cell]:
+        cited = listed([f"line {line}: {_quoted([cell])}" for line, cell in other])
+        text = f"{name!r} has bounds but {len(other)} cells are no finite number ({cited})"
+        shown = [(line, cell[:40]) for line, cell in other[:5]]
+        yield BadInput(text, "not-a-number", option=name, value=shown)
+
+
+def _empty_cells(name: str, lines: Sequence[int], way_out: str) -> BadInput:
+    text = (
+        f"{name!r} is empty in {len(lines)} records (line {listed(lines)}); fill it in, {way_out}"
+    )
+    return BadInput(text, "empty-cells", option=name, value=lines[:5])
+
+
+def _size_problems(
+    unbounded: Sequence[str], blocks: Mapping[str, Interval | Categories]
+) -> Iterator[BadInput]:
+    if unbounded:
+        # The smallest and largest value are not shown: bounds must be known without the data.
+        text = (
+            f"more than {MOST_VALUES} distinct numbers in {_quoted(unbounded, most=40)}; for each "
+            f"state public bounds, such as --bounds {unbounded[0]}=LOW:HIGH, or --ignore it"
         )
-    if other := [(line, cell[:40]) for line, cell in bad if cell]:
-        cited = listed([f"line {line}: {_short(cell)}" for line, cell in bad if cell])
-        said = f"{name!r} has bounds but {len(other)} cells are no finite number ({cited})"
-        yield BadInput(said, "not-a-number", option=name, value=other[:5])
-
-
-def _bound_problems(unbounded: Sequence[str]) -> Iterator[BadInput]:
-    # The smallest and largest value are not told: bounds must be known without the data.
-    if len(unbounded) == 1:
-        yield BadInput(
-            f"{_short(unbounded[0])} holds more than {MOST_VALUES} different numbers; "
-            f"state public bounds with --bounds {unbounded[0]}=LOW:HIGH, or --ignore it",
-            "needs-bounds",
-            option="bounds",
-            value=list(unbounded),
-        )
-    elif unbounded:
-        yield BadInput(
-            f"{listed(_quoted(unbounded), most=40)} hold more than {MOST_VALUES} different numbers "
-            f"each; state public bounds with --bounds {unbounded[0]}=LOW:HIGH and so on, "
-            "or --ignore them",
-            "needs-bounds",
-            option="bounds",
-            value=unbounded[:40],
-        )
-
-
-def _feature_problems(blocks: Mapping[str, Interval | Categories]) -> Iterator[BadInput]:
+        yield BadInput(text, "needs-bounds", option="bounds", value=list(unbounded[:40]))
     counts = {n: len(b.names) if isinstance(b, Categories) else 1 for n, b in blocks.items()}
-    if sum(counts.values()) > MOST_FEATURES:
+    if (total := sum(counts.values())) > MOST_FEATURES:
         most = sorted(counts, key=lambda name: -counts[name])
-        said = listed([f"{_short(name)}: {counts[name]}" for name in most])
-        yield BadInput(
-            f"its columns make {sum(counts.values())} features, more than {MOST_FEATURES} "
-            f"({said}); --ignore columns that name single records",
-            "too-many-features",
-            value=sum(counts.values()),
+        largest = listed([f"{_quoted([name])}: {counts[name]}" for name in most])
+        text = (
+            f"columns make {total} features, more than {MOST_FEATURES} ({largest}); --ignore some"
         )
-
-
-def _lines(cells: Cells, name: str) -> Iterator[tuple[int, str]]:
-    return zip(cells.lines, cells.column(name), strict=True)
+        yield BadInput(text, "too-many-features", value=total)

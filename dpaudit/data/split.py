@@ -1,4 +1,4 @@
-"""Three disjoint sets from one: which record goes where is decided by the seed alone."""
+"""Three disjoint sets from one, and smaller sets of the same kind; the seed alone decides."""
 
 from __future__ import annotations
 
@@ -13,23 +13,22 @@ from dpaudit.seeds import derive
 from dpaudit.types import Array, Data, Records
 
 SHARES = (1000, 400, 397)
-"""Pool, shadow and test: what the digits' 1,797 records are split into, exactly."""
+"""Parts of the pool, the shadow and the test set: the exact split of the digits' 1,797 records."""
 
 FEWEST = 9
-"""So many records of a class are dealt to every set, wherever the dealing starts."""
+"""Records of a class that are enough for every set to get one, wherever the dealing starts."""
 
 
 def split(
     name: str, records: Records, classes: int, seed: int, test: Records | None = None
 ) -> Data:
-    """Pool, shadow and test set, as 1000 : 400 : 397 and in each class alike.
+    """Split records into pool, shadow and test set, as 1000 : 400 : 397 in each class alike.
 
-    A test set that exists already is kept as it is, and the records make the pool and the
-    shadow set, as 5 : 2.
+    A given test set is kept as it is, and the records make the pool and the shadow set, as 5 : 2.
 
-    The records are shuffled, put in order of their class and dealt out evenly, so that each
-    class's part of each set is within two records of its fair share. The shuffle sorts the
-    raw bits of PCG64, which numpy promises never to change, unlike its `permutation`.
+    The records are shuffled, sorted by class and dealt out evenly, so that each class's part of
+    each set is within two records of its fair share. The shuffle sorts the raw bits of PCG64,
+    which numpy promises never to change, unlike its `permutation`.
     """
     refuse([at_least("seed", seed, 0), *too_few(name, records.y, classes)])
     shares = SHARES if test is None else SHARES[:2]
@@ -43,7 +42,7 @@ def split(
 
 
 def portions(y: Array, sizes: Sequence[int], bits: Array) -> Iterator[Array]:
-    """Which records each set gets, in the order of their random bits, not of their class."""
+    """The indices of each set's records, in the order of their random bits, not of their class."""
     by_class = np.lexsort((bits, y))
     dealt = deal(sizes)
     for part in range(len(sizes)):
@@ -54,59 +53,57 @@ def portions(y: Array, sizes: Sequence[int], bits: Array) -> Iterator[Array]:
 def too_few(
     name: str, y: Array, classes: int, names: Sequence[object] | None = None
 ) -> Iterator[BadInput]:
-    """The problem of classes that are too small for all sets to get some of them.
+    """The problem of classes that have too few records for all three sets.
 
-    `names` are what the user calls the classes, where they are not called 0, 1, 2.
+    `names` are the user's names of the classes, if they are not called 0, 1, 2.
     """
     counts = np.bincount(y, minlength=classes)
-    small = np.flatnonzero(counts < FEWEST)
-    if small.size:
+    if (small := np.flatnonzero(counts < FEWEST)).size:
         found = [(str(names[int(c)] if names else c), int(counts[c])) for c in small]
-        counted = listed([f"class {called}: {count}" for called, count in found])
-        yield BadInput(
-            f"{name} has too few records of some classes ({counted}); "
-            f"add records until each class has {FEWEST}, or leave those classes out",
-            "too-few-records",
-            value=found[:5],
-        )
+        text = f"{name} has too few records of some classes "
+        text += f"({listed([f'class {called}: {count}' for called, count in found])}); add records "
+        text += f"until each class has {FEWEST}, or leave those classes out"
+        yield BadInput(text, "too-few-records", value=found[:5])
 
 
 def sizes(n: int, shares: Sequence[int]) -> list[int]:
-    """How many of `n` records each set gets; the last one gets what rounding leaves."""
+    """The size of each set of `n` records; the last one gets the remainder."""
     first = [n * share // sum(shares) for share in shares[:-1]]
     return [*first, n - sum(first)]
 
 
 def deal(sizes: Sequence[int]) -> Array:
-    """The set that each record in turn goes to: each set's turns are evenly spread."""
+    """The set of each record in turn: each set's turns are evenly spread."""
     turns = np.concatenate([(np.arange(size) + 0.5) / size for size in sizes if size])
     return np.repeat(np.arange(len(sizes)), sizes)[np.argsort(turns, kind="stable")]
 
 
-# ----------------------------------------------------------------
-# A smaller data set of the same kind: fewer records, each class in its fair share.
-
-
-NAMES = ("pool", "shadow", "test")
-
-
 def subset(data: Data, size: int, seed: int) -> Data:
-    """Exactly `size` records of the pool, and of the others as many as 1000 : 400 : 397 says.
+    """Take exactly `size` records of the pool, and of the others in proportion.
 
-    Where the shadow or the test set has fewer than that, it stays whole; the pool does not,
-    because a smaller D than was asked for would be another audit. Which records they are is
-    decided by the seed alone.
+    The proportion is 1000 : 400 : 397. A shadow or test set with fewer records than that stays
+    whole; the pool does not, because an audit on a smaller D is another audit.
     """
-    refuse([_too_large(data, size)])
-    refuse(_vanished(data, size))
+    if size > (most := len(data.pool)):
+        text = f"size must be at most {most}, the records that {data.name} has for D, not {size}"
+        raise BadInput(text, "too-large", option="size", value=size)
+    if lost := _lost_classes(data, size):
+        # A tenth more each time: good enough for advice, and quick even for a large pool.
+        larger = size
+        while larger < most and _lost_classes(data, larger):
+            larger = min(larger + larger // 10 + 1, most)
+        way_out = "leave size out" if _lost_classes(data, larger) else f"{larger} is enough"
+        text = f"with a size of {size}, the pool or the shadow set of {data.name} has no record of "
+        text += f"some classes ({listed([f'class {c}' for c in lost])}); {way_out}"
+        raise BadInput(text, "classes-lost", option="size", value=size)
     pool, shadow, test = (
         _some(getattr(data, name), wanted, derive(seed, "data", "subset", name))
-        for name, wanted in zip(NAMES, _sizes(data, size), strict=True)
+        for name, wanted in zip(("pool", "shadow", "test"), _subset_sizes(data, size), strict=True)
     )
     return replace(data, pool=pool, shadow=shadow, test=test)
 
 
-def _sizes(data: Data, size: int) -> list[int]:
+def _subset_sizes(data: Data, size: int) -> list[int]:
     pool, shadow, test = (size * share // SHARES[0] for share in SHARES)
     return [pool, min(shadow, len(data.shadow)), min(max(1, test), len(data.test))]
 
@@ -119,43 +116,14 @@ def _some(part: Records, size: int, seed: int) -> Records:
     return Records(part.x[chosen], part.y[chosen])
 
 
-# ---------------------------------------------------------------- what cannot be
+def _lost_classes(data: Data, size: int) -> list[int]:
+    """The classes of the pool or the shadow set of which a subset would have no record.
 
-
-def _too_large(data: Data, size: int) -> BadInput | None:
-    most = len(data.pool)
-    if size <= most:
-        return None
-    said = f"size must be at most {most}, the records that {data.name} has for D, not {size}"
-    return BadInput(said, "too-large", option="size", value=size)
-
-
-def _vanished(data: Data, size: int) -> Iterator[BadInput]:
-    lost = _lost(data, size)
-    if not lost:
-        return
-    # By a tenth each time: good enough for advice, and quick even for a large pool.
-    larger = size
-    while larger < len(data.pool) and _lost(data, larger):
-        larger = min(larger + larger // 10 + 1, len(data.pool))
-    way_out = "leave size out" if _lost(data, larger) else f"{larger} is enough"
-    yield BadInput(
-        f"with a size of {size}, the pool or the shadow set of {data.name} has no record of some "
-        f"classes ({listed([f'class {c}' for c in lost])}); {way_out}",
-        "classes-lost",
-        option="size",
-        value=size,
-    )
-
-
-def _lost(data: Data, size: int) -> list[int]:
-    """The classes that the pool or the shadow set has, but would have no more.
-
-    Not the test set's: nothing is trained on it. No seed is needed: how many of each class
-    are dealt depends on their numbers alone.
+    The test set does not count: nothing is trained on it. No seed is needed: the numbers of
+    records alone decide how many of each class are dealt.
     """
     lost: set[int] = set()
-    for part, wanted in zip((data.pool, data.shadow), _sizes(data, size)[:2], strict=True):
+    for part, wanted in zip((data.pool, data.shadow), _subset_sizes(data, size), strict=False):
         if wanted < len(part):
             kept = np.sort(part.y)[deal([wanted, len(part) - wanted]) == 0]
             lost |= set(np.setdiff1d(part.y, kept).tolist())

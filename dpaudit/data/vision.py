@@ -1,4 +1,4 @@
-"""The data sets that everybody compares on, read and downloaded through torchvision."""
+"""CIFAR-10, MNIST and Fashion-MNIST, read and downloaded through torchvision."""
 
 from __future__ import annotations
 
@@ -10,25 +10,93 @@ from contextlib import contextmanager, redirect_stdout, suppress
 from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from dpaudit.checks import refuse
 from dpaudit.data.arrays import as_records, problems
 from dpaudit.data.split import split
-from dpaudit.errors import BadInput, is_full, kind_of
+from dpaudit.errors import BadInput, is_full, kind_of, one_line
 from dpaudit.protocols import Loader
 from dpaudit.types import Array, Data, Records
 
 PATIENCE = 60.0
-"""Seconds that a server may be silent; torchvision itself would wait for ever."""
+"""Seconds that a server may be silent; torchvision itself would wait without end."""
 
 NPZ = "save the data as a .npz file and give its path (dpaudit explain npz)"
 
 
 @dataclass(frozen=True)
-class Cifar10(Loader):
+class _Torchvision(Loader):
+    """A data set of torchvision: its name here and there, and the folder that it is stored in."""
+
+    name: ClassVar[str]
+    kind: ClassVar[str]
+    folder: ClassVar[str]
+
+    root: str | os.PathLike[str] | None = None
+    download: bool = False
+
+    def load(self, seed: int) -> Data:
+        base = cache() if self.root is None else Path(os.path.expanduser(self.root))
+        place = base / self.folder
+        if not self.download and not os.path.exists(place):
+            text = (
+                f"{self.name} is not in {place}; give --download to fetch it or --data-root FOLDER"
+            )
+            raise BadInput(text, "needs-download", option="download", value=str(place))
+        dataset = self._dataset()
+        try:
+            with _quiet():
+                arrays = self._read(dataset, place)
+            refuse(problems(arrays), about=str(place))
+            train = Records(arrays["x_train"], arrays["y_train"])
+            test = as_records(arrays["x_test"], arrays["y_test"])
+            # Split as bytes, a quarter of the size of the floats that they become.
+            data = split(self.name, train, int(train.y.max()) + 1, seed, test=test)
+            pool, shadow = (as_records(part.x, part.y) for part in (data.pool, data.shadow))
+            return replace(data, pool=pool, shadow=shadow)
+        except MemoryError as error:
+            text = f"{self.name} does not fit into memory; {NPZ} of fewer records"
+            raise BadInput(text, "out-of-memory", value=self.name) from error
+
+    def _dataset(self) -> Any:
+        # Here, because it imports torch, which takes seconds.
+        try:
+            return getattr(import_module("torchvision.datasets"), self.kind)
+        except ModuleNotFoundError as error:
+            text = f"{self.name} is read through torchvision, and there is no module {error.name}; "
+            text += f"pip install torchvision, or {NPZ}"
+            raise BadInput(text, "module-missing", value=error.name) from error
+        except Exception as error:
+            text = f"{self.name} is read through torchvision, which does not import "
+            text += f"({one_line(error)}); install the torchvision that fits this torch, or {NPZ}"
+            raise BadInput(text, "module-broken", value="torchvision") from error
+
+    def _read(self, dataset: Any, place: Path) -> dict[str, Array]:
+        """Read the arrays from files that are there or, if that is allowed, downloaded."""
+        absent = [path for path in (place / "raw", place, place.parent) if not path.exists()]
+        try:
+            return _arrays(dataset, place.parent, self.download)
+        except MemoryError:
+            raise
+        except Exception as error:
+            for path in absent:
+                with suppress(OSError):  # a folder with downloaded files stays
+                    path.rmdir()
+            if self.download and not _complete(dataset, place):
+                text = f"{self.name} could not be downloaded to {place} ({one_line(error)}); check "
+                text += f"the connection and the disk and try again, or {NPZ}"
+                code = "" if is_full(error) else "download-failed"
+                kind = kind_of(error, BadInput)
+                raise kind(text, code, option="download", value=str(place)) from error
+            text = f"{place} does not hold all of {self.name}, or holds it damaged "
+            text += f"({one_line(error)}); delete it and give --download"
+            raise BadInput(text, "file-damaged", value=str(place)) from error
+
+
+class Cifar10(_Torchvision):
     """CIFAR-10: 60,000 colour images of 32x32 pixels in 10 classes; --download fetches it.
 
     Krizhevsky 2009, through torchvision: the folder cifar-10-batches-py, 180 MB, in --data-root
@@ -39,15 +107,10 @@ class Cifar10(Loader):
     --size.
     """
 
-    root: str | os.PathLike[str] | None = None
-    download: bool = False
-
-    def load(self, seed: int) -> Data:
-        return _load("cifar10", "CIFAR10", "cifar-10-batches-py", self.root, self.download, seed)
+    name, kind, folder = "cifar10", "CIFAR10", "cifar-10-batches-py"
 
 
-@dataclass(frozen=True)
-class Mnist(Loader):
+class Mnist(_Torchvision):
     """MNIST: 70,000 handwritten digits of 28x28 pixels in 10 classes; --download fetches it.
 
     LeCun, Cortes and Burges 1998, through torchvision: the four files of MNIST/raw, 65 MB, in
@@ -57,15 +120,10 @@ class Mnist(Loader):
     are the test set. Take fewer with --size.
     """
 
-    root: str | os.PathLike[str] | None = None
-    download: bool = False
-
-    def load(self, seed: int) -> Data:
-        return _load("mnist", "MNIST", "MNIST", self.root, self.download, seed)
+    name, kind, folder = "mnist", "MNIST", "MNIST"
 
 
-@dataclass(frozen=True)
-class FashionMnist(Loader):
+class FashionMnist(_Torchvision):
     """Fashion-MNIST: 70,000 grey images of clothes, 28x28, in 10 classes; --download fetches it.
 
     Xiao, Rasul and Vollgraf 2017 (https://arxiv.org/abs/1708.07747), through torchvision: the
@@ -74,81 +132,14 @@ class FashionMnist(Loader):
     as in MNIST. Take fewer records with --size.
     """
 
-    root: str | os.PathLike[str] | None = None
-    download: bool = False
-
-    def load(self, seed: int) -> Data:
-        return _load(
-            "fashion-mnist", "FashionMNIST", "FashionMNIST", self.root, self.download, seed
-        )
+    name, kind, folder = "fashion-mnist", "FashionMNIST", "FashionMNIST"
 
 
 def cache() -> Path:
-    """Where downloaded data sets are kept unless said otherwise."""
-    said = os.environ.get("XDG_CACHE_HOME", "")
-    # A relative one is invalid, says the XDG Base Directory Specification.
-    return Path(said if os.path.isabs(said) else os.path.expanduser("~/.cache")) / "dpaudit"
-
-
-def _load(
-    name: str,
-    kind: str,
-    folder: str,
-    root: str | os.PathLike[str] | None,
-    download: bool,
-    seed: int,
-) -> Data:
-    base = cache() if root is None else Path(os.path.expanduser(root))
-    place = base / folder
-    if not download and not os.path.exists(place):
-        raise BadInput(
-            f"{name} is not in {place}; give --download to fetch it there, "
-            "or --data-root FOLDER where it lies elsewhere",
-            "needs-download",
-            option="download",
-            value=str(place),
-        )
-    dataset = _dataset(name, kind)
-    try:
-        with _quietly():
-            arrays = _fetched(name, dataset, place, download)
-        refuse(problems(arrays), about=str(place))
-        train = Records(arrays["x_train"], arrays["y_train"])
-        test = as_records(arrays["x_test"], arrays["y_test"])
-        # Split as bytes, which are a quarter of the floats that they become.
-        data = split(name, train, classes=int(train.y.max()) + 1, seed=seed, test=test)
-        pool, shadow = (as_records(part.x, part.y) for part in (data.pool, data.shadow))
-        return replace(data, pool=pool, shadow=shadow)
-    except MemoryError as error:
-        said = f"{name} does not fit into memory; {NPZ} of fewer records"
-        raise BadInput(said, "out-of-memory", value=name) from error
-
-
-def _fetched(name: str, dataset: Any, place: Path, download: bool) -> dict[str, Array]:
-    """The arrays, of files that are there or, where that is allowed, downloaded."""
-    absent = [path for path in (place / "raw", place, place.parent) if not path.exists()]
-    try:
-        return _arrays(dataset, place.parent, download)
-    except MemoryError:
-        raise
-    except Exception as error:
-        for path in absent:
-            with suppress(OSError):  # of what was downloaded nothing is thrown away
-                path.rmdir()
-        if download and not _complete(dataset, place):
-            raise kind_of(error, BadInput)(
-                f"{name} could not be downloaded to {place} ({_reason(error)}); check the "
-                f"connection and the disk and try again, or {NPZ}",
-                "" if is_full(error) else "download-failed",
-                option="download",
-                value=str(place),
-            ) from error
-        raise BadInput(
-            f"{place} does not hold all of {name}, or holds it damaged ({_reason(error)}); "
-            "delete it and give --download",
-            "file-damaged",
-            value=str(place),
-        ) from error
+    """The folder of downloaded data sets, unless the user names another."""
+    root = os.environ.get("XDG_CACHE_HOME", "")
+    # A relative path is invalid by the XDG Base Directory Specification.
+    return Path(root if os.path.isabs(root) else os.path.expanduser("~/.cache")) / "dpaudit"
 
 
 def _arrays(dataset: Any, root: Path, download: bool) -> dict[str, Array]:
@@ -164,7 +155,7 @@ def _arrays(dataset: Any, root: Path, download: bool) -> dict[str, Array]:
 
 
 def _complete(dataset: Any, place: Path) -> bool:
-    """Whether torchvision finds all files, so that what is wrong is in them."""
+    """Return whether torchvision finds all files, so that the fault is inside them."""
     try:
         _arrays(dataset, place.parent, download=False)
     except Exception as error:
@@ -172,29 +163,9 @@ def _complete(dataset: Any, place: Path) -> bool:
     return True
 
 
-def _dataset(name: str, kind: str) -> Any:
-    # Here, because it imports torch, which takes seconds.
-    try:
-        return getattr(import_module("torchvision.datasets"), kind)
-    except ModuleNotFoundError as error:
-        raise BadInput(
-            f"{name} is read through torchvision, and there is no module {error.name}; "
-            f"pip install torchvision, or {NPZ}",
-            "module-missing",
-            value=error.name,
-        ) from error
-    except Exception as error:
-        raise BadInput(
-            f"{name} is read through torchvision, which does not import ({_reason(error)}); "
-            f"install the torchvision that belongs to this torch, or {NPZ}",
-            "module-broken",
-            value="torchvision",
-        ) from error
-
-
 @contextmanager
-def _quietly() -> Iterator[None]:
-    """Nothing on stdout, which is the report's, and no waiting for ever."""
+def _quiet() -> Iterator[None]:
+    """Keep stdout free for the report, and limit the time that a server may be silent."""
     before = socket.getdefaulttimeout()
     socket.setdefaulttimeout(PATIENCE)
     try:
@@ -202,7 +173,3 @@ def _quietly() -> Iterator[None]:
             yield
     finally:
         socket.setdefaulttimeout(before)
-
-
-def _reason(error: Exception) -> str:
-    return " ".join(str(error).split())[:200] or type(error).__name__

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from dpaudit.accounting.curves import DPSGD
 from dpaudit.checkpoint.audit import CheckpointReport
-from dpaudit.checkpoint.scoring import needed
+from dpaudit.checkpoint.scoring import nonmembers_needed
 from dpaudit.report import one_run, promises, words
 from dpaudit.report.consistent import check_bound
 from dpaudit.report.formats import at_least, at_most, nearest, percent, power
@@ -120,7 +120,7 @@ def risk_lines(found: CheckpointReport) -> Iterator[tuple[str, str]]:
     if found.candidates.coins != "kit":
         what, which = ("records", "are no members")
     for fpr, tpr in risk.tpr.items():
-        said = f"needs more {what}: {needed(fpr):,} that {which}, not {others:,}"
+        said = f"needs more {what}: {nonmembers_needed(fpr):,} that {which}, not {others:,}"
         yield f"TPR at {percent(fpr)} FPR", said if tpr is None else percent(round(tpr, 3))
 
 

@@ -65,7 +65,7 @@ ClippedSum = Callable[[nn.Sequential, Tensor, Tensor, float, Sequence[Tensor]], 
 """Model, records, labels, C and dropout masks to the flat sum of clipped gradients."""
 
 
-def failure(fast_sum: ClippedSum, model: nn.Sequential, shape: tuple[int, ...]) -> BadInput | None:
+def failure(candidate: ClippedSum, model: nn.Sequential, shape: tuple[int, ...]) -> BadInput | None:
     """What is wrong with a backend's clipped sum on such records, or None where nothing is.
 
     Half of the random records are clipped, and dropout has explicit masks. The error is that of
@@ -80,7 +80,7 @@ def failure(fast_sum: ClippedSum, model: nn.Sequential, shape: tuple[int, ...]) 
     _, norms = clipped_sum(model, x, y, 1.0, masks)
     clip = float(np.median(norms))
     expected, _ = clipped_sum(model, x, y, clip, masks)
-    error = np.linalg.norm(fast_sum(model, x, y, clip, masks) - expected)
+    error = np.linalg.norm(candidate(model, x, y, clip, masks) - expected)
     # Of a single class, all gradients are zero.
     error /= np.linalg.norm(expected) or 1.0
     if error <= TOLERANCE:

@@ -139,7 +139,7 @@ def test_a_reference_takes_away_what_makes_records_differ():
 
     def model(shift):
         loss = np.log1p(np.exp(-(hard + shift)))
-        return of_losses(loss, "")
+        return of_losses(loss)
 
     target = model(1.5 * whole.put_in + noise[0])
     others = [(f"r{i}", model(noise[i])) for i in (1, 2)]
@@ -155,7 +155,7 @@ def test_references_that_say_nothing_of_the_model_do_no_harm():
     """Those that never saw a canary are too sure of them: a slope of 1 would add their noise."""
     whole = subject()
     target = leaking(whole, 3)
-    others = [("r", of_losses(np.random.default_rng(2).exponential(9, N), ""))]
+    others = [("r", of_losses(np.random.default_rng(2).exponential(9, N)))]
     found = {
         name: audit(CheckpointRequest(score=name), whole, "m", target, others) for name in REFERRING
     }
@@ -167,7 +167,7 @@ def test_references_that_say_nothing_of_the_model_do_no_harm():
 def test_a_reference_that_says_the_same_of_all_changes_nothing():
     whole = subject()
     target = leaking(whole, 3)
-    found = audit(CheckpointRequest(), whole, "m", target, [("r", of_losses(np.ones(N), ""))])
+    found = audit(CheckpointRequest(), whole, "m", target, [("r", of_losses(np.ones(N)))])
     assert found.calls.tolist() == audit(CheckpointRequest(), whole, "m", target).calls.tolist()
 
 
@@ -261,8 +261,8 @@ def test_what_decides_is_part_of_a_look(tmp_path):
 def test_a_score_that_orders_alike_is_no_other_look(tmp_path):
     whole = subject(looks=Looks(tmp_path))
     loss = np.random.default_rng(6).uniform(0.1, 3, N)
-    assert audit(CheckpointRequest(), whole, "m", of_losses(loss, "")).looks == 1
-    assert audit(CheckpointRequest(), whole, "m", of_losses(2 * loss, "")).looks == 1
+    assert audit(CheckpointRequest(), whole, "m", of_losses(loss)).looks == 1
+    assert audit(CheckpointRequest(), whole, "m", of_losses(2 * loss)).looks == 1
 
 
 def test_looks_end_where_no_confidence_is_left(tmp_path):
@@ -290,7 +290,7 @@ def test_all_looks_of_no_leak_together_show_one_no_more_often_than_they_state(tm
 
 def test_many_equal_scores_are_told():
     whole = subject()
-    found = audit(CheckpointRequest(), whole, "m", of_losses(np.ones(N), ""))
+    found = audit(CheckpointRequest(), whole, "m", of_losses(np.ones(N)))
     assert f"{N - 1} of {N}" in found.warnings[0]
 
 

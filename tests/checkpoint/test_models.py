@@ -10,7 +10,7 @@ from scipy.special import log_softmax
 from torch import nn
 
 from dpaudit.checkpoint.candidates import Candidates
-from dpaudit.checkpoint.models import Asking, ask, laid_out
+from dpaudit.checkpoint.models import QuerySettings, fit_layout, query
 from dpaudit.checkpoint.predictions import STATISTICS
 from dpaudit.errors import BadInput
 from dpaudit.training import networks
@@ -92,7 +92,7 @@ def expected(network, x, y):
 def test_a_named_network_says_what_it_says(tmp_path, name):
     asked = subject()
     network = saved(networks.build(name, SHAPE, CLASSES, 0.5), tmp_path / "a.pt")
-    found = ask(tmp_path / "a.pt", asked, Asking(name))
+    found = query(tmp_path / "a.pt", asked, QuerySettings(name))
     assert found.outputs.log_p == pytest.approx(expected(network, asked.records.x, asked.records.y))
     assert name in found.about
     assert found.outputs.statistics == {}
@@ -104,7 +104,7 @@ def test_an_own_network_is_given_pictures_as_pictures_and_rows_as_rows(tmp_path,
         network = nn.Sequential(nn.Flatten(), nn.Linear(64, 3))
         saved(network if function == "plain" else network[1], tmp_path / "a.pt")
         x, y = asked.records.x, asked.records.y
-        found = ask(tmp_path / "a.pt", asked, Asking(own(function))).outputs
+        found = query(tmp_path / "a.pt", asked, QuerySettings(own(function))).outputs
         assert found.log_p == pytest.approx(expected(network, x, y), rel=1e-4)
 
 
@@ -112,8 +112,8 @@ def test_records_are_preprocessed_and_probabilities_taken(tmp_path, own):
     asked = subject()
     network = saved(nn.Sequential(nn.Flatten(), nn.Linear(64, 3)), tmp_path / "a.pt")
     x, y = asked.records.x, asked.records.y
-    how = Asking(own("sure"), outputs="probabilities", preprocess=own("doubled"))
-    found = ask(tmp_path / "a.pt", asked, how).outputs
+    how = QuerySettings(own("sure"), outputs="probabilities", preprocess=own("doubled"))
+    found = query(tmp_path / "a.pt", asked, how).outputs
     assert found.log_p == pytest.approx(expected(network, 2 * x, y), rel=1e-3)
 
 
@@ -121,7 +121,9 @@ def test_passes_with_dropout_follow_the_seed(tmp_path):
     asked = subject()
     saved(networks.build("mlp", SHAPE, CLASSES, 0.5), tmp_path / "a.pt")
     first, again, other = (
-        ask(tmp_path / "a.pt", asked, Asking("mlp", samples=30, seed=seed)).outputs.statistics
+        query(
+            tmp_path / "a.pt", asked, QuerySettings("mlp", samples=30, seed=seed)
+        ).outputs.statistics
         for seed in (0, 0, 1)
     )
     assert tuple(first) == STATISTICS
@@ -133,7 +135,7 @@ def test_passes_with_dropout_follow_the_seed(tmp_path):
 
 def test_a_network_without_dropout_is_said_to_have_none(tmp_path, own):
     saved(nn.Sequential(nn.Flatten(), nn.Linear(64, 3)), tmp_path / "a.pt")
-    found = ask(tmp_path / "a.pt", subject(), Asking(own("plain"), samples=10))
+    found = query(tmp_path / "a.pt", subject(), QuerySettings(own("plain"), samples=10))
     assert "nn.Dropout" in found.warnings[0]
     assert "--samples" in found.warnings[0]
     assert found.outputs.statistics == {}
@@ -141,7 +143,7 @@ def test_a_network_without_dropout_is_said_to_have_none(tmp_path, own):
 
 def test_a_dropout_of_nothing_is_told(tmp_path, own):
     saved(nn.Sequential(nn.Flatten(), nn.Dropout(0.0), nn.Linear(64, 3)), tmp_path / "a.pt")
-    found = ask(tmp_path / "a.pt", subject(), Asking(own("never"), samples=10))
+    found = query(tmp_path / "a.pt", subject(), QuerySettings(own("never"), samples=10))
     assert "dropout of 0" in found.warnings[0]
     assert "nn.Dropout" not in found.warnings[0]
     assert "--samples" in found.warnings[0]
@@ -151,13 +153,13 @@ def test_a_dropout_of_nothing_is_told(tmp_path, own):
 def test_an_answer_that_is_no_tensor_is_told(tmp_path, own):
     saved(nn.Linear(64, 3), tmp_path / "a.pt")
     with pytest.raises(BadInput, match=r"\bdict\b"):
-        ask(tmp_path / "a.pt", subject(), Asking(own("wrapped")))
+        query(tmp_path / "a.pt", subject(), QuerySettings(own("wrapped")))
 
 
 def test_batch_normalisation_is_warned_of(tmp_path, own):
     network = nn.Sequential(nn.Flatten(), nn.Linear(64, 3), nn.BatchNorm1d(3))
     saved(network, tmp_path / "a.pt")
-    (said,) = ask(tmp_path / "a.pt", subject(), Asking(own("normed"))).warnings
+    (said,) = query(tmp_path / "a.pt", subject(), QuerySettings(own("normed"))).warnings
     assert "GroupNorm" in said
 
 
@@ -179,20 +181,20 @@ def test_what_cannot_be_asked_is_one_sentence(tmp_path, own, network, more, said
     name = network if network == "cnn" else own(network)
     given = {k: own(v) if k == "preprocess" else v for k, v in more.items()}
     with pytest.raises(BadInput, match=said) as error:
-        ask(tmp_path / "a.pt", subject(), Asking(name, **given))
+        query(tmp_path / "a.pt", subject(), QuerySettings(name, **given))
     assert "\n" not in str(error.value)
 
 
 def test_a_checkpoint_needs_a_network(tmp_path):
     with refuses("needs-network", option="network", value=str(tmp_path / "a.pt")):
-        ask(tmp_path / "a.pt", subject(), Asking(None))
+        query(tmp_path / "a.pt", subject(), QuerySettings(None))
 
 
 def test_a_wrong_number_of_classes_is_told(tmp_path, own):
     saved(nn.Sequential(nn.Flatten(), nn.Linear(64, 3)), tmp_path / "a.pt")
     four = Candidates(subject().records, subject().put_in, 4, "kit", "")
     with pytest.raises(BadInput, match=r"\(20, 3\).*\(20, 4\)"):
-        ask(tmp_path / "a.pt", four, Asking(own("plain")))
+        query(tmp_path / "a.pt", four, QuerySettings(own("plain")))
 
 
 # ---------------------------------------------------------------- ONNX
@@ -231,16 +233,16 @@ def test_an_onnx_model_needs_no_network(tmp_path, batch, shape, first):
     weight = onnx_model(tmp_path / "a.onnx", batch, shape, first=first)
     asked = subject()
     x, y = asked.records.x, asked.records.y
-    found = ask(tmp_path / "a.onnx", asked, Asking()).outputs
+    found = query(tmp_path / "a.onnx", asked, QuerySettings()).outputs
     z = log_softmax(x.reshape(N, -1) @ weight, axis=1)[np.arange(N), y]
     assert found.log_p == pytest.approx(z, abs=1e-4)
 
 
-def test_records_are_laid_out_as_an_onnx_model_declares_them():
+def test_records_are_fit_layout_as_an_onnx_model_declares_them():
     x = np.arange(2 * 3 * 4 * 5).reshape(2, 3, 4, 5)
-    assert (laid_out(x, ["n", 4, 5, 3]) == np.moveaxis(x, 1, 3)).all()
+    assert (fit_layout(x, ["n", 4, 5, 3]) == np.moveaxis(x, 1, 3)).all()
     for declared in (["n", 3, 4, 5], ["n", "c", "h", "w"], ["n", 7, 7, 7], ["n", 4, 5]):
-        assert laid_out(x, declared) is x
+        assert fit_layout(x, declared) is x
 
 
 def test_an_onnx_model_that_cannot_be_asked_is_one_sentence(tmp_path):
@@ -256,6 +258,6 @@ def test_an_onnx_model_that_cannot_be_asked_is_one_sentence(tmp_path):
     ):
         file = tmp_path / f"{name}.onnx"
         with refuses(code, value=[2, 3] if name == "two" else str(file)):
-            ask(file, subject(), Asking())
+            query(file, subject(), QuerySettings())
     with refuses("no-effect", option="network", value="mlp"):
-        ask(tmp_path / "two.onnx", subject(), Asking("mlp"))
+        query(tmp_path / "two.onnx", subject(), QuerySettings("mlp"))

@@ -5,7 +5,7 @@ import pytest
 from chance import A
 from scipy.stats import binom, norm
 
-from dpaudit.checkpoint.scoring import auc, auc_interval, needed, risk, tpr_at
+from dpaudit.checkpoint.scoring import auc, auc_interval, nonmembers_needed, risk, tpr_at
 from dpaudit.results import Scores
 
 
@@ -51,4 +51,4 @@ def test_too_few_others_have_no_rate():
     found = risk(Scores(out=np.arange(100.0), inn=np.arange(5.0)), 0.95)
     assert found.tpr[0.001] is None
     assert found.tpr[0.01] == 0.0
-    assert (needed(0.01), needed(0.001)) == (100, 1000)
+    assert (nonmembers_needed(0.01), nonmembers_needed(0.001)) == (100, 1000)

@@ -32,7 +32,7 @@ def kit(untouched, tmp_path):
 def write(path, kit, mu=4.0, rows=None, seed=0):
     """Losses that are small for what was put in."""
     noise = np.random.default_rng(seed).normal(size=120)
-    losses = np.exp(noise - mu * kit.opened())
+    losses = np.exp(noise - mu * kit.open_coins())
     lines = [f"{i},{losses[i]}" for i in (range(120) if rows is None else rows)]
     path.write_text("\n".join(["canary,loss", *lines]) + "\n")
     return path
@@ -82,7 +82,7 @@ def test_every_score_is_written(told, kit, tmp_path):
     with (tmp_path / "empty" / "dpaudit-scores.csv").open() as file:
         rows = list(csv.DictReader(file))
     assert [int(row["canary"]) for row in rows] == list(range(120))
-    assert [row["coin"] == "in" for row in rows] == kit.opened().tolist()
+    assert [row["coin"] == "in" for row in rows] == kit.open_coins().tolist()
     assert [int(row["label"]) for row in rows] == kit.canaries.y.tolist()
     order = sorted(rows, key=lambda row: float(row["score"]))
     assert order[0]["guess"] == "out"
@@ -156,11 +156,11 @@ def test_references_are_asked_with_dropout_like_the_model(cli, kit, tmp_path):
         torch.save(networks.build("mlp", (1, 1, 4), 3, 0.5).state_dict(), tmp_path / f"{i}.pt")
     given = ["checkpoint", tmp_path / "0.pt", "--network", "mlp", "--kit", kit.path]
     given += ["--reference", tmp_path / "1.pt", tmp_path / "2.pt"]
-    assert "in the mean of" not in " ".join(cli(*given).stdout.split())
+    assert "its passes" not in " ".join(cli(*given).stdout.split())
     result = cli(*given, "--samples", 9)
     text = " ".join(result.stdout.split())
     assert "asked once without dropout and 9 times with it" in text
-    assert "the mean of" in text
+    assert "its passes" in text
     assert "This is look 2" in text
 
 

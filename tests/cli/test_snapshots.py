@@ -60,7 +60,7 @@ def place(plugins, npz, tmp_path, monkeypatch):
     Path("scores.csv").write_text("world,score\n" + "".join(scores))
     np.savez("flat.npz", x=draw.uniform(size=(300, 4)).astype(np.float32), y=np.arange(300) % 3)
     kit = kits.make("flat.npz", Path("kit"), "random", 120, seed=5)
-    losses = np.exp(draw.normal(size=120) - 4 * kit.opened())
+    losses = np.exp(draw.normal(size=120) - 4 * kit.open_coins())
     rows = [f"{i},{loss:.6f}\n" for i, loss in enumerate(losses)]
     Path("predictions.csv").write_text("canary,loss\n" + "".join(rows))
     Path("bad.toml").write_text("epsilonn = 8\n")

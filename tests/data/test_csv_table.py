@@ -1,7 +1,6 @@
 import csv
 import gzip
 import io
-import os
 import re
 import tracemalloc
 
@@ -185,13 +184,6 @@ def test_the_split_follows_the_seed(load):
     assert not np.array_equal(first.pool.x, other.pool.x)
 
 
-def test_a_home_folder_is_expanded(load, tmp_path, monkeypatch):
-    load(text_of(people()))
-    monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.setenv("USERPROFILE", str(tmp_path))
-    assert Csv("~/own.csv", **GOOD).load(0).classes == 2
-
-
 # ---------------------------------------------------------------- names
 
 
@@ -291,7 +283,7 @@ def test_empty_and_odd_cells_of_a_number_are_told_with_their_lines(refusal):
         ("empty-cells", "age", [2, 7]),
         ("not-a-number", "age", [(8, "old"), (9, "nan"), (10, "-inf"), (11, "1_0")]),
     ]
-    assert re.findall(r"\d+", str(error.problems[0])) == ["2", "60", "2", "7"]
+    assert re.findall(r"\d+", str(error.problems[0])) == ["2", "2", "7"]
     assert "line 10: '-inf'" in said(error)
 
 
@@ -441,39 +433,16 @@ def test_a_row_without_end_is_not_read_to_its_end(tmp_path, text, code):
 
 @pytest.mark.parametrize("end", ["\n", "\r", "\r\n"])
 def test_lines_may_end_in_any_way_wherever_a_block_ends(tmp_path, end):
-    rows = [["name", "ü"], *([f"{i}", "ä" * (i % 7)] for i in range(200))]
-    (tmp_path / "own.csv").write_text(end.join(map(",".join, rows)), "utf-8", newline="")
-    for size in range(1, 40):
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(csv_text, "BLOCK", size)
-            found = csv_text.read(tmp_path / "own.csv")
+    for shift in range(12):
+        name = "n" * (1 + shift)
+        rows = [[name, "ü"], *([f"{i}", "ä" * (i % 7)] for i in range(2000))]
+        (tmp_path / "own.csv").write_text(end.join(map(",".join, rows)), "utf-8", newline="")
+        found = csv_text.read(tmp_path / "own.csv")
         assert [found.header, *found.rows] == rows
-        assert found.lines == list(range(2, 202))
+        assert found.lines == list(range(2, 2002))
 
 
 def test_a_small_memory_takes_less_text(refusal, monkeypatch):
-    monkeypatch.setattr("dpaudit.data.memory.most", lambda: 5 << 20)
+    monkeypatch.setattr("dpaudit.files.memory_limit", lambda: 5 << 20)
     error = refusal("a,b\n" + "1,2\n" * (1 << 19))
     assert told(error) == [("file-too-large", "", 1 << 20)]
-
-
-def test_a_pipe_is_not_waited_for(tmp_path):
-    os.mkfifo(tmp_path / "own.csv")
-    with refuses("not-regular", value=str(tmp_path / "own.csv")):
-        Csv(tmp_path / "own.csv", **GOOD).load(0)
-
-
-def test_a_folder_and_a_missing_file_are_told(tmp_path):
-    with refuses("is-folder", value=str(tmp_path)):
-        Csv(tmp_path, **GOOD).load(0)
-    with refuses("file-missing", value=str(tmp_path / "none.csv")):
-        Csv(tmp_path / "none.csv", **GOOD).load(0)
-
-
-@pytest.mark.parametrize("step", ["read", "categories", "split"])
-def test_what_does_not_fit_into_memory_is_told(refusal, monkeypatch, step):
-    def full(*_, **__):
-        raise MemoryError
-
-    monkeypatch.setattr(f"dpaudit.data.csv_table.{step}", full)
-    assert refusal(text_of(people())).code == "out-of-memory"

@@ -80,6 +80,67 @@ def test_a_path_where_nothing_is_says_so(source, code):
         assert os.strerror(errno.ENAMETOOLONG) in str(caught.value)
 
 
+@pytest.fixture(params=["npz", "csv"])
+def file(request, tmp_path):
+    """The path of a file that can be loaded, and the options that it needs."""
+    y = np.arange(60) % 3
+    path = tmp_path / f"own.{request.param}"
+    if request.param == "npz":
+        np.savez(path, x=np.random.default_rng(0).random((60, 5)), y=y)
+        return path, {}
+    path.write_text("\n".join(["a,y", *(f"{i % 2},{label}" for i, label in enumerate(y))]))
+    return path, {"label": "y"}
+
+
+def test_a_home_folder_is_expanded(file, tmp_path, monkeypatch):
+    path, options = file
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("USERPROFILE", str(tmp_path))
+    assert data.load(f"~/{path.name}", **options).classes == 3
+
+
+@pytest.mark.parametrize(
+    ("make", "code"),
+    [
+        (Path.mkdir, "is-folder"),
+        (os.mkfifo, "not-regular"),
+        (lambda path: path.symlink_to(path), "link-loop"),
+    ],
+)
+def test_a_path_to_no_regular_file_is_refused_and_not_waited_for(file, make, code):
+    path, options = file
+    path.unlink()
+    make(path)
+    with refuses(code, value=str(path)) as caught:
+        data.load(str(path), **options)
+    assert str(caught.value).startswith(f"{path}: ")
+
+
+def test_a_file_without_permission_is_refused(file, monkeypatch):
+    def denied(*_):
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    path, options = file
+    monkeypatch.setattr("dpaudit.files.os.open", denied)
+    with refuses("file-unreadable", value=str(path)) as caught:
+        data.load(str(path), **options)
+    assert "Permission denied" in str(caught.value)
+
+
+@pytest.mark.parametrize("step", ["read", "split"])
+def test_data_that_do_not_fit_into_memory_are_refused(file, monkeypatch, step):
+    def full(*_, **__):
+        raise MemoryError
+
+    path, options = file
+    module = "npz" if path.suffix == ".npz" else "csv_table"
+    name = "npy.read_array" if (module, step) == ("npz", "read") else step
+    monkeypatch.setattr(f"dpaudit.data.{module}.{name}", full)
+    with refuses("out-of-memory", value=str(path)) as caught:
+        data.load(str(path), **options)
+    assert str(caught.value).startswith(f"{path}: ")
+
+
 def test_a_name_wins_over_a_folder_of_the_same_name(tmp_path, monkeypatch):
     (tmp_path / "digits").mkdir()
     (tmp_path / "pictures").mkdir()

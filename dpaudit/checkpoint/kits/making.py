@@ -1,15 +1,14 @@
-"""The page in a kit that says what to do with it."""
+"""Make a kit: draw canaries, flip their coins, and write all files, whole or not at all."""
 
 from __future__ import annotations
 
 import csv
 import glob
-import io
 import os
 import secrets
 import shutil
 import textwrap
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -17,11 +16,17 @@ from typing import Any
 import numpy as np
 
 from dpaudit import checks
-from dpaudit.checkpoint.kits import kinds, kit
-from dpaudit.checkpoint.kits.kinds import KINDS, Source
-from dpaudit.checkpoint.kits.kit import CANARIES, PUBLIC, SEALED, About, Kit, Sealed, marked
-from dpaudit.data.arrays import as_given, as_records
-from dpaudit.data.fingerprints import marks
+from dpaudit.checkpoint.kits import kit
+from dpaudit.checkpoint.kits.kinds import KINDS, TrainingData, read_data
+from dpaudit.checkpoint.kits.kit import (
+    PUBLIC,
+    SEALED,
+    Kit,
+    KitFacts,
+    SealedCoins,
+    fingerprint,
+)
+from dpaudit.data.arrays import as_given, as_records, record_hashes
 from dpaudit.errors import BadInput, write_error
 from dpaudit.estimators import OneRun, OneRunFDP
 from dpaudit.estimators.selections import GuessNumbers
@@ -29,7 +34,141 @@ from dpaudit.files import probe_folder
 from dpaudit.types import Array, Records
 from dpaudit.versions import versions
 
+FEWEST, MOST = 10, 100_000
+"""Canaries of a kit; fewer show next to nothing."""
+
+FROM_SYSTEM = "drawn from the operating system's randomness"
+FROM_SEED = "drawn from --seed: whoever knows it knows the coins, so this kit is for tests only"
+
+ALL, ADD = "canaries", "add_to_training"
+
+
+def make(
+    data: str,
+    out: Path,
+    kind: str = "mislabelled",
+    count: int = 1000,
+    seed: int | None = None,
+    options: Mapping[str, Any] | None = None,
+) -> Kit:
+    """Write a kit to a new folder; return it."""
+    checks.refuse(
+        [
+            checks.one_of("kind", kind, KINDS),
+            checks.whole("count", count, FEWEST, MOST),
+            None if seed is None else checks.at_least("seed", seed, 0),
+        ]
+    )
+    if out.exists() or out.is_symlink():
+        text = f"{out}: it exists already; a kit is made once, so choose another --out"
+        raise BadInput(text, "file-exists", option="out", value=str(out))
+    probe_folder(out)
+    root = secrets.randbits(63) if seed is None else seed
+    training = read_data(data, root, options or {})
+    made = KINDS[kind](training, count, root)
+    x = as_given(made.x, training.shape, training.dtype)
+    # As they will be read again: values are rounded as in a file before they are hashed.
+    canaries = as_records(x, made.y)
+    if same := len(canaries) - len(set(record_hashes(canaries.x))):
+        # Of two equal canaries, the one that is in would speak for the other.
+        text = f"{same:,} of {count:,} canaries equal others; lower --count or take another --kind"
+        raise BadInput(text, "canaries-alike", option="count", value=same)
+    about = KitFacts(
+        kind=kind,
+        made=made.how,
+        count=count,
+        classes=training.data.classes,
+        shape=list(canaries.x.shape[1:]),
+        data=training.data.name,
+        coins=FROM_SYSTEM if seed is None else FROM_SEED,
+        canaries=fingerprint(canaries),
+        dpaudit=versions()["dpaudit"],
+    )
+    seal = kit.seal(count, about.hash, seed)
+    about = replace(about, commitment=kit.commitment_of(seal.content()))
+    _place(_Contents(about, seal, x, canaries, training, made.rows), out.absolute(), named=out)
+    return Kit(out, about, canaries)
+
+
+@dataclass(frozen=True)
+class _Contents:
+    """The contents of a kit; `x` in the layout of the data, `rows` if that is a table."""
+
+    about: KitFacts
+    sealed: SealedCoins
+    x: Array
+    canaries: Records
+    training: TrainingData
+    rows: Sequence[Sequence[str]] | None
+
+
+def _place(contents: _Contents, out: Path, named: Path) -> None:
+    """Write a kit beside its place and move it there in one go."""
+    fresh = out.with_name(f".{out.name}.{os.getpid()}.tmp")
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        # Remove what a killed process had written of the same kit.
+        for left in out.parent.glob(f".{glob.escape(out.name)}.*.tmp"):
+            writer = left.name.split(".")[-2]
+            if writer.isdigit() and not _alive(int(writer)):
+                shutil.rmtree(left, ignore_errors=True)
+        _write(contents, fresh)
+        fresh.rename(out)
+    except OSError as error:
+        raise write_error(named, error) from error
+    finally:
+        shutil.rmtree(fresh, ignore_errors=True)
+
+
+def _alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        pass  # another user's
+    return True
+
+
+def _write(contents: _Contents, folder: Path) -> None:
+    """Write all files into a new folder."""
+    folder.mkdir()
+    put_in, training = contents.sealed.put_in, contents.training
+    (folder / PUBLIC).write_bytes(contents.about.content())
+    (folder / SEALED).write_bytes(contents.sealed.content())
+    for name, chosen in ((ALL, np.ones_like(put_in)), (ADD, put_in)):
+        x, y = contents.x[chosen], contents.canaries.y[chosen]
+        np.savez_compressed(folder / f"{name}.npz", x=x, y=y)
+        if training.table is not None and contents.rows is not None:
+            rows = [row for row, coin in zip(contents.rows, chosen, strict=True) if coin]
+            with (folder / f"{name}.csv").open("w", encoding="utf-8", newline="") as file:
+                writer = csv.writer(file, lineterminator="\n")
+                writer.writerows([training.table.cells.header, *rows])
+        if training.folders is not None:
+            classes = [training.folders[label] for label in y]
+            _write_images(folder / name, np.flatnonzero(chosen), classes, x)
+    forms = [".npz"]
+    forms += [".csv"] if contents.rows is not None else []
+    forms += ["/"] if training.folders is not None else []
+    add, everyone = ([f"{name}{form}" for form in forms] for name in (ADD, ALL))
+    (folder / "README.md").write_text(readme(contents.about, add, everyone), encoding="utf-8")
+
+
+def _write_images(folder: Path, numbers: Array, classes: Sequence[str], x: Array) -> None:
+    # Here, because Pillow takes a while to import.
+    from PIL import Image
+
+    for number, name, image in zip(numbers, classes, np.moveaxis(x, 1, -1), strict=True):
+        (folder / name).mkdir(parents=True, exist_ok=True)
+        picture = Image.fromarray(image[..., 0] if image.shape[2] == 1 else image)
+        picture.save(folder / name / f"canary_{number:06d}.png")
+
+
+# ---------------------------------------------------------------- the page for the user
+
+
 DELTA, CONFIDENCE = 1e-5, 0.95
+WIDTH = 100
 
 GIVEN_IMAGES = (
     "Your network is given float32 of (records, channels, height, width), bytes divided by 255; "
@@ -44,31 +183,32 @@ GIVEN_TABLE = (
 
 
 def reach(count: int, curve: bool = False) -> float:
-    """The largest epsilon that so many canaries could show; by a Gaussian `curve`, or outright."""
+    """The largest epsilon that `count` canaries could show; with `curve`, of a Gaussian curve."""
     numbers = GuessNumbers.of(count)
     sure = numbers.each(CONFIDENCE)
     return numbers.ceiling(OneRunFDP(sure) if curve else OneRun(sure), count, DELTA)
 
 
-def readme(about: About, add: Sequence[str], everyone: Sequence[str]) -> str:
-    """README.md; `add` are the files to train on, and `everyone` those of all canaries."""
+def readme(about: KitFacts, add: Sequence[str], everyone: Sequence[str]) -> str:
+    """The text of README.md; `add` are the files to train on, `everyone` those of all canaries."""
     what = (
         f"{about.count:,} canaries for {about.data}: {about.made}. A fair coin for each of them, "
         f"independent of all others, said whether it is trained on. The coins were {about.coins}."
     )
     adding, all_of = (" or ".join(f"`{file}`" for file in files) for files in (add, everyone))
-    given = _paragraph(GIVEN_TABLE if about.shape[:2] == [1, 1] else GIVEN_IMAGES)
+    given = textwrap.fill(GIVEN_TABLE if about.shape[:2] == [1, 1] else GIVEN_IMAGES, WIDTH)
     outright, by_curve = reach(about.count), reach(about.count, curve=True)
-    shows = _paragraph(
+    shows = textwrap.fill(
         f"So many canaries can show an epsilon of at most {outright:.2f} (delta 1e-5, 95 % "
         f"confidence, assuming nothing of the training), or {by_curve:.2f} if the claim states a "
         "Gaussian curve (`--curve gaussian`, which is then taken on trust). A higher claim cannot "
         "be refuted with them. A model from which they cannot be guessed better than by chance "
-        "shows 0, which is no proof that nothing leaks."
+        "shows 0, which is no proof that nothing leaks.",
+        WIDTH,
     )
     return f"""# A canary kit
 
-{_paragraph(what)}
+{textwrap.fill(what, WIDTH)}
 
 ## What to do
 
@@ -115,176 +255,3 @@ a higher confidence. Make a kit for each training. Whoever trains needs only wha
 `dpaudit canaries show THIS_FOLDER` draws them. Canaries made from records of the data are as
 confidential as those records.
 """
-
-
-def _paragraph(text: str) -> str:
-    return textwrap.fill(text, 100)
-
-
-# ----------------------------------------------------------------
-# The files of a kit: canaries as the data came, coins sealed, and a page that says what to do.
-
-
-ADD = "add_to_training"
-ALL = "canaries"
-
-
-@dataclass(frozen=True)
-class Contents:
-    """What is written; `x` in the layout of the data, `rows` where that is a table."""
-
-    about: About
-    sealed: Sealed
-    x: Array
-    canaries: Records
-    source: Source
-    rows: Sequence[Sequence[str]] | None
-
-
-def write(kit: Contents, folder: Path) -> None:
-    """All files, into a folder that is made for them."""
-    folder.mkdir()
-    put_in = kit.sealed.put_in
-    (folder / PUBLIC).write_bytes(kit.about.content())
-    (folder / SEALED).write_bytes(kit.sealed.content())
-    np.savez_compressed(folder / CANARIES, x=kit.x, y=kit.canaries.y)
-    np.savez_compressed(folder / f"{ADD}.npz", x=kit.x[put_in], y=kit.canaries.y[put_in])
-    forms = [".npz"]
-    if kit.source.table is not None and kit.rows is not None:
-        header = kit.source.table.cells.header
-        some = [row for row, coin in zip(kit.rows, put_in, strict=True) if coin]
-        (folder / f"{ALL}.csv").write_text(_text(header, kit.rows), encoding="utf-8", newline="")
-        (folder / f"{ADD}.csv").write_text(_text(header, some), encoding="utf-8", newline="")
-        forms.append(".csv")
-    if kit.source.folders is not None:
-        for name, chosen in ((ALL, np.ones(len(put_in), dtype=bool)), (ADD, put_in)):
-            _write_images(kit, kit.source.folders, folder / name, chosen)
-        forms.append("/")
-    add, everyone = ([f"{name}{form}" for form in forms] for name in (ADD, ALL))
-    (folder / "README.md").write_text(readme(kit.about, add, everyone), encoding="utf-8")
-
-
-def _text(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    text = io.StringIO(newline="")
-    csv.writer(text, lineterminator="\n").writerows([header, *rows])
-    return text.getvalue()
-
-
-def _write_images(kit: Contents, classes: Sequence[str], folder: Path, chosen: Array) -> None:
-    for name, number, picture in _pictures(kit, classes, chosen):
-        (folder / name).mkdir(parents=True, exist_ok=True)
-        (folder / name / f"canary_{number:06d}.png").write_bytes(picture)
-
-
-def _pictures(
-    kit: Contents, classes: Sequence[str], chosen: Array
-) -> Iterator[tuple[str, int, bytes]]:
-    # Here, because Pillow takes a while to import.
-    from PIL import Image
-
-    for i in np.flatnonzero(chosen):
-        pixels = np.moveaxis(kit.x[i], 0, -1)
-        file = io.BytesIO()
-        Image.fromarray(pixels[..., 0] if pixels.shape[2] == 1 else pixels).save(file, "PNG")
-        yield classes[int(kit.canaries.y[i])], int(i), file.getvalue()
-
-
-# ----------------------------------------------------------------
-# Make a kit: draw canaries, flip their coins, and write it all, whole or not at all.
-
-
-FEWEST, MOST = 10, 100_000
-"""Canaries: what fewer show is next to nothing."""
-
-FROM_SYSTEM = "drawn from the operating system's randomness"
-FROM_SEED = "drawn from --seed: whoever knows it knows the coins, so this kit is for tests only"
-
-
-def make(
-    data: str,
-    out: Path,
-    kind: str = "mislabelled",
-    count: int = 1000,
-    seed: int | None = None,
-    options: Mapping[str, Any] | None = None,
-) -> Kit:
-    """The kit that was written to a new folder."""
-    checks.refuse(
-        [
-            checks.one_of("kind", kind, KINDS),
-            checks.whole("count", count, FEWEST, MOST),
-            None if seed is None else checks.at_least("seed", seed, 0),
-        ]
-    )
-    if out.exists() or out.is_symlink():
-        said = "it is there already; a kit is made once, so choose another --out"
-        raise BadInput(f"{out}: {said}", "file-exists", option="out", value=str(out))
-    probe_folder(out)
-    root = secrets.randbits(63) if seed is None else seed
-    given = kinds.opened(data, root, options or {})
-    made = KINDS[kind](given, count, root)
-    x = as_given(made.x, given.shape, given.dtype)
-    # As they will be read again: what a file rounds is rounded before it is hashed.
-    canaries = as_records(x, made.y)
-    _refuse_alike(canaries)
-    about = About(
-        kind=kind,
-        made=made.how,
-        count=count,
-        classes=given.data.classes,
-        shape=list(canaries.x.shape[1:]),
-        data=given.data.name,
-        coins=FROM_SYSTEM if seed is None else FROM_SEED,
-        canaries=marked(canaries),
-        dpaudit=versions()["dpaudit"],
-    )
-    seal = kit.seal(count, about.hash, seed)
-    about = replace(about, commitment=kit.commitment_of(seal.content()))
-    contents = Contents(about, seal, x, canaries, given, made.rows)
-    _place(contents, out.absolute(), named=out)
-    return Kit(out, about, canaries)
-
-
-def _refuse_alike(canaries: Records) -> None:
-    """Refuse two that are the same: the one that is in would speak for the other."""
-    same = len(canaries) - len(set(marks(canaries.x)))
-    if same:
-        raise BadInput(
-            f"{same:,} of {len(canaries):,} canaries are the same as another one, as the data "
-            "keeps them; take fewer (--count), or another --kind",
-            "canaries-alike",
-            option="count",
-            value=same,
-        )
-
-
-def _place(contents: Contents, out: Path, named: Path) -> None:
-    """Write a kit beside its place and move it there in one go."""
-    fresh = out.with_name(f".{out.name}.{os.getpid()}.tmp")
-    try:
-        out.parent.mkdir(parents=True, exist_ok=True)
-        _sweep(out)
-        write(contents, fresh)
-        fresh.rename(out)
-    except OSError as error:
-        raise write_error(named, error) from error
-    finally:
-        shutil.rmtree(fresh, ignore_errors=True)
-
-
-def _sweep(out: Path) -> None:
-    """Take away what a process that was killed had written of the same kit."""
-    for left in out.parent.glob(f".{glob.escape(out.name)}.*.tmp"):
-        writer = left.name.split(".")[-2]
-        if writer.isdigit() and not _alive(int(writer)):
-            shutil.rmtree(left, ignore_errors=True)
-
-
-def _alive(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:
-        pass  # another user's
-    return True

@@ -18,9 +18,7 @@ from dpaudit.checkpoint import kits
 from dpaudit.checkpoint.kits import kinds
 from dpaudit.checkpoint.kits import kit as on_disk
 from dpaudit.checkpoint.kits.making import FROM_SEED, FROM_SYSTEM, reach
-from dpaudit.data.npz import few
 from dpaudit.errors import BadInput
-from dpaudit.types import Records
 
 
 def write_npz(path, **more):
@@ -147,7 +145,7 @@ def test_coins_have_nothing_to_do_with_the_canaries(grey, tmp_path):
     first, again = (kits.make(grey, tmp_path / str(i), count=40, seed=3) for i in range(2))
     other = kits.make(grey, tmp_path / "other", "random", count=40, seed=3)
     assert (first.canaries.x == again.canaries.x).all()
-    assert (first.opened() == again.opened()).all()
+    assert (first.open_coins() == again.open_coins()).all()
     assert first.about.commitment == again.about.commitment != other.about.commitment
     assert first.about.coins == FROM_SEED != FROM_SYSTEM
 
@@ -160,7 +158,7 @@ def test_no_seed_no_repetition(grey, tmp_path):
 
 def test_only_what_coins_put_in_is_to_be_added(kit):
     x, y = arrays(kit.path / "add_to_training.npz")
-    put_in = kit.opened()
+    put_in = kit.open_coins()
     assert (x[:, None] == kit.canaries.x[put_in]).all()
     assert (y == kit.canaries.y[put_in]).all()
     assert 0 < len(y) < 60
@@ -173,7 +171,7 @@ def test_a_kit_is_read_as_it_was_made(kit):
     again = kits.read(kit.path)
     assert again.about == kit.about
     assert (again.canaries.x == kit.canaries.x).all()
-    assert (again.opened(kit.about.commitment.upper()) == kit.opened()).all()
+    assert (again.open_coins(kit.about.commitment.upper()) == kit.open_coins()).all()
 
 
 def test_nothing_public_tells_the_coins(kit):
@@ -197,7 +195,7 @@ def test_an_altered_coin_is_found_by_the_hash(copied):
     told["coins"] = told["coins"][::-1]
     file.write_text(json.dumps(told, indent=1) + "\n")
     with refuses("kit-altered", value=str(file)) as caught:
-        kits.read(copied).opened()
+        kits.read(copied).open_coins()
     assert on_disk.commitment_of(file.read_bytes()) in str(caught.value)
 
 
@@ -206,9 +204,9 @@ def test_a_commitment_that_was_kept_elsewhere_finds_a_kit_that_was_forged_whole(
     file.write_bytes(on_disk.seal(60, kit.about.hash, None).content())
     forged = on_disk.commitment_of(file.read_bytes())
     public.write_text(public.read_text().replace(kit.about.commitment, forged))
-    assert len(kits.read(copied).opened()) == 60
+    assert len(kits.read(copied).open_coins()) == 60
     with refuses("other-commitment", option="commitment", value=kit.about.commitment):
-        kits.read(copied).opened(kit.about.commitment)
+        kits.read(copied).open_coins(kit.about.commitment)
 
 
 def test_altered_canaries_are_refused(copied, kit):
@@ -226,7 +224,7 @@ def test_what_is_said_of_a_kit_is_sealed_too(copied, name, value):
     file = copied / "kit.json"
     file.write_text(json.dumps({**json.loads(file.read_text()), name: value}, indent=1) + "\n")
     with refuses("kit-altered", value=str(file)):
-        kits.read(copied).opened()
+        kits.read(copied).open_coins()
 
 
 @pytest.mark.parametrize(
@@ -248,7 +246,7 @@ def test_a_damaged_file_is_one_sentence(copied, name, content, code):
     if content is not None:
         (copied / name).write_bytes(content)
     with refuses(code) as error:
-        kits.read(copied).opened()
+        kits.read(copied).open_coins()
     assert str(error.value).startswith(f"{copied / name}: ")
     assert "\n" not in str(error.value)
 
@@ -311,7 +309,7 @@ def test_a_table_gets_rows_of_its_own_columns(tmp_path):
         with (tmp_path / kind / "add_to_training.csv").open() as text:
             _, *added = csv.reader(text)
         assert header == ["id", "age", "kind", "rich"]
-        assert added == [row for row, coin in zip(everyone, kit.opened(), strict=True) if coin]
+        assert added == [row for row, coin in zip(everyone, kit.open_coins(), strict=True) if coin]
         # What dpaudit reads from the rows is what the kit has as numbers.
         for row, x, y in zip(everyone, kit.canaries.x[:, 0, 0], kit.canaries.y, strict=True):
             assert x == pytest.approx([float(row[1]) / 120, *np.eye(2)["ab".index(row[2])]])
@@ -333,7 +331,7 @@ def test_a_folder_of_images_gets_images(tmp_path):
             pixels = draw.integers(0, 256, (4, 5, 3)).astype(np.uint8)
             Image.fromarray(pixels).save(tmp_path / "images" / name / f"{i}.png")
     kit = kits.make(str(tmp_path / "images"), tmp_path / "kit", "random", count=16)
-    put_in = kit.opened()
+    put_in = kit.open_coins()
     for name, chosen in (("canaries", np.ones(16, bool)), ("add_to_training", put_in)):
         files = sorted((tmp_path / "kit" / name).rglob("*.png"), key=lambda file: file.name)
         assert [int(file.stem.split("_")[1]) for file in files] == list(np.flatnonzero(chosen))
@@ -360,12 +358,12 @@ def test_a_file_of_a_kit_that_is_not_a_regular_one_is_refused(received, tmp_path
         file.unlink()
         os.mkfifo(file)
     with refuses("is-link" if form == "link" else "not-regular", value=str(file)):
-        kits.read(received).opened()
+        kits.read(received).open_coins()
 
 
 def test_a_kit_may_be_named_by_a_link(received, tmp_path):
     (tmp_path / "mine").symlink_to(received)
-    assert kits.read(tmp_path / "mine").opened().size == 20
+    assert kits.read(tmp_path / "mine").open_coins().size == 20
 
 
 @pytest.mark.parametrize("name", ["kit.json", "sealed.json"])
@@ -373,7 +371,7 @@ def test_a_kit_may_be_named_by_a_link(received, tmp_path):
 def test_a_deep_or_long_file_of_a_kit_is_one_sentence(received, name, content):
     (received / name).write_bytes(content)
     with pytest.raises(BadInput) as caught:
-        kits.read(received).opened()
+        kits.read(received).open_coins()
     assert len(str(caught.value)) < len(str(received)) + 300
 
 
@@ -391,13 +389,3 @@ def test_the_readme_says_what_to_do_and_what_it_can_show(kit):
         assert said in text
     assert reach(60) < reach(60, curve=True)
     assert max(map(len, text.splitlines())) <= 105
-
-
-def test_few_records_may_be_of_any_classes(tmp_path):
-    np.savez(tmp_path / "a.npz", x=np.ones((3, 2), np.float32), y=[7, 7, 2])
-    found = few(tmp_path / "a.npz")
-    assert isinstance(found, Records)
-    assert found.y.tolist() == [7, 7, 2]
-    np.savez(tmp_path / "b.npz", x=np.ones((3, 2), np.float32), y=[-1, 0, 0])
-    with refuses("negative-label", option="y", value=-1):
-        few(tmp_path / "b.npz")

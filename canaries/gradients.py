@@ -47,11 +47,11 @@ class Dirac(CanaryBuilder):
     canaries: int = 1
 
     def build(self, data: Data, seed: int) -> Pair:
-        from dpaudit.training.gradients import moved
+        from dpaudit.training.gradients import parameter_movement
 
         some = generator(seed, "canary", "dirac").permutation(len(data.pool))[:LOOKED_AT]
         records = Records(data.pool.x[some], data.pool.y[some])
-        quietest = np.argsort(moved(self.recipe, self.initial, records), kind="stable")
+        quietest = np.argsort(parameter_movement(self.recipe, self.initial, records), kind="stable")
         chosen = quietest[: self.canaries]
         made = "a gradient along the parameter that ordinary records move least"
         if self.canaries > 1:

@@ -5,11 +5,11 @@ several one after the other, `sweep.py` one with several numbers; `outputs.py` i
 classifier's defences share. Each other file is one defence.
 """
 
-from dpaudit.defences.chain import Chain, Named, Nothing
+from dpaudit.defences.chain import Chain, NamedDefence, NoDefence
 from dpaudit.defences.numbers import Noise, Quantize
 from dpaudit.defences.predictions import ClipConfidence, LabelOnly, Temperature, TopK
 from dpaudit.defences.samples import FewerSamples, MeanOnly, MeanStd
-from dpaudit.defences.text import make, named, sweep
+from dpaudit.defences.text import make, named_defence, sweep
 
 __all__ = [
     "Chain",
@@ -18,13 +18,13 @@ __all__ = [
     "LabelOnly",
     "MeanOnly",
     "MeanStd",
-    "Named",
+    "NamedDefence",
+    "NoDefence",
     "Noise",
-    "Nothing",
     "Quantize",
     "Temperature",
     "TopK",
     "make",
-    "named",
+    "named_defence",
     "sweep",
 ]

@@ -12,7 +12,7 @@ from dpaudit.protocols import Defence
 from dpaudit.types import OWN, Array, Observations
 
 
-class Nothing(Defence):
+class NoDefence(Defence):
     """No defence: everything is released as it is."""
 
     def protect(self, seen: Observations) -> Observations:
@@ -20,7 +20,7 @@ class Nothing(Defence):
 
 
 @dataclass(frozen=True)
-class Named(Defence):
+class NamedDefence(Defence):
     """Any defence, a third party's too: what it does wrong is told in one sentence.
 
     It is shown arrays that it cannot write into, so that the undefended outputs stay as they are;
@@ -92,7 +92,7 @@ class Chain(Composable):
         for step, part in enumerate(self.parts):
             # Two random parts must not draw the same: the second's numbers are others.
             own = {OWN: seen[OWN] + np.uint64(step > 0)} if OWN in seen else {}
-            seen = {**Named(str(part), part).protect({**seen, **own}), **own}
+            seen = {**NamedDefence(str(part), part).protect({**seen, **own}), **own}
         return seen
 
     def __str__(self) -> str:

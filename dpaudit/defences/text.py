@@ -7,7 +7,7 @@ import math
 import re
 
 from dpaudit import registry
-from dpaudit.defences.chain import Chain, Named, Nothing
+from dpaudit.defences.chain import Chain, NamedDefence, NoDefence
 from dpaudit.errors import BadInput, blamed
 from dpaudit.protocols import Defence
 
@@ -16,11 +16,11 @@ PLUS = re.compile(r"\s*\+\s*(?=[^\W\d])")
 """Between defences: followed by a name. The plus of 1e+3 is followed by a digit."""
 
 
-def named(given: str | Defence) -> Named:
+def named_defence(given: str | Defence) -> NamedDefence:
     """The defence that a text describes, or one that was made already."""
     if isinstance(given, str):
         return make(given)
-    if isinstance(given, Named):
+    if isinstance(given, NamedDefence):
         return given
     if not isinstance(given, Defence):
         raise BadInput(
@@ -29,17 +29,17 @@ def named(given: str | Defence) -> Named:
             option="defence",
             value=type(given).__name__,
         )
-    return Named(NONE if isinstance(given, Nothing) else str(given), given)
+    return NamedDefence(NONE if isinstance(given, NoDefence) else str(given), given)
 
 
-def make(text: str) -> Named:
+def make(text: str) -> NamedDefence:
     """The defence that 'NAME' or 'NAME:NUMBER' describes, or several from left to right; or 'none'.
 
     Several are joined by a plus: 'mean-std + quantize:0.01'.
     """
     text = text.strip()
     if text == NONE:
-        return Named(NONE, Nothing())
+        return NamedDefence(NONE, NoDefence())
     parts = PLUS.split(text)
     if "+" in text and any(not part or part.endswith("+") for part in parts):
         raise BadInput(
@@ -49,7 +49,7 @@ def make(text: str) -> Named:
             value=text,
         )
     if len(parts) == 1:
-        return Named(text, _one(text))
+        return NamedDefence(text, _one(text))
     if NONE in parts:
         raise BadInput(
             f"'{NONE}' in '{text}' adds nothing; leave it out",
@@ -57,7 +57,7 @@ def make(text: str) -> Named:
             option="defence",
             value=text,
         )
-    return Named(" + ".join(parts), Chain(tuple(_one(part) for part in parts)))
+    return NamedDefence(" + ".join(parts), Chain(tuple(_one(part) for part in parts)))
 
 
 def _one(text: str) -> Defence:

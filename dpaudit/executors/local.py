@@ -137,7 +137,7 @@ def _follow_parent(folder: Path) -> None:
 
 
 @dataclass(frozen=True)
-class Stored:
+class StoredValue:
     """A large value that many tasks name: each worker process reads it once."""
 
     path: Path
@@ -191,7 +191,7 @@ class LocalPool(Executor):
         self._tasks.put((future, partial(fn, *args, **kwargs)))
         return future
 
-    def share(self, value: Any) -> Stored:
+    def share(self, value: Any) -> StoredValue:
         """The value, to be given to many tasks without being sent with each."""
         try:
             handle, path = tempfile.mkstemp(dir=self._folder)
@@ -199,7 +199,7 @@ class LocalPool(Executor):
                 pickle.dump(value, file)
         except OSError as error:
             raise unwritable(self._folder, error) from error
-        return Stored(Path(path))
+        return StoredValue(Path(path))
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """End each worker once no task is left; `cancel_futures` leaves those not begun undone."""
@@ -263,7 +263,7 @@ def _settle(worker: Worker, future: Future[Any], call: Callable[[], Any]) -> Non
         future.set_result(result)
 
 
-class Here(Executor):
+class SerialExecutor(Executor):
     """No process at all: each task is done in this one, at once, and raises what it raises."""
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:

@@ -33,7 +33,7 @@ from dpaudit.types import TEST, Array, Known, Observation, Observations, Trial
 
 
 class Journal(JournalFile):
-    """A run's trials and what is known beforehand; made by `Journal.play` or `Journal.read`."""
+    """A run's trials and what is known beforehand; made by `open_for_writing` or `read`."""
 
     @classmethod
     def play(cls, path: Path, settings: Mapping[str, Any], durable: bool = True) -> Journal:

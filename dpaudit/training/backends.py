@@ -14,7 +14,7 @@ from dpaudit.errors import BadInput
 from dpaudit.seeds import ALONE
 from dpaudit.training import bookkeeping, native, networks, predict
 from dpaudit.training.networks import leaves
-from dpaudit.training.recipe import Descent, Loss, Recipe, Seen, cross_entropy
+from dpaudit.training.recipe import CanaryProducts, Loss, Recipe, TrainingJob, cross_entropy
 from dpaudit.types import Array
 
 
@@ -65,9 +65,7 @@ ClippedSum = Callable[[nn.Sequential, Tensor, Tensor, float, Sequence[Tensor]], 
 """Model, records, labels, C and dropout masks to the flat sum of clipped gradients."""
 
 
-def failure(
-    candidate: ClippedSum, model: nn.Sequential, shape: tuple[int, ...]
-) -> BadInput | None:
+def failure(candidate: ClippedSum, model: nn.Sequential, shape: tuple[int, ...]) -> BadInput | None:
     """What is wrong with a backend's clipped sum on such records, or None where nothing is.
 
     Half of the random records are clipped, and dropout has explicit masks. The error is that of
@@ -99,7 +97,7 @@ def _takes_all(model: nn.Sequential, shape: tuple[int, ...]) -> BadInput | None:
     return None
 
 
-def _opacus(job: Descent) -> Seen | None:
+def _opacus(job: TrainingJob) -> CanaryProducts | None:
     # Imported late: it takes seconds, which the other backends do without.
     from dpaudit.training import opacus
 
@@ -114,7 +112,7 @@ class Backend:
     `clipped_sum` is what it is checked by on the first use of a network.
     """
 
-    descend: Callable[[Descent], Seen | None]
+    descend: Callable[[TrainingJob], CanaryProducts | None]
     build: Callable[[nn.Sequential, tuple[int, ...]], BadInput | None] = _takes_all
     clipped_sum: ClippedSum | None = None
     mc_dropout: Callable[[nn.Sequential, Array, int, int], Array] = predict.mc_dropout

@@ -10,9 +10,9 @@ import torch
 from torch import Tensor, nn
 
 from dpaudit.seeds import stream
-from dpaudit.training.clipping import Accumulator, Watch, coins
+from dpaudit.training.clipping import Accumulator, CanaryRecorder, coins
 from dpaudit.training.networks import refusal
-from dpaudit.training.recipe import Descent, Seen, cross_entropy
+from dpaudit.training.recipe import CanaryProducts, TrainingJob, cross_entropy
 from dpaudit.types import Array
 
 Shape = tuple[int, ...]
@@ -83,7 +83,7 @@ def clipped_sum(
     return total
 
 
-def descend(job: Descent) -> Seen | None:
+def descend(job: TrainingJob) -> CanaryProducts | None:
     """Train `job.model` in place; what is seen of gradient canaries, where there are any.
 
     Coins, masks and noise come from streams of their own. A coin is a function of the seed,
@@ -99,7 +99,7 @@ def descend(job: Descent) -> Seen | None:
     masks = Masks(gradients.dropped, _generator(job.seed, "masks", device))
     noise = _generator(job.seed, "noise", device)
     canaries = job.gradient_canaries
-    watch = None if canaries is None else Watch(job, canaries, gradients.sum)
+    watch = None if canaries is None else CanaryRecorder(job, canaries, gradients.sum)
     for step in range(job.steps):
         gradients.sum.normal_(0, job.noise_multiplier * job.clip, generator=noise)
         before = gradients.sum.clone() if watch else gradients.sum

@@ -18,7 +18,7 @@ from torch.nn import functional
 
 from dpaudit.seeds import stream
 from dpaudit.training.networks import leaves, out_of_place
-from dpaudit.training.recipe import Descent, GradientCanaries, Loss, Seen
+from dpaudit.training.recipe import CanaryProducts, GradientCanaries, Loss, TrainingJob
 from dpaudit.types import Array
 
 # ----------------------------------------------------------------
@@ -242,10 +242,10 @@ def channels_last(x: Tensor) -> Tensor:
 # Gradient canaries in torch: what they add to a step, and what is seen of them.
 
 
-class Watch:
+class CanaryRecorder:
     """The gradient canaries of one descent, whose sums are tensors such as `like`."""
 
-    def __init__(self, job: Descent, canaries: GradientCanaries, like: Tensor) -> None:
+    def __init__(self, job: TrainingJob, canaries: GradientCanaries, like: Tensor) -> None:
         self._job, self._canaries = job, canaries
         rows = np.ascontiguousarray(canaries.directions, np.float32)
         self._directions = torch.from_numpy(rows).to(like)
@@ -262,9 +262,9 @@ class Watch:
         """Take down a step: the sum of its records alone, and all of it."""
         self._rows.append(torch.stack([noisy, records]) @ self._directions.T / self._job.clip)
 
-    def seen(self) -> Seen:
+    def seen(self) -> CanaryProducts:
         """All steps taken down."""
-        return Seen(*torch.stack(self._rows, dim=1).cpu().double().numpy())
+        return CanaryProducts(*torch.stack(self._rows, dim=1).cpu().double().numpy())
 
 
 def coins(seed: int, purpose: str, step: int, count: int, rate: float) -> Array:

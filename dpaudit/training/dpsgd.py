@@ -14,14 +14,14 @@ from dpaudit import checks
 from dpaudit.errors import BadInput
 from dpaudit.seeds import ALONE, stream
 from dpaudit.training import backends
-from dpaudit.training.recipe import Descent, GradientCanaries, Loss, Recipe, cross_entropy
-from dpaudit.training.restored import one_thread
+from dpaudit.training.isolation import one_thread
+from dpaudit.training.recipe import GradientCanaries, Loss, Recipe, TrainingJob, cross_entropy
 from dpaudit.types import Array, Records
 
 
 @dataclass(frozen=True)
-class Fitted:
-    """A trained model, and what was `Seen` of gradient canaries where there were any."""
+class TrainedModel:
+    """A trained model, and what was `CanaryProducts` of gradient canaries where there were any."""
 
     model: nn.Sequential
     products: Array | None = None
@@ -37,7 +37,7 @@ def fit(
     initial: Array | None = None,
     gradient_canaries: GradientCanaries | None = None,
     loss: Loss = cross_entropy,
-) -> Fitted:
+) -> TrainedModel:
     """One model, on one thread: a pure function of the arguments, once they name a backend.
 
     `size` is the public number of records that the sampling rate and the number of steps
@@ -61,7 +61,7 @@ def fit(
             _refuse_unfit_canaries(gradient_canaries, model)
         torch.manual_seed(stream(seed, "descent"))
         seen = backend.descend(
-            Descent(
+            TrainingJob(
                 model=model.train(),
                 x=torch.as_tensor(records.x, dtype=torch.float32),
                 y=torch.as_tensor(records.y),
@@ -75,7 +75,7 @@ def fit(
                 gradient_canaries=gradient_canaries,
             )
         )
-    return Fitted(model.eval(), *(seen or ()))
+    return TrainedModel(model.eval(), *(seen or ()))
 
 
 def _refuse_unfit(recipe: Recipe, records: Records, seed: int, loss: Loss) -> None:

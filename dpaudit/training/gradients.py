@@ -88,7 +88,7 @@ def mean_loss(model: nn.Sequential, records: Records) -> float:
 # Gradients of single records at given parameters, dropout off: an adversary's aim.
 
 
-def each(recipe: Recipe, theta: Array, records: Records) -> Iterator[Array]:
+def record_gradients(recipe: Recipe, theta: Array, records: Records) -> Iterator[Array]:
     """The flat gradient of every record's loss, one after the other."""
     model = network(recipe, theta)
     parameters = list(model.parameters())
@@ -98,15 +98,15 @@ def each(recipe: Recipe, theta: Array, records: Records) -> Iterator[Array]:
         yield torch.cat([piece.flatten() for piece in pieces]).numpy()
 
 
-def of_one(recipe: Recipe, theta: Array, x: Array, y: int) -> tuple[Array, float]:
+def record_gradient(recipe: Recipe, theta: Array, x: Array, y: int) -> tuple[Array, float]:
     """One record's gradient, and its norm."""
-    (g,) = each(recipe, theta, Records(x[None], np.array([y])))
+    (g,) = record_gradients(recipe, theta, Records(x[None], np.array([y])))
     return g, float(np.linalg.norm(g))
 
 
 def direction(recipe: Recipe, theta: Array, x: Array, y: int) -> Array:
     """The unit vector along one record's gradient."""
-    g, norm = of_one(recipe, theta, x, y)
+    g, norm = record_gradient(recipe, theta, x, y)
     return np.asarray(g / max(norm, np.finfo(np.float32).tiny))
 
 
@@ -119,9 +119,9 @@ def directions(given: Known, parameters: int) -> Array | None:
     return given.get("directions")
 
 
-def moved(recipe: Recipe, theta: Array, records: Records) -> Array:
+def parameter_movement(recipe: Recipe, theta: Array, records: Records) -> Array:
     """How much each parameter is moved by these records: the sum of clipped gradients' sizes."""
     total = np.zeros(len(theta))
-    for g in each(recipe, theta, records):
+    for g in record_gradients(recipe, theta, records):
         total += np.abs(g) * min(1.0, recipe.clip / max(float(np.linalg.norm(g)), 1e-30))
     return total

@@ -11,8 +11,8 @@ from torch import Tensor
 from torch.nn.utils import parameters_to_vector
 from torch.utils.data import TensorDataset
 
-from dpaudit.training.clipping import Watch
-from dpaudit.training.recipe import Descent, Seen
+from dpaudit.training.clipping import CanaryRecorder
+from dpaudit.training.recipe import CanaryProducts, TrainingJob
 from dpaudit.types import Array, Records
 
 
@@ -46,7 +46,7 @@ class Tensors(TensorDataset):
 # The Opacus backend: any module that Opacus takes, by Opacus' own clipping and noise.
 
 
-def descend(job: Descent) -> Seen | None:
+def descend(job: TrainingJob) -> CanaryProducts | None:
     """Train `job.model` in place; what is seen of gradient canaries, where there are any."""
     wrapped = GradSampleModule(job.model, loss_reduction="sum")
     optimizer = _Optimizer(
@@ -58,7 +58,7 @@ def descend(job: Descent) -> Seen | None:
     )
     x = row_by_row(job.x)
     canaries = job.gradient_canaries
-    watch = None if canaries is None else Watch(job, canaries, x)
+    watch = None if canaries is None else CanaryRecorder(job, canaries, x)
     with warnings.catch_warnings():
         # The first layer's input needs no gradient, which its backward hook warns about.
         warnings.filterwarnings("ignore", message="Full backward hook is firing")

@@ -46,7 +46,7 @@ class Recipe:
         """Return the public divisor of the gradient's sum: q times the number of records."""
         return self.sample_rate(records) * records
 
-    def told(self, records: int) -> dict[str, Any]:
+    def describe(self, records: int) -> dict[str, Any]:
         """Return what a report tells of the training, for a public number of records."""
         return {
             "network": self.training.network,
@@ -92,7 +92,7 @@ class GradientCanaries:
         return 1.0 if self.always else sample_rate
 
 
-class Seen(NamedTuple):
+class CanaryProducts(NamedTuple):
     """What is seen of gradient canaries, in units of C: (steps, m).
 
     `products` are <u_t, g*>, where u_t is the noisy sum of step t; `background` is the same of
@@ -105,7 +105,7 @@ class Seen(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Descent:
+class TrainingJob:
     """theta <- theta - rate_per_sum (sum of clipped gradients + N(0, (s C)^2 I)), `steps` times.
 
     Each record is in a step's batch by its own coin of `sample_rate` (1: always). An empty

@@ -311,7 +311,7 @@ def buffers(network: Any) -> State:
     }
 
 
-def cautions(network: nn.Module, untrained: State | None = None) -> list[str]:
+def layer_warnings(network: nn.Module, untrained: State | None = None) -> list[str]:
     """Layers for which no accounting of DP-SGD holds, with the reason.
 
     `untrained` are the buffers of the network before it was given what it has learned.

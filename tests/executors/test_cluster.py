@@ -90,7 +90,7 @@ def content(path):
 
 
 def played(path, mechanism, executor, progress=lambda done, total: None):
-    with Journal.play(path, {"models": MODELS}) as journal:
+    with Journal.open_for_writing(path, {"models": MODELS}) as journal:
         run_trials(mechanism, tiny_pair(), trials(0, MODELS), journal, executor, progress)
     return content(path)
 

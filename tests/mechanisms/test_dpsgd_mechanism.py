@@ -137,7 +137,7 @@ def test_every_trial_has_noise_of_its_own_though_all_start_alike(small, pair, la
 
 
 def test_every_trial_has_dropout_masks_of_its_own(small, pair, monkeypatch):
-    """Seen on models that are all the same, because nothing trains them."""
+    """CanaryProducts on models that are all the same, because nothing trains them."""
     monkeypatch.setitem(BACKENDS, "opacus", Backend(lambda job: None))
     seen = small(init="fixed", backend="opacus").run(pair, trials(0, 4))
     for name, different in (("logits", 1), ("mc", 4), ("test_mc", 4)):

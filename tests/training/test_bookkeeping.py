@@ -14,7 +14,7 @@ from torch import nn
 from dpaudit.training import backends, clipping, networks
 from dpaudit.training.bookkeeping import Masks, clipped_sum, descend, refusal
 from dpaudit.training.networks import ELEMENTWISE
-from dpaudit.training.recipe import Descent, cross_entropy
+from dpaudit.training.recipe import TrainingJob, cross_entropy
 
 # Even kernels with padding "same" are tested here, and torch warns that it copies their input.
 pytestmark = pytest.mark.filterwarnings("ignore:Using padding='same' with even kernel:UserWarning")
@@ -156,7 +156,7 @@ def job(**changes):
     torch.manual_seed(1)
     small = networks.build("cnn-small", (1, 8, 8), classes=3, dropout=0.5).train()
     x, y = torch.rand(40, 1, 8, 8), torch.arange(40) % 3
-    usual = Descent(small, x, y, 0.3, 5, 0.1, 1.0, 0.5, seed=7)
+    usual = TrainingJob(small, x, y, 0.3, 5, 0.1, 1.0, 0.5, seed=7)
     return replace(usual, **changes)
 
 

@@ -27,7 +27,7 @@ from dpaudit.training.native import compiler
 from dpaudit.training.native.library import ROOM, Canaries, Data, Library, Run, library, rates
 from dpaudit.training.native.plan import plan
 from dpaudit.training.networks import Refused
-from dpaudit.training.recipe import Descent, GradientCanaries, Seen, cross_entropy
+from dpaudit.training.recipe import CanaryProducts, GradientCanaries, TrainingJob, cross_entropy
 from dpaudit.types import Array
 
 SLICE = 0.2
@@ -61,7 +61,7 @@ def clipped_sum(
     return out[where]
 
 
-def descend(job: Descent) -> Seen | None:
+def descend(job: TrainingJob) -> CanaryProducts | None:
     """Train `job.model` in place; what is seen of gradient canaries, where there are any."""
     if job.loss is not cross_entropy:
         raise BadInput(
@@ -88,7 +88,7 @@ def descend(job: Descent) -> Seen | None:
     canaries = job.gradient_canaries or none
     m, inserted = len(canaries.inserted), np.ascontiguousarray(canaries.inserted)
     directions = kernel.spread(canaries.directions, where)
-    seen = Seen(np.zeros((job.steps, m)), np.zeros((job.steps, m)))
+    seen = CanaryProducts(np.zeros((job.steps, m)), np.zeros((job.steps, m)))
     watched = Canaries(
         directions=directions.ctypes.data,
         inserted=inserted.ctypes.data,

@@ -10,7 +10,7 @@ from torch import nn
 
 from dpaudit.training import native, networks
 from dpaudit.training.native import compiler
-from dpaudit.training.recipe import Descent
+from dpaudit.training.recipe import TrainingJob
 
 torch.set_num_threads(1)  # small networks only lose by more
 
@@ -131,7 +131,7 @@ def records(shape, n, classes=10, seed=1):
 
 def job(model, x, y, **changes):
     """One full-batch step without noise or clipping, but for what is changed."""
-    plain = Descent(
+    plain = TrainingJob(
         model=model,
         x=x,
         y=y,

@@ -23,7 +23,7 @@ def one_thread() -> None:
 
 
 @contextmanager
-def restored() -> Iterator[None]:
+def isolated() -> Iterator[None]:
     """Restore all random states and torch's number of threads on exit; imports no torch."""
     python, numpy = random.getstate(), np.random.get_state()
     try:

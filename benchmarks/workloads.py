@@ -9,7 +9,7 @@ from sklearn.datasets import load_digits
 from torch import Tensor, nn
 
 from dpaudit.training import networks
-from dpaudit.training.recipe import TrainingJob
+from dpaudit.training.job import TrainingJob
 
 BATCH, CLASSES, DROPOUT, CLIP, NOISE, RATE = 256, 10, 0.5, 1.0, 0.8, 0.1
 

@@ -36,7 +36,9 @@ class Journal(JournalFile):
     """A run's trials and what is known beforehand; made by `open_for_writing` or `read`."""
 
     @classmethod
-    def play(cls, path: Path, settings: Mapping[str, Any], durable: bool = True) -> Journal:
+    def open_for_writing(
+        cls, path: Path, settings: Mapping[str, Any], durable: bool = True
+    ) -> Journal:
         """A journal to add trials to: a new one, or that of the same settings.
 
         One that need not be `durable`, because nobody will go on with it, waits for no disk.

@@ -19,7 +19,7 @@ from dpaudit.types import IN, INSERTED, Array, Observation, Pair, Trial
 if TYPE_CHECKING:
     from torch import nn
 
-    from dpaudit.training.recipe import CanaryProducts
+    from dpaudit.training.job import CanaryProducts
 
 
 def example(adversary: Adversary, recipe: Recipe, size: int, samples: int) -> Observation:
@@ -149,7 +149,7 @@ class View:
         self, world: int, seed: int, inserted: Array, always: bool = False
     ) -> tuple[nn.Sequential, CanaryProducts]:
         from dpaudit.training.dpsgd import fit
-        from dpaudit.training.recipe import CanaryProducts, GradientCanaries
+        from dpaudit.training.job import CanaryProducts, GradientCanaries
 
         fitted = fit(
             *(self.recipe, self.pair.world(world), seed),

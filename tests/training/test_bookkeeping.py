@@ -12,9 +12,9 @@ from tiny import weights
 from torch import nn
 
 from dpaudit.training import backends, clipping, networks
-from dpaudit.training.bookkeeping import Masks, clipped_sum, descend, refusal
-from dpaudit.training.networks import ELEMENTWISE
-from dpaudit.training.recipe import TrainingJob, cross_entropy
+from dpaudit.training.bookkeeping import Masks, clipped_sum, refusal, train
+from dpaudit.training.job import TrainingJob, cross_entropy
+from dpaudit.training.layers import ELEMENTWISE
 
 # Even kernels with padding "same" are tested here, and torch warns that it copies their input.
 pytestmark = pytest.mark.filterwarnings("ignore:Using padding='same' with even kernel:UserWarning")
@@ -161,7 +161,7 @@ def job(**changes):
 
 
 def after(how):
-    products = descend(how)
+    products = train(how)
     return weights(how.model), products
 
 
@@ -200,7 +200,7 @@ def seen(how):
         batches.append(y.tolist())
         return logits.sum(dim=1)
 
-    descend(replace(how, y=torch.arange(len(how.x)), loss=watched))
+    train(replace(how, y=torch.arange(len(how.x)), loss=watched))
     return batches
 
 

@@ -35,26 +35,26 @@ fill the registers: a convolution took twice as long.
 """
 
 COMPILERS = ("c++", "g++", "clang++")
-"""Looked for in this order where the environment's CXX names none."""
+"""The compilers that are tried in this order if the environment's CXX names none."""
 
 SECONDS = 300
-"""What a compiler may take before it is given up."""
+"""The time limit of a compiler."""
 
 UNFINISHED = "unfinished-"
-"""Of folders in which a kernel is being compiled."""
+"""The prefix of folders in which a kernel is being compiled."""
 
 ENOUGH = 64 * 2**20
-"""Free bytes with which no compiler fails for want of them."""
+"""Free bytes on the disk that are enough for any compiler."""
 
 
 class NoKernel(BadInput):
-    """Why there is no compiled kernel, as a clause."""
+    """The reason why there is no compiled kernel, as a clause."""
 
     code = "no-kernel"
 
 
 def kernel(source: str, flags: tuple[str, ...], anew: bool = False) -> Path:
-    """The library made of a source: one that is there, unless `anew`, or by the compiler."""
+    """The library of a source: from the cache, or compiled if there is none or `anew` is set."""
     name = f"{_key(source, flags)}.so"
     kept = cache()
     if kept and not anew and (kept / name).is_file():
@@ -70,7 +70,7 @@ def kernel(source: str, flags: tuple[str, ...], anew: bool = False) -> Path:
 
 
 def cache() -> Path | None:
-    """The user's folder of kernels, or None where there is none that is theirs alone.
+    """The user's folder of kernels, or None if others can write to it.
 
     A library that another user could have written is never loaded.
     """
@@ -78,7 +78,7 @@ def cache() -> Path | None:
         root = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
         folder = root / "dpaudit" / "kernels"
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        # Who can write the folder above could put another one in its place.
+        # A user who can write to the folder above could replace this one.
         theirs = all(map(_owned, (folder.parent, folder)))
     except (OSError, RuntimeError):
         return None
@@ -93,7 +93,7 @@ def _owned(folder: Path) -> bool:
 
 @lru_cache(maxsize=1)
 def _own_folder() -> Path:
-    """A folder that this process alone uses, gone when it ends."""
+    """A folder of this process alone, removed at its end."""
     try:
         folder = Path(tempfile.mkdtemp(prefix="dpaudit-"))
     except OSError as error:
@@ -122,7 +122,7 @@ def _compiled(source: str, flags: tuple[str, ...], target: Path) -> Path:
                 check=False,
             )
             if done.returncode or not library.is_file():
-                told = f"the C++ compiler {compiler[0]} fails{_said(done.stderr)}"
+                told = f"the C++ compiler {compiler[0]} fails{_first_error(done.stderr)}"
                 raise NoKernel(told, "compiler-failed", option="CXX", value=compiler[0])
             library.replace(target)
     except (OSError, subprocess.SubprocessError) as error:
@@ -133,7 +133,7 @@ def _compiled(source: str, flags: tuple[str, ...], target: Path) -> Path:
 
 
 def _sweep(folder: Path) -> None:
-    """Remove what killed compilations have left behind."""
+    """Remove the folders of compilations that were killed."""
     for left in folder.glob(f"{UNFINISHED}*"):
         with contextlib.suppress(OSError):
             if time.time() - left.stat().st_mtime > 2 * SECONDS:
@@ -146,7 +146,7 @@ def _compiler() -> list[str]:
         named = shlex.split(os.environ.get("CXX", ""))
     except ValueError as error:
         value = os.environ["CXX"]
-        told = f"CXX is no command: {error}"
+        told = f"CXX is not a command: {error}"
         raise NoKernel(told, "malformed", option="CXX", value=value) from error
     if named:
         return named
@@ -160,14 +160,14 @@ def _compiler() -> list[str]:
     )
 
 
-def _said(stderr: str) -> str:
-    """The compiler's first complaint."""
+def _first_error(stderr: str) -> str:
+    """The compiler's first error message."""
     lines = [line.strip() for line in stderr.splitlines() if "error" in line or "fatal" in line]
     return f": {lines[0][:200]}" if lines else ""
 
 
 def _key(source: str, flags: tuple[str, ...]) -> str:
-    """A name for what a kernel depends on: the code, the flags and the processor."""
+    """The hash of all that a kernel depends on: the code, the flags and the processor."""
     headers = [path.read_text(encoding="utf-8") for path in sorted(HEADERS.glob("*.h"))]
     text = "\0".join([*headers, source, *flags, _processor()])
     return hashlib.sha256(text.encode()).hexdigest()[:32]
@@ -175,7 +175,7 @@ def _key(source: str, flags: tuple[str, ...]) -> str:
 
 @lru_cache(maxsize=1)
 def _processor() -> str:
-    """The processor's model and abilities, which -march=native looks at."""
+    """The processor's model and features, on which -march=native depends."""
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:

@@ -7,14 +7,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from math import prod
-from pathlib import Path
 
 import numpy as np
-from torch import Tensor, nn
+from torch import Tensor
 
 from dpaudit.training.native import compiler
 from dpaudit.training.native.plan import Form, Plan
-from dpaudit.training.networks import leaves
 from dpaudit.types import Array
 
 KEPT, DROPPED = 65535, 0
@@ -27,7 +25,7 @@ LANES = 16
 """Random numbers that are drawn side by side, as in random.h."""
 
 ROOM = 4 * LANES
-"""Behind the chosen records: what the kernel needs to write there."""
+"""Integers behind the chosen records, which the kernel may overwrite."""
 
 _pointer, _int64, _double = ctypes.c_void_p, ctypes.c_int64, ctypes.c_double
 
@@ -99,14 +97,14 @@ class Library:
 
     @contextmanager
     def worker(self) -> Iterator[int]:
-        """Room for one thread's work."""
-        room = self.c.create()
-        if not room:
+        """The working memory of one thread."""
+        worker = self.c.create()
+        if not worker:
             raise MemoryError
         try:
-            yield room
+            yield worker
         finally:
-            self.c.destroy(room)
+            self.c.destroy(worker)
 
     def spread(self, values: Array, where: Array) -> Array:
         """Values in torch's order, row by row, in the kernel's; zero where it has padding."""
@@ -119,7 +117,7 @@ class Library:
         return spread
 
     def where(self, parameters: int) -> Array:
-        """Where the kernel has each of torch's parameters."""
+        """The index in the kernel of each of torch's parameters."""
         where = np.zeros(parameters, np.int32)
         self.c.layout(where.ctypes.data)
         return where
@@ -143,40 +141,30 @@ class Library:
     def masks(self, masks: Sequence[Tensor]) -> list[Array]:
         """Dropout masks in the kernel's layout."""
         pairs = zip(masks, self.plan.dropouts, strict=True)
-        return [self._mask(mask.numpy(), form) for mask, form in pairs]
-
-    def _mask(self, mask: Array, form: Form) -> Array:
-        shape = (len(mask), form.height, form.width, _up(form.channels, LANES))
-        drawn = np.full(shape, DROPPED, np.uint16)
-        planes = mask.reshape(-1, form.channels, form.height, form.width).transpose(0, 2, 3, 1)
-        drawn[..., : form.channels] = np.where(planes, KEPT, DROPPED)
-        return drawn
+        return [_mask(mask.numpy(), form) for mask, form in pairs]
 
 
-def _loaded(path: Path) -> ctypes.CDLL:
-    try:
-        return ctypes.CDLL(str(path))
-    except OSError as error:
-        told = " ".join(str(error).split())
-        raise compiler.NoKernel(
-            f"its kernel cannot be loaded: {told}", "file-unreadable", value=str(path)
-        ) from error
+def _mask(mask: Array, form: Form) -> Array:
+    shape = (len(mask), form.height, form.width, _up(form.channels, LANES))
+    drawn = np.full(shape, DROPPED, np.uint16)
+    planes = mask.reshape(-1, form.channels, form.height, form.width).transpose(0, 2, 3, 1)
+    drawn[..., : form.channels] = np.where(planes, KEPT, DROPPED)
+    return drawn
 
 
 @lru_cache(maxsize=64)
 def library(plan: Plan, flags: tuple[str, ...]) -> Library:
-    """The library of a plan, compiled if there is none yet, and loaded once a process."""
-    try:
-        c = ctypes.CDLL(str(compiler.kernel(plan.source(), flags)))
-    except OSError:
-        # Spoiled, or made where the system's libraries are others.
-        c = _loaded(compiler.kernel(plan.source(), flags, anew=True))
-    return Library(plan, c)
+    """The library of a plan, compiled if there is none yet, and loaded once a process.
 
-
-def rates(model: nn.Sequential) -> Array:
-    """The rate of each dropout layer."""
-    return np.array([layer.p for layer in leaves(model) if isinstance(layer, nn.Dropout)])
+    A kernel that does not load is compiled anew: it is damaged, or the system's libraries changed.
+    """
+    for anew in (False, True):
+        path = str(compiler.kernel(plan.source(), flags, anew))
+        try:
+            return Library(plan, ctypes.CDLL(path))
+        except OSError as error:
+            told = " ".join(str(error).split())
+    raise compiler.NoKernel(f"its kernel cannot be loaded: {told}", "file-unreadable", value=path)
 
 
 def _up(value: int, to: int) -> int:

@@ -1,4 +1,4 @@
-"""The stages that the kernel is made of, each written down as a C++ type."""
+"""A network as the kernel sees it: stages of fixed shapes, each written as a C++ type."""
 
 from __future__ import annotations
 
@@ -8,22 +8,32 @@ from math import prod
 import torch
 from torch import nn
 
-from dpaudit.training.networks import Refused, irregular, leaves, unfit_layer, unfit_parameters
+from dpaudit.training.layers import (
+    Refused,
+    irregular,
+    leaves,
+    unfit_layer,
+    unfit_parameters,
+    unfit_shape,
+)
 
 NONE = -1
-"""In place of a dropout layer's number where there is none."""
+"""The number of a dropout layer, where there is none."""
+
+DROPOUTS = 64
+"""The most dropout layers that a worker has memory for."""
 
 
 @dataclass(frozen=True)
 class Form:
-    """Channels, height and width of what flows between two stages; a row is (n, 1, 1)."""
+    """Channels, height and width of the values between two stages; a row is (n, 1, 1)."""
 
     channels: int
     height: int = 1
     width: int = 1
 
     def written(self, padding: tuple[int, int] = (0, 0), packed: bool = False) -> str:
-        """The map of that form; `packed`: a pixel takes no more floats than it has channels."""
+        """The C++ map of that form; `packed`: a pixel takes no more floats than it has channels."""
         sizes = [self.channels, self.height, self.width, *padding]
         return f"Map<{', '.join(map(str, sizes + [self.channels] * packed))}>"
 
@@ -39,7 +49,7 @@ class Conv:
     stride: tuple[int, int]
     padding: tuple[int, int]
     shift: tuple[int, int]
-    """How much of the padding before the image is not used: that of even kernels is uneven."""
+    """The part of the padding before the image that is not used: that of even kernels is uneven."""
     bias: bool
     relu: bool = False
     dropout: int = NONE
@@ -47,7 +57,7 @@ class Conv:
     has_parameters = True
 
     def convolved(self) -> Form:
-        """What the convolution itself gives."""
+        """The form after the convolution itself."""
         return slid(self.form, self.filters, self.kernel, self.stride, self.padding, self.shift)
 
 
@@ -63,7 +73,7 @@ class Gate:
 
     @property
     def out(self) -> Form:
-        """The same as came in."""
+        """The form of the input."""
         return self.form
 
 
@@ -100,18 +110,17 @@ def slid(
     padding: tuple[int, int],
     shift: tuple[int, int] = (0, 0),
 ) -> Form:
-    """What a sliding window makes of a form."""
+    """The form after a sliding window."""
     sides = zip((form.height, form.width), kernel, stride, padding, shift, strict=True)
     height, width = ((side + 2 * p - f - k) // s + 1 for side, k, s, p, f in sides)
     if min(height, width) < 1:
-        told = "its windows are larger than what they slide over"
-        raise Refused(told, "shape-mismatch", option="network", value=(height, width))
+        raise unfit_shape("its windows are larger than what they slide over", (height, width))
     return Form(channels, height, width)
 
 
 def written(stage: Stage, came: str, out: str, below: bool) -> str:
-    """A stage as a C++ type; `below`: whether anything before it has parameters."""
-    end = f"{str(below).lower()}>"
+    """A stage as a C++ type; `below` is true if a stage before it has parameters."""
+    end = f"{_flag(below)}>"
     if isinstance(stage, Dense):
         return f"Dense<{came}, {stage.out.channels}, {_flag(stage.bias)}, {end}"
     if isinstance(stage, Gate):
@@ -130,14 +139,6 @@ def _flag(value: bool) -> str:
     return str(value).lower()
 
 
-# ----------------------------------------------------------------
-# A network as the kernel sees it: stages of fixed shapes, written down as C++ types.
-
-
-DROPOUTS = 64
-"""As many dropout layers as a worker has room for."""
-
-
 @dataclass(frozen=True)
 class Plan:
     """Stages of single records, then of micro-batches; dropout layers have the form they act on."""
@@ -154,7 +155,7 @@ class Plan:
 
     @property
     def packed(self) -> bool:
-        """Whether a record's pixels lie without gaps: only a convolution can read them so."""
+        """True if a record's pixels lie without gaps: only a convolution can read them so."""
         return bool(self.images) and isinstance(self.images[0], Conv)
 
     @property
@@ -194,8 +195,7 @@ def plan(model: nn.Sequential, shape: tuple[int, ...]) -> Plan:
     if any(p.dtype != torch.float32 or p.device.type != "cpu" for p in model.parameters()):
         raise unfit_parameters("its parameters are not of 32 bits on the CPU", "precision")
     if len(shape) not in (1, 3):
-        told = "its records are neither images nor rows"
-        raise Refused(told, "shape-mismatch", option="network", value=shape)
+        raise unfit_shape("its records are neither images nor rows", shape)
     form, flat = Form(*shape), len(shape) == 1
     images: list[Stage] = []
     rows: list[Stage] = []
@@ -227,21 +227,16 @@ def plan(model: nn.Sequential, shape: tuple[int, ...]) -> Plan:
     if reason := irregular(model):
         raise reason
     if not flat:
-        told = "it does not end in one row of logits"
-        raise Refused(told, "shape-mismatch", option="network", value="logits")
+        raise unfit_shape("it does not end in one row of logits", "logits")
     if len(dropouts) > DROPOUTS:
-        told = f"it has more than {DROPOUTS} dropout layers"
-        raise Refused(told, "too-large", option="network", value=len(dropouts))
-    return Plan(
-        input=images[0].form if images else rows[0].form,
-        images=tuple(images),
-        rows=tuple(rows),
-        dropouts=tuple(dropouts),
-    )
+        clause = f"it has more than {DROPOUTS} dropout layers"
+        raise Refused(clause, "too-large", option="network", value=len(dropouts))
+    first = (images or rows)[0].form
+    return Plan(first, tuple(images), tuple(rows), tuple(dropouts))
 
 
 def _stage(layer: nn.Module, form: Form, flat: bool, dropouts: int) -> Stage | None:
-    """One layer by itself; None where it does nothing."""
+    """The stage of one layer by itself; None if it does nothing."""
     kind = type(layer)
     if isinstance(layer, nn.Identity) and kind is nn.Identity:
         return None
@@ -290,7 +285,7 @@ def _pool(layer: nn.MaxPool2d, form: Form) -> Pool:
     if layer.ceil_mode:
         raise unfit_layer("it has a MaxPool2d in ceil mode", layer, "ceil mode")
     if layer.return_indices:
-        raise unfit_layer("it has a MaxPool2d that gives back indices", layer, "indices")
+        raise unfit_layer("it has a MaxPool2d that returns indices", layer, "indices")
     if _pair(layer.dilation) != (1, 1):
         raise unfit_layer("it has a MaxPool2d with a dilation", layer, "dilation")
     kernel, padding = _pair(layer.kernel_size), _pair(layer.padding)
@@ -302,7 +297,7 @@ def _pool(layer: nn.MaxPool2d, form: Form) -> Pool:
 
 
 def _fused(before: Stage, stage: Stage) -> Stage | None:
-    """Both as one stage, where the kernel has one."""
+    """Both as one stage, or None if the kernel has none."""
     if not isinstance(before, Conv):
         if isinstance(before, Gate) and isinstance(stage, Gate) and before.dropout == NONE:
             return replace(before, dropout=stage.dropout)
@@ -320,8 +315,8 @@ def _fused(before: Stage, stage: Stage) -> Stage | None:
 
 def _same(wanted: int, got: int) -> None:
     if wanted != got:
-        told = f"a layer of it takes {wanted} inputs and is given {got}"
-        raise Refused(told, "shape-mismatch", option="network", value=(wanted, got))
+        clause = f"a layer of it takes {wanted} inputs and is given {got}"
+        raise unfit_shape(clause, (wanted, got))
 
 
 def _pair(value: int | tuple[int, ...]) -> tuple[int, int]:

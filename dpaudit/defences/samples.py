@@ -1,4 +1,4 @@
-"""Ask a Bayesian network fewer times."""
+"""Defences that release less of MC dropout: fewer passes, or only their mean and std."""
 
 from __future__ import annotations
 
@@ -17,34 +17,27 @@ from dpaudit.types import Observations
 class FewerSamples(Composable):
     """fewer-samples:T keeps the first T passes of MC dropout, with mean and std of those.
 
-    All of them where there are no more than T. The output without dropout stays as it is.
+    All of them if there are no more than T. The output without dropout stays as it is.
 
-    Utility: mean and std become noisier, the more so the smaller T, and with them label,
-    calibration and posterior. With T = 1 the std is 0 and tells nothing. It is measured on test
-    records that were asked about 32 times at most, so that a T above shows no change there.
+    Utility: mean and std become noisier as T falls, and with them label, calibration and
+    posterior. With T = 1 the std is 0 and tells nothing. Utility is measured on at most 32 passes
+    for each test record, so that a T above 32 shows no change there.
 
     RQ2 of Shibahara, Miura, Kii and Ichikawa, Privacy Risk of Differentially Private Bayesian
     Neural Network.
     """
 
+    name = "fewer-samples"
     samples: int
 
     def __post_init__(self) -> None:
-        checks.refuse(
-            [checks.of("samples", checks.at_least("the number of fewer-samples", self.samples, 1))]
-        )
+        problem = checks.at_least("the number of fewer-samples", self.samples, 1)
+        checks.refuse([checks.of("samples", problem)])
 
     def protect(self, seen: Observations) -> Observations:
         need(self, seen, "mc")
         others = {name: seen[name] for name in ("logits", "probabilities") if name in seen}
         return {**others, **summarised({"mc": np.asarray(seen["mc"])[:, : self.samples]})}
-
-    def __str__(self) -> str:
-        return f"fewer-samples:{self.samples}"
-
-
-# ----------------------------------------------------------------
-# Release the mean of MC dropout, and nothing else.
 
 
 @dataclass(frozen=True)
@@ -55,16 +48,11 @@ class MeanOnly(Composable):
     left but its mean: how sure the network is of a probability can no longer be told.
     """
 
+    name = "mean-only"
+
     def protect(self, seen: Observations) -> Observations:
         need(self, seen, "mean")
         return {"mean": seen["mean"]}
-
-    def __str__(self) -> str:
-        return "mean-only"
-
-
-# ----------------------------------------------------------------
-# Release mean and deviation of MC dropout, and nothing else.
 
 
 @dataclass(frozen=True)
@@ -80,9 +68,8 @@ class MeanStd(Composable):
     Bayesian Neural Network, who find that all four statistics leak more than these two.
     """
 
+    name = "mean-std"
+
     def protect(self, seen: Observations) -> Observations:
         need(self, seen, "mean", "std")
         return {name: seen[name] for name in ("mean", "std")}
-
-    def __str__(self) -> str:
-        return "mean-std"

@@ -1,4 +1,4 @@
-"""From a text to a defence: 'quantize:0.01', 'mean-std + quantize:0.01', 'none'."""
+"""Defences by text: 'quantize:0.01', 'mean-std + quantize:0.01', 'none', 'top-k:1,3,5'."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from dpaudit.errors import BadInput, blamed
 from dpaudit.protocols import Defence
 
 NONE = "none"
+
+POINTS = 5
+"""The number of defences that a range becomes."""
+
 PLUS = re.compile(r"\s*\+\s*(?=[^\W\d])")
 """Between defences: followed by a name. The plus of 1e+3 is followed by a digit."""
 
 
 def named_defence(given: str | Defence) -> NamedDefence:
-    """The defence that a text describes, or one that was made already."""
+    """Return the defence that a text describes, or give an existing one its name."""
     if isinstance(given, str):
         return make(given)
     if isinstance(given, NamedDefence):
         return given
     if not isinstance(given, Defence):
-        raise BadInput(
-            f"{given!r} is no defence: it does not derive from dpaudit.protocols.Defence",
-            "not-a-defence",
-            option="defence",
-            value=type(given).__name__,
-        )
+        told = f"{given!r} does not derive from dpaudit.protocols.Defence"
+        raise _refused(told, "not-a-defence", type(given).__name__)
     return NamedDefence(NONE if isinstance(given, NoDefence) else str(given), given)
 
 
@@ -42,21 +42,11 @@ def make(text: str) -> NamedDefence:
         return NamedDefence(NONE, NoDefence())
     parts = PLUS.split(text)
     if "+" in text and any(not part or part.endswith("+") for part in parts):
-        raise BadInput(
-            f"a plus in '{text}' has no defence on one of its sides",
-            "malformed",
-            option="defence",
-            value=text,
-        )
+        raise _refused(f"a plus in '{text}' has no defence on one side", "malformed", text)
     if len(parts) == 1:
         return NamedDefence(text, _one(text))
     if NONE in parts:
-        raise BadInput(
-            f"'{NONE}' in '{text}' adds nothing; leave it out",
-            "no-effect",
-            option="defence",
-            value=text,
-        )
+        raise _refused(f"'{NONE}' in '{text}' adds nothing; leave it out", "no-effect", text)
     return NamedDefence(" + ".join(parts), Chain(tuple(_one(part) for part in parts)))
 
 
@@ -66,20 +56,11 @@ def _one(text: str) -> Defence:
     taken = list(registry.asked(plugin).values())
     needed = [p.name for p in taken if p.default is p.empty]
     if needed and not colon:
-        raise BadInput(
-            f"the defence '{name}' needs its {needed[0]}, as {name}:{needed[0].upper()}; "
-            f"see dpaudit explain {name}",
-            "needs-number",
-            option="defence",
-            value=text,
-        )
+        told = f"the defence '{name}' needs its {needed[0]}, as {name}:{needed[0].upper()}"
+        raise _refused(f"{told}; see dpaudit explain {name}", "needs-number", text)
     if colon and not taken:
-        raise BadInput(
-            f"the defence '{name}' takes no number; name it without ':{given}'",
-            "takes-no-number",
-            option="defence",
-            value=text,
-        )
+        told = f"the defence '{name}' takes no number; name it without ':{given}'"
+        raise _refused(told, "takes-no-number", text)
     numbers = [_number(given, text, taken[0])] if colon else []
     with blamed(f"the defence '{text}'", "cannot be made"):
         made: Defence = plugin(*numbers)
@@ -87,49 +68,36 @@ def _one(text: str) -> Defence:
 
 
 def _number(given: str, text: str, parameter: inspect.Parameter) -> float:
-    """The number after the colon; a whole one as such, where that is what is taken."""
+    """The number after the colon; an int if the defence takes whole numbers."""
     try:
         number = float(given)
     except ValueError as error:
-        raise BadInput(
-            f"'{given}' in the defence '{text}' is not a number",
-            "not-a-number",
-            option="defence",
-            value=given,
-        ) from error
+        told = f"'{given}' in the defence '{text}' is not a number"
+        raise _refused(told, "not-a-number", given) from error
     return int(number) if takes_whole(parameter) and number.is_integer() else number
 
 
 def takes_whole(parameter: inspect.Parameter) -> bool:
-    """Whether a defence's number must be a whole one: its constructor says int."""
+    """Return True if a defence's number must be a whole one: its constructor says int."""
     return parameter.annotation in (int, "int")
 
 
-# ----------------------------------------------------------------
-# One defence with several numbers: 'quantize:0.001..0.1', 'top-k:1,3,5'.
-
-
-POINTS = 5
-"""How many numbers a range becomes."""
+def _refused(sentence: str, code: str, value: str) -> BadInput:
+    return BadInput(sentence, code, option="defence", value=value)
 
 
 def sweep(text: str) -> list[str]:
-    """The defences that a text with several numbers describes, in its order.
+    """Return the defences that a text with several numbers describes, in its order.
 
-    NAME:LOW..HIGH is five numbers with equal ratios, to two digits and whole where the defence
-    takes whole ones; NAME:A,B,C is those. The rest of a chain stays as it is:
+    NAME:LOW..HIGH is five numbers with equal ratios, to two digits, and whole if the defence
+    takes whole ones; NAME:A,B,C is these three. The rest of a chain stays as it is:
     'mean-std + quantize:0.001..0.1'.
     """
     parts = PLUS.split(text)
     swept = [i for i, part in enumerate(parts) if ".." in part or "," in part]
     if len(swept) != 1:
-        raise BadInput(
-            f"'{text}' must have several numbers in one place, as quantize:0.001..0.1 or "
-            "top-k:1,3,5 have",
-            "not-a-sweep",
-            option="defence",
-            value=text,
-        )
+        told = "must have several numbers in one place, as quantize:0.001..0.1 or top-k:1,3,5 have"
+        raise _refused(f"'{text}' {told}", "not-a-sweep", text)
     (at,) = swept
     name, _, given = parts[at].partition(":")
     numbers = _range(given, text, name) if ".." in given else given.split(",")
@@ -138,7 +106,7 @@ def sweep(text: str) -> list[str]:
         for number in numbers
     ]
     for defence in found:
-        make(defence)  # refused, if at all, before anything is done
+        make(defence)  # raises before anything is judged
     return found
 
 
@@ -147,19 +115,11 @@ def _range(given: str, text: str, name: str) -> list[str]:
     try:
         low, high = map(float, ends)
     except ValueError as error:
-        raise BadInput(
-            f"'{given}' in '{text}' is not LOW..HIGH, two numbers",
-            "malformed",
-            option="defence",
-            value=given,
-        ) from error
+        told = f"'{given}' in '{text}' is not LOW..HIGH, two numbers"
+        raise _refused(told, "malformed", given) from error
     if not 0 < low < high < math.inf:
-        raise BadInput(
-            f"'{given}' in '{text}' must rise from a number above 0 to a larger one",
-            "out-of-range",
-            option="defence",
-            value=given,
-        )
+        told = f"'{given}' in '{text}' must rise from a number above 0 to a larger one"
+        raise _refused(told, "out-of-range", given)
     between = [low * (high / low) ** (i / (POINTS - 1)) for i in range(1, POINTS - 1)]
     taken = list(registry.asked(registry.load("defences", name)).values())
     if taken and takes_whole(taken[0]):

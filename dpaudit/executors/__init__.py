@@ -1,4 +1,4 @@
-"""Where trials run: this process, local processes, a cluster."""
+"""Executors of trials: this process, local worker processes, a Dask cluster."""
 
 from dpaudit.executors.local import SerialExecutor, StoredValue, cores, local_pool
 

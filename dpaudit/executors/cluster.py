@@ -17,7 +17,6 @@ from dpaudit.versions import differing, versions
 PATIENCE = 10
 """Seconds until a scheduler has to answer."""
 
-
 LOST = (
     "the cluster's scheduler was lost; what was finished is kept, and the same command goes on "
     "from there"
@@ -25,7 +24,7 @@ LOST = (
 
 
 class Cluster(Executor):
-    """A Dask client as an executor, with a way to send once what all tasks share.
+    """A Dask client as an executor that sends a shared value once.
 
     Dask has an executor of its own. If the scheduler dies while it fetches a result, that one
     logs a traceback and leaves the future pending for ever.
@@ -35,7 +34,7 @@ class Cluster(Executor):
         self._client = client
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        """A task for any worker of the cluster."""
+        """Queue a task for any worker of the cluster."""
         there = self._submitted(partial(fn, **kwargs) if kwargs else fn, *args)
         here: Future[Any] = Future()
         here.add_done_callback(partial(_cancel, there))
@@ -43,8 +42,8 @@ class Cluster(Executor):
         return here
 
     def share(self, value: Any) -> Any:
-        """A task's result, which Dask sends to workers and makes again if its holders die."""
-        return self._submitted(_same, value)
+        """Return a Dask future of the value: sent to workers, and made again if its holders die."""
+        return self._submitted(_identity, value)
 
     def _submitted(self, fn: Callable[..., Any], *args: Any) -> Any:
         if self._client.status != "running":
@@ -60,7 +59,7 @@ def _cancel(there: Any, here: Future[Any]) -> None:
 
 
 async def _pass_on(there: Any, here: Future[Any]) -> None:
-    """Wait for a future of Dask, and give a future here the same outcome."""
+    """Wait for a future of Dask; give the future here the same outcome."""
     result, error = None, None
     try:
         result = await there
@@ -91,12 +90,12 @@ def cluster(address: str, files: Sequence[Path] = ()) -> Iterator[Executor]:
         ) from error
     if ":" not in address:  # Dask would start a cluster of its own
         raise BadInput(
-            f"'{address}' is no address of a Dask scheduler, such as tcp://host:8786",
+            f"'{address}' is not the address of a Dask scheduler, such as tcp://host:8786",
             "not-an-address",
             option="cluster",
             value=address,
         )
-    # A lost worker is Dask's business; what matters to a user is told in words.
+    # Dask handles lost workers by itself; errors that matter to a user are raised below.
     for name in [n for n in logging.root.manager.loggerDict if n.startswith("distributed")]:
         logging.getLogger(name).setLevel(logging.CRITICAL + 1)
     try:
@@ -126,7 +125,7 @@ def cluster(address: str, files: Sequence[Path] = ()) -> Iterator[Executor]:
 
 
 def _refuse_unfit(client: Any, address: str) -> None:
-    """A cluster that cannot play, or would play other trials than this machine."""
+    """Reject a cluster that cannot run trials, or would run other trials than this machine."""
     try:
         found = client.run(versions)
     except Exception as error:
@@ -155,5 +154,5 @@ def _refuse_unfit(client: Any, address: str) -> None:
             )
 
 
-def _same(value: Any) -> Any:
+def _identity(value: Any) -> Any:
     return value

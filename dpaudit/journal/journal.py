@@ -1,14 +1,15 @@
 """The journal: every trial of one run, in one SQLite file, one transaction a batch of trials.
 
-A kill at any instant loses the trials in flight and nothing else: those that were played together
-are written together. While a run plays it holds the file exclusively, so that a second process on
-the same folder is refused, not mixed in.
+A kill at any instant loses the trials in flight and nothing else: trials that run together are
+written together. A run holds the file exclusively, so that a second process on the same folder is
+refused.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
@@ -39,9 +40,9 @@ class Journal(JournalFile):
     def open_for_writing(
         cls, path: Path, settings: Mapping[str, Any], durable: bool = True
     ) -> Journal:
-        """A journal to add trials to: a new one, or that of the same settings.
+        """Open a journal to add trials to: a new one, or that of the same settings.
 
-        One that need not be `durable`, because nobody will go on with it, waits for no disk.
+        A journal that is not `durable`, because no run goes on with it, waits for no disk.
         """
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -53,8 +54,8 @@ class Journal(JournalFile):
                 option="out",
                 value=str(path.parent),
             ) from error
-        journal = cls._connect(path)
-        try:
+        with ExitStack() as on_error:
+            journal = on_error.enter_context(cls._connect(path))
             with journal._explained():
                 if not journal._is_empty():
                     journal._check()
@@ -73,29 +74,23 @@ class Journal(JournalFile):
                         journal._db.execute(statement)
                     journal._put("settings", settings)
                     journal._db.execute("COMMIT")
-        except BaseException:
-            journal.close()
-            raise
+            on_error.pop_all()
         return journal
 
     @classmethod
     def read(cls, path: Path) -> Journal:
-        """The journal of an existing run."""
+        """Open the journal of an existing run."""
         if not os.path.isfile(path):
             raise JournalError(
                 f"there is no run at {path.parent} (no {path.name} in it)",
                 "no-run",
                 value=str(path.parent),
             )
-        journal = cls._connect(path)
-        try:
+        with ExitStack() as on_error:
+            journal = on_error.enter_context(cls._connect(path))
             journal._check()
-        except BaseException:
-            journal.close()
-            raise
+            on_error.pop_all()
         return journal
-
-    # ------------------------------------------------------------ the run
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -107,7 +102,7 @@ class Journal(JournalFile):
 
     @property
     def facts(self) -> dict[str, Any] | None:
-        """What was settled before the first trial (claim, canary, sizes); None before that."""
+        """The facts that were fixed before the first trial (claim, canary, sizes); None before."""
         facts: dict[str, Any] | None = self._get("facts")
         return facts
 
@@ -121,8 +116,8 @@ class Journal(JournalFile):
                 known[name] = from_cell(npy)
             return known
 
-    def settle(self, facts: Mapping[str, Any], known: Known) -> None:
-        """Write down, at once and for good, what is fixed before the first trial."""
+    def write_facts(self, facts: Mapping[str, Any], known: Known) -> None:
+        """Write the facts and the adversary's arrays, once, before the first trial."""
         with self._transaction():
             self._put("facts", facts)
             for name, array in known.items():
@@ -130,14 +125,12 @@ class Journal(JournalFile):
                 row = (name, checksum(name, npy), npy)
                 self._db.execute("INSERT INTO known VALUES (?, ?, ?)", row)
 
-    # ------------------------------------------------------------ trials
-
     def add(self, trial: Trial, seen: Observation, seconds: float) -> None:
-        """One finished trial, in one transaction."""
+        """Add one finished trial."""
         self.add_all([trial], [seen], seconds)
 
     def add_all(self, trials: Sequence[Trial], seen: Sequence[Observation], seconds: float) -> None:
-        """Finished trials that took so long each, all of them in one transaction."""
+        """Add finished trials that took so many seconds each, in one transaction."""
         with self._transaction():
             for trial, observation in zip(trials, seen, strict=True):
                 self._add(trial, observation, float(seconds))
@@ -154,7 +147,7 @@ class Journal(JournalFile):
         self._db.execute("INSERT INTO trials VALUES (?, ?, ?, ?, ?)", cells)
 
     def missing(self, wanted: Iterable[Trial]) -> list[Trial]:
-        """Those of the wanted trials that have not been played."""
+        """The wanted trials that are not in the journal."""
         with self._explained():
             done = set(self._db.execute("SELECT world, idx FROM trials"))
         return [trial for trial in wanted if (trial.world, trial.index) not in done]
@@ -167,12 +160,12 @@ class Journal(JournalFile):
         return table[:, 0], table[:, 1]
 
     def observations(self, first: int = 0, before: int | None = None) -> Observations:
-        """Everything that was seen in every trial, stacked over trials of such indices."""
+        """The observations that every trial has, stacked over the trials of these indices."""
         names = self._common_names()
         return {name: np.stack(list(self.arrays(name, first, before))) for name in names}
 
     def arrays(self, name: str, first: int = 0, before: int | None = None) -> Iterator[Array]:
-        """One kind of observation, from those trials of such indices that have it."""
+        """One kind of observation, from the trials of these indices that have it."""
         query = (
             f"SELECT idx, world, name, npy, {self._kept} FROM seen "
             "WHERE name = ? AND idx >= ? AND (? IS NULL OR idx < ?) ORDER BY idx, world"
@@ -186,13 +179,13 @@ class Journal(JournalFile):
         return from_cell(npy)
 
     def whole_pairs(self) -> int:
-        """How many indices from 0 on have been played in both worlds, without a gap."""
+        """The number of indices from 0 on with trials in both worlds, without a gap."""
         _, indices = self.trials()
         played = np.bincount(indices, minlength=1)
         return int(np.argmin(np.append(played, 0) == 2))
 
     def shapes(self) -> dict[str, tuple[int, ...]]:
-        """What a trial releases of the canary, by name; empty before the first one."""
+        """The shapes of a trial's observations of the canary, by name; empty without a trial."""
         query = (
             f"SELECT idx, world, name, npy, {self._kept} FROM seen WHERE (idx, world) IN "
             "(SELECT idx, world FROM trials ORDER BY idx, world LIMIT 1)"
@@ -215,26 +208,24 @@ class Journal(JournalFile):
             )
             return [name for (name,) in rows]
 
-    # ------------------------------------------------------------ looks
-
     def look(self, attack: str, estimator: str) -> int:
         """The number of a look by another primary than the run's own: 2 for the first of them.
 
-        Only a new one is written down, so that a run which may only be read can be judged.
+        Only a new one is written, so that a read-only run can be judged.
         """
-        if known := self._known(attack, estimator):
-            return known
+        if number := self._number(attack, estimator):
+            return number
         with self._transaction():
             number = self._next()
             self._db.execute("INSERT INTO looks VALUES (?, ?, ?)", (number, attack, estimator))
         return number
 
     def upcoming(self, attack: str, estimator: str) -> int:
-        """The number that such a look has or would have; nothing is written down."""
+        """The number that such a look has or would have; nothing is written."""
         with self._explained():
-            return self._known(attack, estimator) or self._next()
+            return self._number(attack, estimator) or self._next()
 
-    def _known(self, attack: str, estimator: str) -> int:
+    def _number(self, attack: str, estimator: str) -> int:
         query = "SELECT number FROM looks WHERE attack = ? AND estimator = ?"
         with self._explained():
             found = self._db.execute(query, (attack, estimator)).fetchone()
@@ -244,12 +235,10 @@ class Journal(JournalFile):
         (last,) = self._db.execute("SELECT COALESCE(MAX(number), 1) FROM looks").fetchone()
         return int(last) + 1
 
-    # ------------------------------------------------------------ checks
-
     def _check(self) -> None:
-        """Refuse also a file whose looks or trials, as a list, are not as they were written.
+        """Refuse also a file whose looks or list of trials are not as they were written.
 
-        What was seen in them is checked where it is read.
+        Their arrays are checked when they are read.
         """
         super()._check()
         with self._explained():
@@ -287,20 +276,14 @@ class Journal(JournalFile):
         differing = differences(there=self.settings, here=settings)
         if differing:
             fixed = self.settings.get("until_decided") or self.settings.get("canaries", 1) > 1
-            again = _only_judged(differing) and not fixed
-            raise OtherConfiguration(
-                f"{self.path.parent} holds a run of another configuration ("
-                + "; ".join(differing)
-                + "); choose another --out"
-                + (", or judge it again with dpaudit report" if again else ""),
-                "other-configuration",
-                value=differing,
+            told = (
+                f"{self.path.parent} holds a run of another configuration "
+                f"({'; '.join(differing)}); choose another --out"
             )
+            if not fixed and all(text.split(":")[0] in JUDGING for text in differing):
+                told += ", or judge it again with dpaudit report"
+            raise OtherConfiguration(told, "other-configuration", value=differing)
 
 
 def _place(index: int, world: int) -> str:
     return f"trial {index} of world {world}"
-
-
-def _only_judged(differing: list[str]) -> bool:
-    return all(text.split(":")[0] in JUDGING for text in differing)

@@ -24,7 +24,7 @@ SETTINGS = {"seed": 0, "models": MODELS}
 @pytest.fixture
 def journal(tmp_path):
     with Journal.open_for_writing(tmp_path / "run" / "journal.sqlite", SETTINGS) as journal:
-        journal.settle(facts(), KNOWN)
+        journal.write_facts(facts(), KNOWN)
         yield journal
 
 

@@ -5,7 +5,10 @@ import pytest
 from networks import network, numbered
 from refusals import refuses
 
-from dpaudit.defences import Chain, LabelOnly, MeanStd, Noise, Quantize, TopK, make, named_defence
+from dpaudit.defences import MeanStd, Quantize, make, named_defence
+from dpaudit.defences.chain import Chain
+from dpaudit.defences.numbers import Noise
+from dpaudit.defences.predictions import LabelOnly, TopK
 from dpaudit.errors import BadInput
 from dpaudit.protocols import Defence
 

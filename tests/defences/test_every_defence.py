@@ -8,19 +8,10 @@ from networks import network, numbered, plain
 from refusals import refuses
 
 from dpaudit import registry
-from dpaudit.defences import (
-    ClipConfidence,
-    FewerSamples,
-    LabelOnly,
-    MeanOnly,
-    MeanStd,
-    Noise,
-    Quantize,
-    Temperature,
-    TopK,
-    make,
-    named_defence,
-)
+from dpaudit.defences import MeanStd, Quantize, make, named_defence
+from dpaudit.defences.numbers import Noise
+from dpaudit.defences.predictions import ClipConfidence, LabelOnly, Temperature, TopK
+from dpaudit.defences.samples import FewerSamples, MeanOnly
 
 EVERY = {
     "mean-std": MeanStd(),

@@ -101,7 +101,7 @@ def test_a_defence_that_is_made_already_goes_by_its_text():
     assert str(named_defence("quantize:0.05")) == "quantize:0.05"
 
 
-@pytest.mark.parametrize("given", [None, 0.01, NoDefence(), object])
+@pytest.mark.parametrize("given", [None, 0.01, NotADefence(), object])
 def test_what_is_no_defence_is_refused(given):
     with refuses("not-a-defence", "defence", type(given).__name__):
         named_defence(given)

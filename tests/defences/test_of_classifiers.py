@@ -16,7 +16,9 @@ from networks import (
 )
 
 from dpaudit.attacks import Loss, Mean, MeanStd
-from dpaudit.defences import ClipConfidence, FewerSamples, LabelOnly, Temperature, TopK, make
+from dpaudit.defences import make
+from dpaudit.defences.predictions import ClipConfidence, LabelOnly, Temperature, TopK
+from dpaudit.defences.samples import FewerSamples
 from dpaudit.estimators.published import in_sample
 from dpaudit.estimators.trials import Trials
 from dpaudit.outputs import summarised

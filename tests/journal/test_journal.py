@@ -19,7 +19,8 @@ from refusals import refuses
 
 from dpaudit.audit.folder import Run
 from dpaudit.errors import DiskFull, JournalError, OtherConfiguration
-from dpaudit.journal import APPLICATION_ID, FORMAT, Journal
+from dpaudit.journal import Journal
+from dpaudit.journal.file import APPLICATION_ID, FORMAT
 from dpaudit.report import to_dict
 from dpaudit.seeds import trials
 from dpaudit.types import Trial
@@ -70,7 +71,7 @@ def contents(folder):
 )
 def test_arrays_come_back_bit_by_bit(path, array):
     with Journal.open_for_writing(path, SETTINGS) as journal:
-        journal.settle(facts(), {"known": array})
+        journal.write_facts(facts(), {"known": array})
         journal.add(Trial(0, 1, 2**63 - 1), {"seen": array}, seconds=0.25)
     with Journal.read(path) as journal:
         for back in (journal.known["known"], next(journal.arrays("seen"))):
@@ -83,7 +84,7 @@ def test_arrays_come_back_bit_by_bit(path, array):
 def test_settings_and_facts_come_back(path):
     with Journal.open_for_writing(path, SETTINGS) as journal:
         assert journal.facts is None
-        journal.settle(facts(), KNOWN)
+        journal.write_facts(facts(), KNOWN)
     with Journal.read(path) as journal:
         assert journal.settings == SETTINGS
         assert journal.facts == facts()
@@ -461,7 +462,7 @@ from dpaudit.seeds import trials
 
 with Journal.open_for_writing(Path(sys.argv[1]), {"models": 100_000}) as journal:
     if journal.facts is None:
-        journal.settle({"a": "fact"}, {"label": np.array(1)})
+        journal.write_facts({"a": "fact"}, {"label": np.array(1)})
     for trial in journal.missing(trials(0, 100_000)):
         seen = {name: np.full(3000, trial.index) for name in ("logits", "mc", "accuracy")}
         journal.add(trial, seen, 1.0)

@@ -50,7 +50,7 @@ def with_tests(path, outputs, labels, models=8, name="test_mc"):
     seen = released(models)
     with Journal.open_for_writing(path, {"seed": 0, "models": models}) as journal:
         known = KNOWN if labels is None else {**KNOWN, "test_y": np.asarray(labels)}
-        journal.settle(facts(), known)
+        journal.write_facts(facts(), known)
         for row, trial in enumerate(trials(0, models)):
             shown = {n: array[row] for n, array in seen.items()}
             if row < len(outputs):
@@ -581,7 +581,7 @@ def test_no_label_where_no_single_class_is_largest():
 
 def test_a_run_that_is_not_complete_is_refused(path):
     with Journal.open_for_writing(path, {"seed": 0, "models": 8}) as journal:
-        journal.settle(facts(), KNOWN)
+        journal.write_facts(facts(), KNOWN)
     with pytest.raises(BadInput, match=r"\(0 of 8 models\)"):
         compared(path)
 

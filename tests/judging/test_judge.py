@@ -405,7 +405,7 @@ def test_advice_fits_what_was_judged():
 
 def incomplete(path, played):
     with Journal.open_for_writing(path, {"seed": 0, "models": 8}) as journal:
-        journal.settle(facts(), KNOWN)
+        journal.write_facts(facts(), KNOWN)
         for trial, row in zip(trials(0, 8)[:played], range(8), strict=False):
             seen = released(8)
             journal.add(trial, {name: array[row] for name, array in seen.items()}, 1.0)

@@ -261,7 +261,7 @@ def test_an_empty_journal_is_not_enough(tmp_path):
     with Journal.open_for_writing(
         tmp_path / "j", {"seed": 0, "models": 8, "until_decided": True}
     ) as journal:
-        journal.settle(facts(), KNOWN)
+        journal.write_facts(facts(), KNOWN)
         assert journal.whole_pairs() == 0
         assert not Watch(journal, Choice(("loss",))).decided()
 

@@ -12,9 +12,9 @@ from tiny import weights
 from torch import nn
 
 from dpaudit.training import backends, clipping, networks
-from dpaudit.training.bookkeeping import Masks, clipped_sum, refusal, train
+from dpaudit.training.bookkeeping import Masks, clipped_sum, train
 from dpaudit.training.job import TrainingJob, cross_entropy
-from dpaudit.training.layers import ELEMENTWISE
+from dpaudit.training.layers import ELEMENTWISE, refusal
 
 # Even kernels with padding "same" are tested here, and torch warns that it copies their input.
 pytestmark = pytest.mark.filterwarnings("ignore:Using padding='same' with even kernel:UserWarning")

@@ -11,31 +11,26 @@ from dpaudit.protocols import CanaryBuilder
 from dpaudit.seeds import generator
 from dpaudit.types import Array, Canary, Data, Known, Pair, Records, neighbours
 
-
-def with_gradients(data: Data, name: str, made: str, given: Known) -> Pair:
-    """The whole pool in both worlds, and the gradients that only one of them has."""
-    nothing = np.zeros(data.shape, np.float32)
-    nobody = Canary(nothing, 0, name, made, kind="gradient")
-    return replace(neighbours(data, nobody), given=given)
-
-
-# ----------------------------------------------------------------
-# A gradient along one parameter.
-
-
 if TYPE_CHECKING:
     from dpaudit.training.recipe import Recipe
 
 LOOKED_AT = 500
-"""Records of the pool that the parameters are chosen by."""
+"""The number of pool records by which the parameters are chosen."""
+
+
+def with_gradients(data: Data, name: str, made: str, given: Known) -> Pair:
+    """The pair with the whole pool in both worlds, and gradients that only one of them has."""
+    nothing = np.zeros(data.shape, np.float32)
+    nobody = Canary(nothing, 0, name, made, kind="gradient")
+    return replace(neighbours(data, nobody), given=given)
 
 
 @dataclass(frozen=True, eq=False)
 class Dirac(CanaryBuilder):
     """A gradient of the clip norm along one parameter, that which ordinary records move least.
 
-    No record: an adversary that takes part in training puts in whatever gradient it likes. Of
-    many canaries each has a parameter of its own.
+    No record: an adversary that takes part in training may add any gradient. With many canaries,
+    each has a parameter of its own.
 
     Nasr et al., Tight Auditing of Differentially Private Machine Learning (2023).
     """
@@ -62,20 +57,12 @@ class Dirac(CanaryBuilder):
         return with_gradients(data, "dirac", made, {"coordinates": chosen, "initial": self.initial})
 
 
-# ----------------------------------------------------------------
-# A gradient along a random direction.
-
-
-if TYPE_CHECKING:
-    from dpaudit.training.recipe import Recipe
-
-
 @dataclass(frozen=True, eq=False)
 class RandomDirection(CanaryBuilder):
     """A gradient of the clip norm along a direction drawn at random over all parameters.
 
-    No record: an adversary that takes part in training puts in whatever gradient it likes. In
-    many dimensions hardly any other gradient points the same way.
+    No record: an adversary that takes part in training may add any gradient. In many dimensions
+    hardly any other gradient points the same way.
 
     Andrew et al., One-shot Empirical Privacy Estimation for Federated Learning (2023).
     """

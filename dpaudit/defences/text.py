@@ -27,8 +27,11 @@ def named_defence(given: str | Defence) -> NamedDefence:
     if isinstance(given, NamedDefence):
         return given
     if not isinstance(given, Defence):
-        told = f"{given!r} does not derive from dpaudit.protocols.Defence"
-        raise _refused(told, "not-a-defence", type(given).__name__)
+        raise _refused(
+            f"{given!r} does not derive from dpaudit.protocols.Defence",
+            "not-a-defence",
+            type(given).__name__,
+        )
     return NamedDefence(NONE if isinstance(given, NoDefence) else str(given), given)
 
 

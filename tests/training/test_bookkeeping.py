@@ -330,7 +330,7 @@ def test_everything_lies_on_the_device_of_the_parameters():
     model = networks.build("cnn-small", (1, 8, 8), classes=3, dropout=0.5).to("meta")
     gradients = clipping.Accumulator(model, (1, 8, 8))
     x, y = torch.zeros(4, 1, 8, 8, device="meta"), torch.zeros(4, dtype=torch.long, device="meta")
-    masks = [torch.ones(4, *shape, device="meta") for _, shape in gradients.dropped]
+    masks = [torch.ones(4, *shape, device="meta") for _, shape in gradients.dropouts]
     gradients.add(x, y, 1.0, masks, cross_entropy)
     gradients.move(0.1)
     assert gradients.sum.device.type == "meta"

@@ -1,4 +1,4 @@
-"""A rule with fixed thresholds, and the attack that chooses them on the choosing half."""
+"""Threshold rules, and the attacks that choose their thresholds on the choosing half."""
 
 from __future__ import annotations
 
@@ -33,7 +33,6 @@ class ThresholdRule(Rule):
     scales: tuple[float, ...]
     how: str = "given"
     raw: bool = False
-    """Whether its score is not to be rounded."""
 
     def score(self, features: Array) -> Array:
         if len(self.names) == 1:
@@ -55,7 +54,7 @@ class ThresholdRule(Rule):
         return self._joined(features > self.thresholds)
 
     def _joined(self, columns: Array) -> Array:
-        """All is the smallest of the columns, any is the largest: of margins and of bools."""
+        """The smallest of the columns for `&`, the largest for `|`: of margins and of bools."""
         joined: Array = (np.minimum if self.kind == AND else np.maximum).reduce(columns, axis=1)
         return joined
 
@@ -79,9 +78,8 @@ class ThresholdAttack(Attack):
     def __init__(self, form: Form) -> None:
         self.statistics, self.kinds = _resolved(form)
         if not self.statistics:
-            raise BadInput(
-                "a threshold attack needs at least one statistic", "none-given", option="statistics"
-            )
+            told = "a threshold attack needs at least one statistic"
+            raise BadInput(told, "none-given", option="statistics")
         self.needs: frozenset[str] = frozenset().union(*(s.needs for s in self.statistics))
         self.scoring: Scoring = "fixed" if len(self.statistics) == 1 else "margins"
 
@@ -90,7 +88,7 @@ class ThresholdAttack(Attack):
         return np.stack([statistic.compute(seen, known) for statistic in self.statistics], axis=1)
 
     def raw(self) -> ThresholdAttack:
-        """The same attack on statistics that are not rounded: it sees the low bits, too."""
+        """The same attack on statistics that are not rounded."""
         same = copy(self)
         same.statistics = tuple(replace(statistic, raw=True) for statistic in self.statistics)
         return same

@@ -1,4 +1,4 @@
-"""What an attack looks at in a trial: one number, oriented so that larger means more like D'.
+"""Statistics: one number per trial, oriented so that larger means more like D'.
 
 Statistics are composed the way the paper composes them, and read back as code::
 
@@ -32,22 +32,20 @@ LEAST = float(np.finfo(float).min)
 
 @dataclass(frozen=True, repr=False)
 class Statistic:
-    """A named number per trial, and which observations it is computed from."""
+    """A named number per trial, and the observations that it is computed from."""
 
     name: str
     needs: frozenset[str]
     formula: Callable[[Observations, Known], Array]
     raw: bool = False
-    """Not rounded: an audit of what the low bits of released numbers give away."""
+    """True if it is not rounded: for an audit of the low bits of released numbers."""
 
     def compute(self, seen: Observations, known: Known) -> Array:
         """One float per trial, rounded so that floating-point noise cannot separate the worlds.
 
-        Unless it is to be looked at `raw`.
-
-        A diverged model may release NaN. It counts as the least float, the value least like D':
-        any fixed value is post-processing, so the bound stays a bound. And so does -inf, which
-        as a threshold means that the statistic is switched off; every value must exceed it.
+        It is not rounded if `raw`. A diverged model may release NaN. It counts as the least float,
+        the value least like D': any fixed value is post-processing, so the bound stays a bound.
+        So does -inf, which as a threshold switches the statistic off; every value must exceed it.
         """
         require(self.needs, seen, self.name)
         with np.errstate(over="ignore", invalid="ignore"):
@@ -101,7 +99,7 @@ Operand: TypeAlias = Union[Statistic, Expression]
 
 
 def released(name: str) -> Statistic:
-    """The number that is released under a name, as it is."""
+    """The statistic that is a released number as it is."""
 
     def number(seen: Observations, known: Known) -> Array:
         return np.asarray(seen[name], dtype=np.float64)
@@ -110,7 +108,7 @@ def released(name: str) -> Statistic:
 
 
 def require(needs: frozenset[str], seen: Observations, who: str) -> None:
-    """Refuse observations in which something is missing."""
+    """Reject observations without some of these names."""
     if missing := sorted(needs - seen.keys()):
         there = ", ".join(sorted(seen)) or "nothing"
         raise BadInput(

@@ -1,4 +1,4 @@
-"""White box: what every noisy update shows of a gradient canary."""
+"""White-box attacks on a gradient canary: noisy updates, trained parameters, single steps."""
 
 from __future__ import annotations
 
@@ -36,44 +36,30 @@ class Updates(ThresholdAttack):
         )
 
 
-# ----------------------------------------------------------------
-# The trained parameters: how far they have gone along the canary's gradient.
-
-
-moved = released("moved")
-"""<theta_0 - theta_T, g*>: descent goes against the gradient."""
-
-
 class Weights(ThresholdAttack):
     """Says that the canary was in if the parameters have gone far against its gradient.
 
-    For an adversary that has the trained parameters and knows where they started.
+    For an adversary that has the trained parameters and knows the initial ones. The score is
+    <theta_0 - theta_T, g*>: descent goes against the gradient.
 
     Nasr et al., Adversary Instantiation: Lower Bounds for Differentially Private Machine Learning
     (2021).
     """
 
     def __init__(self) -> None:
-        super().__init__(moved)
-
-
-# ----------------------------------------------------------------
-# Single steps of two trainings, each of which is a trial of its own.
-
-
-step = released("step")
-"""<u_t, g*> without what the records had put in, in units of C: noise, and the canary."""
+        super().__init__(released("moved"))
 
 
 class Steps(ThresholdAttack):
     """Says that the canary was in a step if its noisy update points along its gradient.
 
-    For an adversary that puts its gradient into every step of one training and into none of
-    another: each step is a Gaussian mechanism of its own, so that two trainings are thousands of
-    trials. What they show of one step is composed by the accountant.
+    For an adversary that adds its gradient to every step of one training and to none of another:
+    each step is a Gaussian mechanism of its own, so that two trainings are thousands of trials.
+    The score is <u_t, g*> without the records' part, in units of C: noise, and the canary. The
+    accountant composes what they show of one step.
 
     Nasr et al., Tight Auditing of Differentially Private Machine Learning (2023).
     """
 
     def __init__(self) -> None:
-        super().__init__(step)
+        super().__init__(released("step"))

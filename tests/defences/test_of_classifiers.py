@@ -15,7 +15,8 @@ from networks import (
     plain,
 )
 
-from dpaudit.attacks import Loss, Mean, MeanStd
+from dpaudit.attacks import Loss, MeanStd
+from dpaudit.attacks.classifier import Mean
 from dpaudit.defences import make
 from dpaudit.defences.predictions import ClipConfidence, LabelOnly, Temperature, TopK
 from dpaudit.defences.samples import FewerSamples

@@ -195,8 +195,8 @@ class Learned(DiscriminantAttack):
     def features(self, seen: Observations, known: Known) -> Array:
         """The features of the score, one row a trial; finite, with fixed bounds."""
         if missing := lacking(self, seen):
-            told = f"learned needs {missing} in the observations"
-            raise BadInput(told, "missing-observations", value=missing)
+            message = f"learned needs {missing} in the observations"
+            raise BadInput(message, "missing-observations", value=missing)
         columns = [
             logit(np.clip(s.compute(seen, known), SMALLEST, 1 - SMALLEST))[:, None]
             for s in (mean, min_, max_)

@@ -78,8 +78,8 @@ class ThresholdAttack(Attack):
     def __init__(self, form: Form) -> None:
         self.statistics, self.kinds = _resolved(form)
         if not self.statistics:
-            told = "a threshold attack needs at least one statistic"
-            raise BadInput(told, "none-given", option="statistics")
+            message = "a threshold attack needs at least one statistic"
+            raise BadInput(message, "none-given", option="statistics")
         self.needs: frozenset[str] = frozenset().union(*(s.needs for s in self.statistics))
         self.scoring: Scoring = "fixed" if len(self.statistics) == 1 else "margins"
 

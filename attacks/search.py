@@ -84,8 +84,8 @@ def both_worlds(worlds: Array) -> tuple[int, int]:
     """The numbers of trials out and in; rejects trials of a single world."""
     out, inn = int((worlds == OUT).sum()), int((worlds == IN).sum())
     if not (out and inn):
-        told = f"a rule is chosen on trials of both worlds; there are {out} out, {inn} in"
-        raise BadInput(told, "one-world", value=(out, inn))
+        message = f"a rule is chosen on trials of both worlds; there are {out} out, {inn} in"
+        raise BadInput(message, "one-world", value=(out, inn))
     return out, inn
 
 

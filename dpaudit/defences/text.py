@@ -59,11 +59,11 @@ def _one(text: str) -> Defence:
     taken = list(registry.asked(plugin).values())
     needed = [p.name for p in taken if p.default is p.empty]
     if needed and not colon:
-        told = f"the defence '{name}' needs its {needed[0]}, as {name}:{needed[0].upper()}"
-        raise _refused(f"{told}; see dpaudit explain {name}", "needs-number", text)
+        message = f"the defence '{name}' needs its {needed[0]}, as {name}:{needed[0].upper()}"
+        raise _refused(f"{message}; see dpaudit explain {name}", "needs-number", text)
     if colon and not taken:
-        told = f"the defence '{name}' takes no number; name it without ':{given}'"
-        raise _refused(told, "takes-no-number", text)
+        message = f"the defence '{name}' takes no number; name it without ':{given}'"
+        raise _refused(message, "takes-no-number", text)
     numbers = [_number(given, text, taken[0])] if colon else []
     with blamed(f"the defence '{text}'", "cannot be made"):
         made: Defence = plugin(*numbers)
@@ -75,8 +75,8 @@ def _number(given: str, text: str, parameter: inspect.Parameter) -> float:
     try:
         number = float(given)
     except ValueError as error:
-        told = f"'{given}' in the defence '{text}' is not a number"
-        raise _refused(told, "not-a-number", given) from error
+        message = f"'{given}' in the defence '{text}' is not a number"
+        raise _refused(message, "not-a-number", given) from error
     return int(number) if takes_whole(parameter) and number.is_integer() else number
 
 
@@ -99,8 +99,10 @@ def sweep(text: str) -> list[str]:
     parts = PLUS.split(text)
     swept = [i for i, part in enumerate(parts) if ".." in part or "," in part]
     if len(swept) != 1:
-        told = "must have several numbers in one place, as quantize:0.001..0.1 or top-k:1,3,5 have"
-        raise _refused(f"'{text}' {told}", "not-a-sweep", text)
+        message = (
+            "must have several numbers in one place, as quantize:0.001..0.1 or top-k:1,3,5 have"
+        )
+        raise _refused(f"'{text}' {message}", "not-a-sweep", text)
     (at,) = swept
     name, _, given = parts[at].partition(":")
     numbers = _range(given, text, name) if ".." in given else given.split(",")
@@ -118,11 +120,11 @@ def _range(given: str, text: str, name: str) -> list[str]:
     try:
         low, high = map(float, ends)
     except ValueError as error:
-        told = f"'{given}' in '{text}' is not LOW..HIGH, two numbers"
-        raise _refused(told, "malformed", given) from error
+        message = f"'{given}' in '{text}' is not LOW..HIGH, two numbers"
+        raise _refused(message, "malformed", given) from error
     if not 0 < low < high < math.inf:
-        told = f"'{given}' in '{text}' must rise from a number above 0 to a larger one"
-        raise _refused(told, "out-of-range", given)
+        message = f"'{given}' in '{text}' must rise from a number above 0 to a larger one"
+        raise _refused(message, "out-of-range", given)
     between = [low * (high / low) ** (i / (POINTS - 1)) for i in range(1, POINTS - 1)]
     taken = list(registry.asked(registry.load("defences", name)).values())
     if taken and takes_whole(taken[0]):

@@ -20,15 +20,20 @@ from functools import lru_cache, partial
 from multiprocessing.connection import Connection
 from multiprocessing.context import SpawnProcess
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from dpaudit.errors import DiskFull, WorkersLost, has_room, unwritable
+
+KEPT = "finished trials are kept, and the same command goes on from there"
 
 TRIES = 3
 """The number of workers that one task may lose."""
 
 PATIENCE = 5.0
 """Seconds until an idle worker that does not end is killed."""
+
+
+Task: TypeAlias = tuple[Future[Any], Callable[[], Any]]
 
 
 class RemoteTraceback(Exception):
@@ -48,9 +53,9 @@ class Worker:
         Everything is sent by value. The pickles of multiprocessing would send tensors as names of
         memory that is lost with a worker.
         """
-        result, error, told = pickle.loads(self._sent(pickle.dumps(call)))
+        result, error, message = pickle.loads(self._sent(pickle.dumps(call)))
         if error is not None:
-            raise error from RemoteTraceback(told)
+            raise error from RemoteTraceback(message)
         return result
 
     def end(self, patience: float = 0.0) -> None:
@@ -68,18 +73,11 @@ class Worker:
             except (EOFError, OSError):
                 self.end()
             if not self._ready and (self._process.exitcode or 0) > 0:
-                raise WorkersLost(
-                    "a worker process failed while it started; a script starts them under "
-                    'if __name__ == "__main__":',
-                    "workers-not-started",
-                )
+                message = "a worker process failed while it started; a script starts them under"
+                raise WorkersLost(f'{message} if __name__ == "__main__":', "workers-not-started")
             self._begin()
-        raise WorkersLost(
-            f"{TRIES} worker processes died, one after the other, during the same task (out of "
-            "memory?); what was finished is kept, and the same command goes on from there",
-            "workers-died",
-            value=TRIES,
-        )
+        message = f"{TRIES} worker processes died, one after the other, during the same task"
+        raise WorkersLost(f"{message} (out of memory?); {KEPT}", "workers-died", value=TRIES)
 
     def _begin(self) -> None:
         self._ready = False
@@ -112,11 +110,11 @@ def _answer(message: bytes) -> bytes:
     try:
         return pickle.dumps((pickle.loads(message)(), None, ""))
     except BaseException as error:
-        told = traceback.format_exc()
+        message = traceback.format_exc()
         try:
-            return pickle.dumps((None, error, told))
+            return pickle.dumps((None, error, message))
         except Exception:
-            return pickle.dumps((None, RuntimeError(f"{type(error).__name__}: {error}"), told))
+            return pickle.dumps((None, RuntimeError(f"{type(error).__name__}: {error}"), message))
 
 
 def _follow_parent(folder: Path) -> None:
@@ -139,7 +137,7 @@ class StoredValue:
     path: Path
 
     def get(self) -> Any:
-        """The value."""
+        """Return the value."""
         return _read(self.path)
 
 
@@ -163,8 +161,7 @@ class LocalPool(Executor):
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._tasks: queue.SimpleQueue[tuple[Future[Any], Callable[[], Any]] | None]
-        self._tasks = queue.SimpleQueue()
+        self._tasks: queue.SimpleQueue[Task | None] = queue.SimpleQueue()
         self._threads: list[threading.Thread] = []
         self._processes: list[SpawnProcess] = []
         self._lock = threading.Lock()
@@ -233,10 +230,8 @@ class LocalPool(Executor):
             try:
                 process.start()
             except OSError as error:
-                raise WorkersLost(
-                    f"no worker process can be started: {error.strerror or error}",
-                    "workers-not-started",
-                ) from error
+                message = f"no worker process can be started: {error.strerror or error}"
+                raise WorkersLost(message, "workers-not-started") from error
             self._processes = [*filter(SpawnProcess.is_alive, self._processes), process]
         return process
 

@@ -84,27 +84,27 @@ def explained(path: Path) -> Iterator[None]:
 def damaged(path: Path, where: str = "") -> JournalError:
     """The error for a journal whose content cannot be right; `where` names the damaged part."""
     part = f" ({where})" if where else ""
-    told = (
+    message = (
         f"{path} is damaged or cut short{part}; put it back from a copy, or choose another folder"
     )
-    return JournalError(told, "journal-damaged", value=str(path))
+    return JournalError(message, "journal-damaged", value=str(path))
 
 
 def foreign(path: Path) -> JournalError:
     """The error for a file that dpaudit has not written."""
-    told = f"{path} is not a dpaudit journal; choose another folder"
-    return JournalError(told, "not-a-journal", value=str(path))
+    message = f"{path} is not a dpaudit journal; choose another folder"
+    return JournalError(message, "not-a-journal", value=str(path))
 
 
 def _explanation(path: Path, message: str) -> DpauditError:
     if "locked" in message:
-        told = f"another dpaudit is at work in {path.parent}; wait for it to end"
-        return JournalError(told, "journal-locked", value=str(path))
+        message = f"another dpaudit is at work in {path.parent}; wait for it to end"
+        return JournalError(message, "journal-locked", value=str(path))
     # SQLite reports a full quota, and a disk that is full when a file is made, as other errors.
     unknown = "disk I/O error" in message or "unable to open" in message
     if "full" in message or (unknown and not has_room(path.parent)):
-        told = f"the disk is full; the content of {path} is kept: make room and go on"
-        return DiskFull(told, "disk-full", value=str(path))
+        message = f"the disk is full; the content of {path} is kept: make room and go on"
+        return DiskFull(message, "disk-full", value=str(path))
     if "not a database" in message:
         return foreign(path)
     if any(words in message for words in ("malformed", "no such table", "not decode")):
@@ -162,12 +162,9 @@ class JournalFile:
             if application != APPLICATION_ID:
                 raise foreign(self.path)
             if self._format not in (UNCHECKED, FORMAT):
-                raise JournalError(
-                    f"{self.path} has format {self._format}; this dpaudit reads formats "
-                    f"{UNCHECKED} to {FORMAT}",
-                    "journal-format",
-                    value=self._format,
-                )
+                message = f"{self.path} has format {self._format}; this dpaudit reads formats"
+                message += f" {UNCHECKED} to {FORMAT}"
+                raise JournalError(message, "journal-format", value=self._format)
             # Not quick_check, which does not hold indices against their tables.
             (health,) = self._db.execute("PRAGMA integrity_check(1)").fetchone()
             (pages,) = self._db.execute("PRAGMA page_count").fetchone()
@@ -185,7 +182,7 @@ class JournalFile:
         return self._format != UNCHECKED
 
     @property
-    def _kept(self) -> str:
+    def _checksum_column(self) -> str:
         """The name of the checksum column in a query."""
         return "checksum" if self._checked else "NULL"
 
@@ -196,7 +193,7 @@ class JournalFile:
 
     def _get(self, key: str) -> Any:
         with self._explained():
-            query = f"SELECT value, {self._kept} FROM meta WHERE key = ?"
+            query = f"SELECT value, {self._checksum_column} FROM meta WHERE key = ?"
             row = self._db.execute(query, (key,)).fetchone()
             if row is None:
                 return None

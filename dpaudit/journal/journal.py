@@ -47,12 +47,10 @@ class Journal(JournalFile):
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            reason = error.strerror or error
+            folder, reason = str(path.parent), error.strerror or error
+            message = f"the folder {folder} cannot be made ({reason}); choose another --out"
             raise kind_of(error, JournalError)(
-                f"the folder {path.parent} cannot be made ({reason}); choose another --out",
-                "folder-unwritable",
-                option="out",
-                value=str(path.parent),
+                message, "folder-unwritable", option="out", value=folder
             ) from error
         with ExitStack() as on_error:
             journal = on_error.enter_context(cls._connect(path))
@@ -81,11 +79,8 @@ class Journal(JournalFile):
     def read(cls, path: Path) -> Journal:
         """Open the journal of an existing run."""
         if not os.path.isfile(path):
-            raise JournalError(
-                f"there is no run at {path.parent} (no {path.name} in it)",
-                "no-run",
-                value=str(path.parent),
-            )
+            message = f"there is no run at {path.parent} (no {path.name} in it)"
+            raise JournalError(message, "no-run", value=str(path.parent))
         with ExitStack() as on_error:
             journal = on_error.enter_context(cls._connect(path))
             journal._check()
@@ -111,7 +106,9 @@ class Journal(JournalFile):
         """The arrays that the adversary has beforehand."""
         with self._explained():
             known = {}
-            for name, npy, kept in self._db.execute(f"SELECT name, npy, {self._kept} FROM known"):
+            for name, npy, kept in self._db.execute(
+                f"SELECT name, npy, {self._checksum_column} FROM known"
+            ):
                 self._refuse_changed(kept, name, npy)
                 known[name] = from_cell(npy)
             return known
@@ -167,7 +164,7 @@ class Journal(JournalFile):
     def arrays(self, name: str, first: int = 0, before: int | None = None) -> Iterator[Array]:
         """One kind of observation, from the trials of these indices that have it."""
         query = (
-            f"SELECT idx, world, name, npy, {self._kept} FROM seen "
+            f"SELECT idx, world, name, npy, {self._checksum_column} FROM seen "
             "WHERE name = ? AND idx >= ? AND (? IS NULL OR idx < ?) ORDER BY idx, world"
         )
         with self._explained():
@@ -187,7 +184,7 @@ class Journal(JournalFile):
     def shapes(self) -> dict[str, tuple[int, ...]]:
         """The shapes of a trial's observations of the canary, by name; empty without a trial."""
         query = (
-            f"SELECT idx, world, name, npy, {self._kept} FROM seen WHERE (idx, world) IN "
+            f"SELECT idx, world, name, npy, {self._checksum_column} FROM seen WHERE (idx, world) IN "
             "(SELECT idx, world FROM trials ORDER BY idx, world LIMIT 1)"
         )
         with self._explained():
@@ -265,24 +262,21 @@ class Journal(JournalFile):
     def _refuse_unchecked(self) -> None:
         """Refuse to add trials with checksums to a journal without."""
         if not self._checked:
-            raise JournalError(
-                f"{self.path} has format {self._format}, which this dpaudit reads but does not "
-                "go on with: judge it with dpaudit report, or choose another --out",
-                "journal-old",
-                value=self._format,
-            )
+            message = f"{self.path} has format {self._format}, which this dpaudit only reads"
+            message += ": judge it with dpaudit report, or choose another --out"
+            raise JournalError(message, "journal-old", value=self._format)
 
     def _refuse_other(self, settings: Mapping[str, Any]) -> None:
         differing = differences(there=self.settings, here=settings)
         if differing:
             fixed = self.settings.get("until_decided") or self.settings.get("canaries", 1) > 1
-            told = (
+            message = (
                 f"{self.path.parent} holds a run of another configuration "
                 f"({'; '.join(differing)}); choose another --out"
             )
             if not fixed and all(text.split(":")[0] in JUDGING for text in differing):
-                told += ", or judge it again with dpaudit report"
-            raise OtherConfiguration(told, "other-configuration", value=differing)
+                message += ", or judge it again with dpaudit report"
+            raise OtherConfiguration(message, "other-configuration", value=differing)
 
 
 def _place(index: int, world: int) -> str:

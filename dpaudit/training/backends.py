@@ -129,13 +129,10 @@ def build(recipe: Recipe, loss: Loss = cross_entropy) -> Backend:
     network, wanted = recipe.training.network, recipe.training.backend
     if wanted != "auto":
         if reason := _hindrance(wanted, recipe, loss):
+            message = f"the {wanted} backend cannot train {network} here: {reason}"
+            message += "; --backend auto takes one that can"
             raise BadInput(
-                f"the {wanted} backend cannot train {network} here: {reason}; "
-                "--backend auto takes one that can",
-                "unfit-network",
-                option="backend",
-                value=wanted,
-                problems=[reason],
+                message, "unfit-network", option="backend", value=wanted, problems=[reason]
             )
         return Backend(wanted, "as configured")
     rejected: dict[str, BadInput] = {}
@@ -143,13 +140,11 @@ def build(recipe: Recipe, loss: Loss = cross_entropy) -> Backend:
         if (reason := _hindrance(name, recipe, loss)) is None:
             return Backend(name, _reasons(rejected) or FASTEST)
         rejected[name] = reason
-    raise BadInput(
+    message, problems = (
         f"no backend can train {network}: {_reasons(rejected)}",
-        "unfit-network",
-        option="network",
-        value=network,
-        problems=list(rejected.values()),
+        [*rejected.values()],
     )
+    raise BadInput(message, "unfit-network", option="network", value=network, problems=problems)
 
 
 def _reasons(rejected: Mapping[str, BadInput]) -> str:
@@ -158,9 +153,8 @@ def _reasons(rejected: Mapping[str, BadInput]) -> str:
 
 def _hindrance(name: str, recipe: Recipe, loss: Loss) -> BadInput | None:
     if loss is not cross_entropy and not BACKENDS[name].any_loss:
-        return BadInput(
-            "it knows no loss but cross-entropy", "unfit-loss", option="backend", value=name
-        )
+        clause = "it takes no loss but cross-entropy"
+        return BadInput(clause, "unfit-loss", option="backend", value=name)
     network, dropout = recipe.training.network, recipe.training.dropout
     return _first_use(name, network, tuple(recipe.shape), recipe.classes, dropout)
 

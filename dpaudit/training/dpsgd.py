@@ -94,37 +94,33 @@ def _refuse_unfit(recipe: Recipe, records: Records, seed: int, loss: Loss) -> No
     checks.refuse([checks.at_least("seed", seed, 0)])
     shape, y = tuple(records.x.shape[1:]), records.y
     if shape != tuple(recipe.shape):
-        told = f"the records have the shape {shape}, and the recipe is for {recipe.shape}"
-        raise _wrong_shape(told, "records", shape)
+        message = f"the records have the shape {shape}, and the recipe is for {recipe.shape}"
+        raise _wrong_shape(message, "records", shape)
     # A user's own loss may take labels for anything.
     if loss is cross_entropy and len(y) and not 0 <= y.min() <= y.max() < recipe.classes:
-        raise BadInput(
-            f"labels must be from 0 to {recipe.classes - 1}", "out-of-range", option="labels"
-        )
+        message = f"labels must be from 0 to {recipe.classes - 1}"
+        raise BadInput(message, "out-of-range", option="labels")
 
 
 def _refuse_unfit_canaries(canaries: GradientCanaries, model: nn.Module) -> None:
     g, inserted = canaries.directions, canaries.inserted
     if g.ndim != 2:
-        told = f"the gradient canaries must be rows of a table, not {g.shape}"
-        raise _wrong_shape(told, "directions", g.shape)
+        message = f"the gradient canaries must be rows of a table, not {g.shape}"
+        raise _wrong_shape(message, "directions", g.shape)
     _refuse_other_length("directions", "the gradient canaries", g.shape[1], model)
     if inserted.shape != (len(g),) or inserted.dtype != np.bool_:
-        told = (
+        message = (
             f"inserted must have a boolean for each of the {len(g)} gradient canaries, "
             f"not {inserted.dtype} of {inserted.shape}"
         )
-        raise _wrong_shape(told, "inserted", (inserted.dtype.name, inserted.shape))
+        raise _wrong_shape(message, "inserted", (inserted.dtype.name, inserted.shape))
     norms = np.linalg.norm(g, axis=1)
     # A longer one would show more than a claim allows of a record.
     others = norms[~np.isclose(norms, 1, rtol=0, atol=1e-5)]
     if len(others):
-        raise BadInput(
-            f"the gradient canaries must be unit vectors, not {others[0]:.6g} long",
-            "not-unit-length",
-            option="directions",
-            value=float(others[0]),
-        )
+        length = float(others[0])
+        message = f"the gradient canaries must be unit vectors, not {length:.6g} long"
+        raise BadInput(message, "not-unit-length", option="directions", value=length)
 
 
 def _refuse_other_length(option: str, name: str, length: int, model: nn.Module) -> None:

@@ -48,28 +48,17 @@ def parameters(name: str, shape: Shape, classes: int) -> int:
 
 def check(name: str, shape: Shape) -> None:
     """Reject unknown names, and records that the network cannot take; imports no torch."""
+    size, code = " x ".join(map(str, shape)), ""
     if name not in NETWORKS:
-        raise BadInput(
-            unknown("networks", name, list(NETWORKS)), "unknown-name", option="network", value=name
-        )
-    if name not in CONVOLUTIONAL:
-        return
-    if len(shape) != 3:
-        raise BadInput(
-            f"{name} takes images (channels, height, width), not records of the shape {shape}; "
-            "try --network mlp",
-            "shape-mismatch",
-            option="network",
-            value=shape,
-        )
-    if min(_left(shape, CONVOLUTIONAL[name](shape)[0])) < 1:
-        size = " x ".join(map(str, shape))
-        raise BadInput(
-            f"records of {size} are too small for {name}; try --network mlp",
-            "too-small",
-            option="network",
-            value=shape,
-        )
+        message = unknown("networks", name, list(NETWORKS))
+        raise BadInput(message, "unknown-name", option="network", value=name)
+    if name in CONVOLUTIONAL and len(shape) != 3:
+        message = f"{name} takes images (channels, height, width), not records of {size}"
+        code = "shape-mismatch"
+    elif name in CONVOLUTIONAL and min(_left(shape, CONVOLUTIONAL[name](shape)[0])) < 1:
+        message, code = f"records of {size} are too small for {name}", "too-small"
+    if code:
+        raise BadInput(f"{message}; try --network mlp", code, option="network", value=shape)
 
 
 def cnn_small(shape: Shape, classes: int, dropout: float) -> nn.Sequential:

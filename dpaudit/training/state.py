@@ -60,17 +60,16 @@ def read(path: Path) -> State:
     except MemoryError as error:
         raise _unusable(path, "it does not fit into memory", "out-of-memory") from error
     except Exception as error:  # zipfile, pickle and torch raise many things on damaged files
-        told = " ".join(str(error).split())[:100]
-        told = told if " " in told else type(error).__name__  # a bare number explains nothing
-        raise _unusable(
-            path,
-            f"it is cut short, damaged or no checkpoint ({told}); save it again",
-            "file-damaged",
-        ) from error
+        message = " ".join(str(error).split())[:100]
+        message = (
+            message if " " in message else type(error).__name__
+        )  # a bare number explains nothing
+        message = f"it is cut short, damaged or no checkpoint ({message}); save it again"
+        raise _unusable(path, message, "file-damaged") from error
 
 
-def _unusable(path: Path, told: str, code: str) -> BadInput:
-    return BadInput(f"{path}: {told}", code, value=str(path))
+def _unusable(path: Path, message: str, code: str) -> BadInput:
+    return BadInput(f"{path}: {message}", code, value=str(path))
 
 
 def _unpickled(path: Path) -> Any:
@@ -81,17 +80,17 @@ def _unpickled(path: Path) -> Any:
     except pickle.UnpicklingError as error:
         if "Unsupported" not in str(error) and "GLOBAL" not in str(error):
             raise
-        told = "a whole pickled model, or holds other Python objects, which may run code"
-        raise _holds_code(path, told) from error
+        message = "a whole pickled model, or holds other Python objects, which may run code"
+        raise _holds_code(path, message) from error
     except Exception as error:
         if "TorchScript" not in str(error):
             raise
         raise _holds_code(path, "a TorchScript archive, which is code") from error
 
 
-def _holds_code(path: Path, told: str) -> BadInput:
-    told = f"it is {told}, and is not opened; save the parameters alone: {SAVE}"
-    return _unusable(path, told, "holds-code")
+def _holds_code(path: Path, message: str) -> BadInput:
+    message = f"it is {message}, and is not opened; save the parameters alone: {SAVE}"
+    return _unusable(path, message, "holds-code")
 
 
 def _refuse_bomb(path: Path) -> None:
@@ -99,8 +98,8 @@ def _refuse_bomb(path: Path) -> None:
     with zipfile.ZipFile(path) as archive:
         declared = sum(entry.file_size for entry in archive.infolist())
     if declared > (size := path.stat().st_size):
-        told = f"it declares {declared:,} bytes and has {size:,}; it is no checkpoint of torch"
-        raise _unusable(path, told, "file-inflates")
+        message = f"it declares {declared:,} bytes and has {size:,}; it is no checkpoint of torch"
+        raise _unusable(path, message, "file-inflates")
 
 
 def _tensors(path: Path, loaded: Any) -> State:
@@ -112,8 +111,8 @@ def _tensors(path: Path, loaded: Any) -> State:
         held = f"a {type(loaded).__name__}"
         if isinstance(loaded, Mapping):
             held = ", ".join(map(str, list(loaded)[:6])) or "nothing"
-        told = f"it holds {held}, and no tensors by name; save it with {SAVE}"
-        raise _unusable(path, told, "no-tensors")
+        message = f"it holds {held}, and no tensors by name; save it with {SAVE}"
+        raise _unusable(path, message, "no-tensors")
     return dict(loaded)
 
 
@@ -129,12 +128,9 @@ def _safetensors(path: Path) -> State:
     try:
         from safetensors.torch import load_file
     except ImportError as error:
-        raise BadInput(
-            f"{path}: .safetensors files are read with safetensors, which does not import; pip "
-            "install 'dpaudit[safetensors]'",
-            "needs-package",
-            value="safetensors",
-        ) from error
+        message = "safetensors, which reads .safetensors files, does not import"
+        message = f"{path}: {message}; pip install 'dpaudit[safetensors]'"
+        raise BadInput(message, "needs-package", value="safetensors") from error
     loaded: State = load_file(path, device="cpu")
     if not loaded:
         raise _unusable(path, "it holds no tensors", "no-tensors")
@@ -168,30 +164,26 @@ def load(
         raise BadInput(f"{name} returned a {kind}, not a torch module", "wrong-type", value=kind)
     own: State = network.state_dict()
     if lazy := [n for n, tensor in own.items() if nn.parameter.is_lazy(tensor)]:
-        raise BadInput(
-            f"{name} returned a network whose {listed(lazy)} have no shape before a first batch; "
-            "pass it a batch there, or name the sizes",
-            "lazy-parameters",
-            value=name,
+        message = (
+            f"{name} returned a network whose {listed(lazy)} have no shape before a first batch"
         )
+        message += "; pass it a batch there, or name the sizes"
+        raise BadInput(message, "lazy-parameters", value=name)
     state = unwrapped(state, own)
     if wrong := list(_mismatches(state, own)):
         near = _nearest(state, shape, classes, name)
-        raise BadInput(
-            f"{path} does not fit {name}: {'; '.join(wrong)}{near}",
-            "shape-mismatch",
-            value=str(path),
-        )
+        message = f"{path} does not fit {name}: {'; '.join(wrong)}{near}"
+        raise BadInput(message, "shape-mismatch", value=str(path))
     with blamed(name, f"does not take the parameters of {path}"):
         network.load_state_dict(state)
     strange = [n for n, t in network.state_dict().items() if not bool(torch.isfinite(t).all())]
     if strange:
-        told = (
+        message = (
             f"{len(strange)} of its {len(own)} tensors have values that are NaN or infinite "
             f"({listed(strange)}); the training has diverged, and the outputs of such a model "
             "cannot be scored"
         )
-        raise _unusable(path, told, "not-finite")
+        raise _unusable(path, message, "not-finite")
     return network.eval()
 
 

@@ -62,12 +62,8 @@ def clipped_sum(
 def train(job: TrainingJob) -> CanaryProducts | None:
     """Train `job.model` in place; return the products of its gradient canaries, if any."""
     if job.loss is not cross_entropy:
-        raise BadInput(
-            "the native backend takes no loss but cross-entropy; try another backend",
-            "unfit-loss",
-            option="backend",
-            value="native",
-        )
+        message = "the native backend takes no loss but cross-entropy; try another backend"
+        raise BadInput(message, "unfit-loss", option="backend", value="native")
     kernel, theta, where = _loaded(job.model, job.x)
     data, _kept = _data(kernel, job.model, job.x, job.y)
     run = Run(
@@ -148,12 +144,8 @@ def _loaded(model: nn.Sequential, x: Tensor) -> tuple[Library, Array, Array]:
     try:
         kernel = _library(model, tuple(x.shape[1:]))
     except (Refused, compiler.NoKernel) as reason:
-        raise BadInput(
-            f"the native backend cannot train this network: {reason}",
-            reason.code,
-            option=reason.option,
-            value=reason.value,
-        ) from reason
+        message = f"the native backend cannot train this network: {reason}"
+        raise BadInput(message, reason.code, option=reason.option, value=reason.value) from reason
     flat = nn.utils.parameters_to_vector(model.parameters()).detach().numpy()
     where = kernel.where(len(flat))
     return kernel, kernel.spread(flat, where), where
@@ -167,8 +159,7 @@ def _data(
     p = np.array([layer.p for layer in leaves(model) if isinstance(layer, nn.Dropout)])
     labels = np.zeros(len(rows), np.int32) if y is None else y.numpy().astype(np.int32)
     if len(labels) and not 0 <= labels.min() <= labels.max() < kernel.plan.classes:
-        raise BadInput(
-            f"labels must be from 0 to {kernel.plan.classes - 1}", "out-of-range", option="labels"
-        )
+        message = f"labels must be from 0 to {kernel.plan.classes - 1}"
+        raise BadInput(message, "out-of-range", option="labels")
     data = Data(rows.ctypes.data, labels.ctypes.data, len(x), p.ctypes.data, len(p))
     return data, [rows, labels, p]

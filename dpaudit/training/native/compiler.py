@@ -97,9 +97,8 @@ def _own_folder() -> Path:
     try:
         folder = Path(tempfile.mkdtemp(prefix="dpaudit-"))
     except OSError as error:
-        raise NoKernel(
-            "there is no folder to compile its kernel in", "folder-unwritable"
-        ) from error
+        message = "there is no folder to compile its kernel in"
+        raise NoKernel(message, "folder-unwritable") from error
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return folder
 
@@ -122,13 +121,13 @@ def _compiled(source: str, flags: tuple[str, ...], target: Path) -> Path:
                 check=False,
             )
             if done.returncode or not library.is_file():
-                told = f"the C++ compiler {compiler[0]} fails{_first_error(done.stderr)}"
-                raise NoKernel(told, "compiler-failed", option="CXX", value=compiler[0])
+                message = f"the C++ compiler {compiler[0]} fails{_first_error(done.stderr)}"
+                raise NoKernel(message, "compiler-failed", option="CXX", value=compiler[0])
             library.replace(target)
     except (OSError, subprocess.SubprocessError) as error:
-        told = " ".join(str(error).split())
-        told = f"the C++ compiler {compiler[0]} cannot be run: {told}"
-        raise NoKernel(told, "compiler-missing", option="CXX", value=compiler[0]) from error
+        message = " ".join(str(error).split())
+        message = f"the C++ compiler {compiler[0]} cannot be run: {message}"
+        raise NoKernel(message, "compiler-missing", option="CXX", value=compiler[0]) from error
     return target
 
 
@@ -145,19 +144,15 @@ def _compiler() -> list[str]:
     try:
         named = shlex.split(os.environ.get("CXX", ""))
     except ValueError as error:
-        value = os.environ["CXX"]
-        told = f"CXX is not a command: {error}"
-        raise NoKernel(told, "malformed", option="CXX", value=value) from error
+        message = f"CXX is not a command: {error}"
+        raise NoKernel(message, "malformed", option="CXX", value=os.environ["CXX"]) from error
     if named:
         return named
     for name in COMPILERS:
         if found := shutil.which(name):
             return [found]
-    names = f"{', '.join(COMPILERS[:-1])} or {COMPILERS[-1]}"
-    raise NoKernel(
-        f"there is no C++ compiler ({names}) here, nor a compiled kernel of this network",
-        "compiler-missing",
-    )
+    message = f"there is no C++ compiler ({', '.join(COMPILERS[:-1])} or {COMPILERS[-1]}) here"
+    raise NoKernel(f"{message}, nor a compiled kernel of this network", "compiler-missing")
 
 
 def _first_error(stderr: str) -> str:
@@ -181,5 +176,7 @@ def _processor() -> str:
     except OSError:
         lines = []
     wanted = ("model name", "flags", "Features", "CPU part", "isa")
-    told = {line for line in lines if line.startswith(wanted)}
-    return "\n".join([platform.system(), platform.machine(), platform.processor(), *sorted(told)])
+    message = {line for line in lines if line.startswith(wanted)}
+    return "\n".join(
+        [platform.system(), platform.machine(), platform.processor(), *sorted(message)]
+    )

@@ -163,8 +163,10 @@ def library(plan: Plan, flags: tuple[str, ...]) -> Library:
         try:
             return Library(plan, ctypes.CDLL(path))
         except OSError as error:
-            told = " ".join(str(error).split())
-    raise compiler.NoKernel(f"its kernel cannot be loaded: {told}", "file-unreadable", value=path)
+            message = " ".join(str(error).split())
+    raise compiler.NoKernel(
+        f"its kernel cannot be loaded: {message}", "file-unreadable", value=path
+    )
 
 
 def _up(value: int, to: int) -> int:

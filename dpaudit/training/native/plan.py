@@ -20,6 +20,11 @@ from dpaudit.training.layers import (
 NONE = -1
 """The number of a dropout layer, where there is none."""
 
+KINDS = (nn.Identity, nn.ReLU, nn.Dropout, nn.Linear, nn.Conv2d, nn.MaxPool2d)
+
+UNPOOLED = (1, 1, 1, 1, 0, 0)
+"""The window of a convolution without pooling."""
+
 DROPOUTS = 64
 """The most dropout layers that a worker has memory for."""
 
@@ -53,7 +58,7 @@ class Conv:
     bias: bool
     relu: bool = False
     dropout: int = NONE
-    window: tuple[int, ...] = (1, 1, 1, 1, 0, 0)
+    window: tuple[int, ...] = UNPOOLED
     has_parameters = True
 
     def convolved(self) -> Form:
@@ -236,38 +241,45 @@ def plan(model: nn.Sequential, shape: tuple[int, ...]) -> Plan:
 
 
 def _stage(layer: nn.Module, form: Form, flat: bool, dropouts: int) -> Stage | None:
-    """The stage of one layer by itself; None if it does nothing."""
-    kind = type(layer)
-    if isinstance(layer, nn.Identity) and kind is nn.Identity:
-        return None
-    if isinstance(layer, nn.ReLU) and kind is nn.ReLU:
-        return Gate(form, relu=True)
-    if isinstance(layer, nn.Dropout) and kind is nn.Dropout:
-        if layer.p >= 1:
-            raise unfit_layer("it has a Dropout that keeps nothing", layer, "rate")
-        return Gate(form, relu=False, dropout=dropouts)
-    if isinstance(layer, nn.Linear) and kind is nn.Linear:
-        if not flat:
-            raise unfit_layer("it has a Linear before any Flatten", layer, "place")
-        _same(layer.in_features, form.channels * form.height * form.width)
-        return Dense(form, Form(layer.out_features), layer.bias is not None)
-    if isinstance(layer, nn.Conv2d) and kind is nn.Conv2d and not flat:
-        return _conv(layer, form)
-    if isinstance(layer, nn.MaxPool2d) and kind is nn.MaxPool2d and not flat:
-        return _pool(layer, form)
-    if kind in (nn.Conv2d, nn.MaxPool2d):
-        raise unfit_layer(f"it has a {kind.__name__} after a Flatten", layer, "place")
-    raise unfit_layer(f"it has a {kind.__name__}", layer)
+    """The stage of one layer by itself; None for an Identity."""
+    kind, name = type(layer), type(layer).__name__
+    if kind in (nn.Conv2d, nn.MaxPool2d) and flat:
+        raise unfit_layer(f"it has a {name} after a Flatten", layer, "place")
+    # The exact types: a subclass may do anything in its forward pass.
+    if kind not in KINDS:
+        raise unfit_layer(f"it has a {name}", layer)
+    match layer:
+        case nn.ReLU():
+            return Gate(form, relu=True)
+        case nn.Dropout():
+            _refuse(layer, (layer.p >= 1, "that keeps nothing", "rate"))
+            return Gate(form, relu=False, dropout=dropouts)
+        case nn.Linear():
+            _refuse(layer, (not flat, "before any Flatten", "place"))
+            _same(layer.in_features, form.channels * form.height * form.width)
+            return Dense(form, Form(layer.out_features), layer.bias is not None)
+        case nn.Conv2d():
+            return _conv(layer, form)
+        case nn.MaxPool2d():
+            return _pool(layer, form)
+    return None
+
+
+def _refuse(layer: nn.Module, *traits: tuple[bool, str, str]) -> None:
+    """Raise the error of the first trait that the layer has: a clause, and the trait's name."""
+    for there, clause, trait in traits:
+        if there:
+            raise unfit_layer(f"it has a {type(layer).__name__} {clause}", layer, trait)
 
 
 def _conv(layer: nn.Conv2d, form: Form) -> Conv:
-    if layer.groups != 1:
-        raise unfit_layer("it has a Conv2d in groups", layer, "groups")
-    if layer.dilation != (1, 1):
-        raise unfit_layer("it has a Conv2d with a dilation", layer, "dilation")
-    if layer.padding_mode != "zeros":
-        raise unfit_layer(f"it has a Conv2d with {layer.padding_mode} padding", layer, "padding")
-    kernel = (layer.kernel_size[0], layer.kernel_size[1])
+    _refuse(
+        layer,
+        (layer.groups != 1, "in groups", "groups"),
+        (layer.dilation != (1, 1), "with a dilation", "dilation"),
+        (layer.padding_mode != "zeros", f"with {layer.padding_mode} padding", "padding"),
+    )
+    kernel = _pair(layer.kernel_size)
     padding, shift = (0, 0), (0, 0)
     if layer.padding == "same":
         # Of an even kernel it is smaller by one before the image than behind it.
@@ -282,16 +294,14 @@ def _conv(layer: nn.Conv2d, form: Form) -> Conv:
 
 
 def _pool(layer: nn.MaxPool2d, form: Form) -> Pool:
-    if layer.ceil_mode:
-        raise unfit_layer("it has a MaxPool2d in ceil mode", layer, "ceil mode")
-    if layer.return_indices:
-        raise unfit_layer("it has a MaxPool2d that returns indices", layer, "indices")
-    if _pair(layer.dilation) != (1, 1):
-        raise unfit_layer("it has a MaxPool2d with a dilation", layer, "dilation")
-    kernel, padding = _pair(layer.kernel_size), _pair(layer.padding)
-    if prod(kernel) > 2**16:
-        raise unfit_layer("it has a MaxPool2d of more than 65,536 values", layer, "size")
-    stride = _pair(layer.stride)
+    kernel, padding, stride = map(_pair, (layer.kernel_size, layer.padding, layer.stride))
+    _refuse(
+        layer,
+        (layer.ceil_mode, "in ceil mode", "ceil mode"),
+        (layer.return_indices, "that returns indices", "indices"),
+        (_pair(layer.dilation) != (1, 1), "with a dilation", "dilation"),
+        (prod(kernel) > 2**16, "of more than 65,536 values", "size"),
+    )
     out = slid(form, form.channels, kernel, stride, padding)
     return Pool(form, out, (*kernel, *stride, *padding))
 
@@ -302,7 +312,7 @@ def _fused(before: Stage, stage: Stage) -> Stage | None:
         if isinstance(before, Gate) and isinstance(stage, Gate) and before.dropout == NONE:
             return replace(before, dropout=stage.dropout)
         return None
-    pooled = before.window != (1, 1, 1, 1, 0, 0)
+    pooled = before.window != UNPOOLED
     if isinstance(stage, Gate) and stage.relu:
         # max(., 0) keeps the order of values: before a pooling it does the same as after it.
         return replace(before, relu=True) if before.dropout == NONE else None

@@ -53,9 +53,9 @@ class Worker:
         Everything is sent by value. The pickles of multiprocessing would send tensors as names of
         memory that is lost with a worker.
         """
-        result, error, message = pickle.loads(self._sent(pickle.dumps(call)))
+        result, error, trace = pickle.loads(self._sent(pickle.dumps(call)))
         if error is not None:
-            raise error from RemoteTraceback(message)
+            raise error from RemoteTraceback(trace)
         return result
 
     def end(self, patience: float = 0.0) -> None:
@@ -73,11 +73,11 @@ class Worker:
             except (EOFError, OSError):
                 self.end()
             if not self._ready and (self._process.exitcode or 0) > 0:
-                message = "a worker process failed while it started; a script starts them under"
-                raise WorkersLost(f'{message} if __name__ == "__main__":', "workers-not-started")
+                reason = "a worker process failed while it started; a script starts them under"
+                raise WorkersLost(f'{reason} if __name__ == "__main__":', "workers-not-started")
             self._begin()
-        message = f"{TRIES} worker processes died, one after the other, during the same task"
-        raise WorkersLost(f"{message} (out of memory?); {KEPT}", "workers-died", value=TRIES)
+        reason = f"{TRIES} worker processes died, one after the other, during the same task"
+        raise WorkersLost(f"{reason} (out of memory?); {KEPT}", "workers-died", value=TRIES)
 
     def _begin(self) -> None:
         self._ready = False
@@ -110,11 +110,11 @@ def _answer(message: bytes) -> bytes:
     try:
         return pickle.dumps((pickle.loads(message)(), None, ""))
     except BaseException as error:
-        message = traceback.format_exc()
+        trace = traceback.format_exc()
         try:
-            return pickle.dumps((None, error, message))
+            return pickle.dumps((None, error, trace))
         except Exception:
-            return pickle.dumps((None, RuntimeError(f"{type(error).__name__}: {error}"), message))
+            return pickle.dumps((None, RuntimeError(f"{type(error).__name__}: {error}"), trace))
 
 
 def _follow_parent(folder: Path) -> None:

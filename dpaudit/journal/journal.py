@@ -184,8 +184,8 @@ class Journal(JournalFile):
     def shapes(self) -> dict[str, tuple[int, ...]]:
         """The shapes of a trial's observations of the canary, by name; empty without a trial."""
         query = (
-            f"SELECT idx, world, name, npy, {self._checksum_column} FROM seen WHERE (idx, world) IN "
-            "(SELECT idx, world FROM trials ORDER BY idx, world LIMIT 1)"
+            f"SELECT idx, world, name, npy, {self._checksum_column} FROM seen "
+            "WHERE (idx, world) IN (SELECT idx, world FROM trials ORDER BY idx, world LIMIT 1)"
         )
         with self._explained():
             rows = self._db.execute(query).fetchall()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
@@ -44,11 +45,17 @@ class Form:
 
 
 @dataclass(frozen=True)
-class Conv:
-    """A convolution with the ReLU, the dropout and the pooling that follow it at once."""
+class Stage:
+    """One layer, or several that the kernel runs at once, from one form to another."""
 
     form: Form
     out: Form
+
+
+@dataclass(frozen=True)
+class Conv(Stage):
+    """A convolution with the ReLU, the dropout and the pooling that follow it at once."""
+
     filters: int
     kernel: tuple[int, int]
     stride: tuple[int, int]
@@ -59,7 +66,6 @@ class Conv:
     relu: bool = False
     dropout: int = NONE
     window: tuple[int, ...] = UNPOOLED
-    has_parameters = True
 
     def convolved(self) -> Form:
         """The form after the convolution itself."""
@@ -67,44 +73,25 @@ class Conv:
 
 
 @dataclass(frozen=True)
-class Gate:
+class Gate(Stage):
     """ReLU or dropout by itself."""
 
-    form: Form
     relu: bool
     dropout: int = NONE
-    has_parameters = False
-    padding = (0, 0)
-
-    @property
-    def out(self) -> Form:
-        """The form of the input."""
-        return self.form
 
 
 @dataclass(frozen=True)
-class Pool:
+class Pool(Stage):
     """Max-pooling by itself: kernel, stride and border of `window`, height before width."""
 
-    form: Form
-    out: Form
     window: tuple[int, ...]
-    has_parameters = False
-    padding = (0, 0)
 
 
 @dataclass(frozen=True)
-class Dense:
+class Dense(Stage):
     """A linear layer."""
 
-    form: Form
-    out: Form
     bias: bool
-    has_parameters = True
-    padding = (0, 0)
-
-
-Stage = Conv | Gate | Pool | Dense
 
 
 def slid(
@@ -130,9 +117,10 @@ def written(stage: Stage, came: str, out: str, below: bool) -> str:
         return f"Dense<{came}, {stage.out.channels}, {_flag(stage.bias)}, {end}"
     if isinstance(stage, Gate):
         return f"Gate<{came}, {out}, {_flag(stage.relu)}, {stage.dropout}, {end}"
+    assert isinstance(stage, Conv | Pool)
     of = stage.convolved() if isinstance(stage, Conv) else stage.form
     window = f"Windows<{', '.join(map(str, (of.height, of.width, *stage.window)))}>"
-    if isinstance(stage, Pool):
+    if not isinstance(stage, Conv):
         return f"Pool<{came}, {out}, {window}, {end}"
     sizes = ", ".join(map(str, (stage.filters, *stage.kernel)))
     conv = f"Convolution<{came}, {sizes}, {', '.join(map(str, (*stage.stride, *stage.shift)))}>"
@@ -156,7 +144,7 @@ class Plan:
     @property
     def padding(self) -> tuple[int, int]:
         """The border of zeros that records are given."""
-        return self.images[0].padding if self.images else (0, 0)
+        return _padding(self.images)
 
     @property
     def packed(self) -> bool:
@@ -175,12 +163,11 @@ class Plan:
         first = self.input.written(self.padding, self.packed)
         came = first
         for i, stage in enumerate(stages):
-            after = stages[i + 1].padding if i + 1 < len(stages) else (0, 0)
-            out = stage.out.written(after)
+            out = stage.out.written(_padding(stages[i + 1 :]))
             types.append(written(stage, came, out, below))
             if i >= len(self.images) and not isinstance(stage, Dense):
                 types[-1] = f"Each<{types[-1]}>"
-            below, came = below or stage.has_parameters, out
+            below, came = below or isinstance(stage, Conv | Dense), out
         features = self.images[-1].out.written() if self.images else first
         images, rows = types[: len(self.images)], types[len(self.images) :]
         return "\n".join(
@@ -193,6 +180,11 @@ class Plan:
                 "",
             ]
         )
+
+
+def _padding(stages: Sequence[Stage]) -> tuple[int, int]:
+    """The border of zeros around the input of the first stage."""
+    return stages[0].padding if stages and isinstance(stages[0], Conv) else (0, 0)
 
 
 def plan(model: nn.Sequential, shape: tuple[int, ...]) -> Plan:
@@ -214,7 +206,7 @@ def plan(model: nn.Sequential, shape: tuple[int, ...]) -> Plan:
             if not any(isinstance(stage, Conv | Pool) for stage in images):
                 # What acts on single values may as well act on the row; its order is torch's.
                 form = Form(prod((form.channels, form.height, form.width)))
-                rows, images = [replace(stage, form=form) for stage in images], []
+                rows, images = [replace(stage, form=form, out=form) for stage in images], []
                 dropouts = [form for _ in dropouts]
             flat = True
             continue
@@ -250,10 +242,10 @@ def _stage(layer: nn.Module, form: Form, flat: bool, dropouts: int) -> Stage | N
         raise unfit_layer(f"it has a {name}", layer)
     match layer:
         case nn.ReLU():
-            return Gate(form, relu=True)
+            return Gate(form, form, relu=True)
         case nn.Dropout():
             _refuse(layer, (layer.p >= 1, "that keeps nothing", "rate"))
-            return Gate(form, relu=False, dropout=dropouts)
+            return Gate(form, form, relu=False, dropout=dropouts)
         case nn.Linear():
             _refuse(layer, (not flat, "before any Flatten", "place"))
             _same(layer.in_features, form.channels * form.height * form.width)

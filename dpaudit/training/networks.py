@@ -48,22 +48,24 @@ def parameters(name: str, shape: Shape, classes: int) -> int:
 
 def check(name: str, shape: Shape) -> None:
     """Reject unknown names, and records that the network cannot take; imports no torch."""
-    size, code = " x ".join(map(str, shape)), ""
     if name not in NETWORKS:
         message = unknown("networks", name, list(NETWORKS))
         raise BadInput(message, "unknown-name", option="network", value=name)
-    if name in CONVOLUTIONAL and len(shape) != 3:
+    blocks, size = CONVOLUTIONAL.get(name), " x ".join(map(str, shape))
+    if blocks and len(shape) != 3:
         message = f"{name} takes images (channels, height, width), not records of {size}"
-        code = "shape-mismatch"
-    elif name in CONVOLUTIONAL and min(_left(shape, CONVOLUTIONAL[name](shape)[0])) < 1:
-        message, code = f"records of {size} are too small for {name}", "too-small"
-    if code:
-        raise BadInput(f"{message}; try --network mlp", code, option="network", value=shape)
+        raise _unfit(message, "shape-mismatch", shape)
+    if blocks and min(_left(shape, blocks(shape)[0])) < 1:
+        raise _unfit(f"records of {size} are too small for {name}", "too-small", shape)
+
+
+def _unfit(message: str, code: str, shape: Shape) -> BadInput:
+    return BadInput(f"{message}; try --network mlp", code, option="network", value=shape)
 
 
 def cnn_small(shape: Shape, classes: int, dropout: float) -> nn.Sequential:
     """Two small convolutions and two dense layers; wider strides above 16 x 16 pixels."""
-    return _convolutional(shape, classes, dropout, *_small(shape))
+    return _sequential(*_small(shape), shape, classes, dropout)
 
 
 def cnn_paper(shape: Shape, classes: int, dropout: float) -> nn.Sequential:
@@ -74,20 +76,12 @@ def cnn_paper(shape: Shape, classes: int, dropout: float) -> nn.Sequential:
     Shibahara, Miura, Kii and Ichikawa, Privacy Risk of Differentially Private
     Bayesian Neural Network.
     """
-    return _convolutional(shape, classes, dropout, *_paper(shape))
+    return _sequential(*_paper(shape), shape, classes, dropout)
 
 
 def mlp(shape: Shape, classes: int, dropout: float) -> nn.Sequential:
     """One hidden layer of 128 with dropout."""
-    from torch import nn
-
-    return nn.Sequential(
-        nn.Flatten(),
-        nn.Linear(prod(shape), 128),
-        nn.ReLU(),
-        nn.Dropout(dropout),
-        nn.Linear(128, classes),
-    )
+    return _sequential([], 128, shape, classes, dropout)
 
 
 def logreg(shape: Shape, classes: int, dropout: float) -> nn.Sequential:
@@ -97,12 +91,8 @@ def logreg(shape: Shape, classes: int, dropout: float) -> nn.Sequential:
     return nn.Sequential(nn.Flatten(), nn.Dropout(dropout), nn.Linear(prod(shape), classes))
 
 
-NETWORKS: dict[str, Callable[[Shape, int, float], nn.Sequential]] = {
-    "cnn-small": cnn_small,
-    "cnn-paper": cnn_paper,
-    "mlp": mlp,
-    "logreg": logreg,
-}
+NETWORKS: dict[str, Callable[[Shape, int, float], nn.Sequential]]
+NETWORKS = {"cnn-small": cnn_small, "cnn-paper": cnn_paper, "mlp": mlp, "logreg": logreg}
 
 
 def _small(shape: Shape) -> tuple[list[Block], int]:
@@ -115,20 +105,18 @@ def _paper(shape: Shape) -> tuple[list[Block], int]:
     return [Block(64, 5, 1, 0, 2), Block(64, 5, 1, 0, 2)], 512
 
 
-CONVOLUTIONAL: dict[str, Callable[[Shape], tuple[list[Block], int]]] = {
-    "cnn-small": _small,
-    "cnn-paper": _paper,
-}
+CONVOLUTIONAL: dict[str, Callable[[Shape], tuple[list[Block], int]]]
+CONVOLUTIONAL = {"cnn-small": _small, "cnn-paper": _paper}
 """The blocks of a network for records of a shape, and the width of its dense layer."""
 
 
-def _convolutional(
-    shape: Shape, classes: int, dropout: float, blocks: list[Block], hidden: int
+def _sequential(
+    blocks: list[Block], hidden: int, shape: Shape, classes: int, dropout: float
 ) -> nn.Sequential:
-    """The blocks, then two dense layers."""
+    """The blocks, if any, then two dense layers."""
     from torch import nn
 
-    channels = shape[0]
+    channels, sides = (shape[0], _left(shape, blocks)) if blocks else (1, shape)
     layers: list[nn.Module] = []
     for block in blocks:
         layers += [
@@ -138,14 +126,8 @@ def _convolutional(
             nn.MaxPool2d(2, block.pool_stride),
         ]
         channels = block.width
-    return nn.Sequential(
-        *layers,
-        nn.Flatten(),
-        nn.Linear(channels * prod(_left(shape, blocks)), hidden),
-        nn.ReLU(),
-        nn.Dropout(dropout),
-        nn.Linear(hidden, classes),
-    )
+    layers += [nn.Flatten(), nn.Linear(channels * prod(sides), hidden), nn.ReLU()]
+    return nn.Sequential(*layers, nn.Dropout(dropout), nn.Linear(hidden, classes))
 
 
 def _left(shape: Shape, blocks: list[Block]) -> Shape:

@@ -19,7 +19,7 @@ from operator import and_, or_
 import numpy as np
 from scipy.special import log_softmax
 
-from dpaudit.attacks.rules import ThresholdAttack
+from dpaudit.attacks.rules import StatisticsAttack, ThresholdAttack
 from dpaudit.attacks.statistics import Operand, Statistic, true_class
 from dpaudit.errors import BadInput
 from dpaudit.types import Array, Known, Observations
@@ -38,7 +38,7 @@ minus_loss = Statistic("-loss", frozenset({"logits"}), _log_probability)
 """The canary's negative loss; the paper's 'loss < tau' is '-loss > -tau' here."""
 
 
-class Loss(ThresholdAttack):
+class Loss(StatisticsAttack):
     """Says that the canary was in if its loss is below a threshold.
 
     A model fits its training records, so that a small loss on the canary is evidence for D'. This
@@ -49,8 +49,7 @@ class Loss(ThresholdAttack):
     and Ichikawa, Privacy Risk of Differentially Private Bayesian Neural Network.
     """
 
-    def __init__(self) -> None:
-        super().__init__(minus_loss)
+    form = minus_loss
 
 
 def _of_class(name: str, seen: Observations, known: Known) -> Array:
@@ -75,7 +74,7 @@ min_ = Statistic("min", SAMPLES, partial(_reduced, np.min))
 max_ = Statistic("max", SAMPLES, partial(_reduced, np.max))
 
 
-class Mean(ThresholdAttack):
+class Mean(StatisticsAttack):
     """Says that the canary was in if its mean MC-dropout probability is high.
 
     The mean over T forward passes is the prediction that a Bayesian network releases. It
@@ -85,11 +84,10 @@ class Mean(ThresholdAttack):
     Bayesian Neural Network.
     """
 
-    def __init__(self) -> None:
-        super().__init__(mean)
+    form = mean
 
 
-class InvStd(ThresholdAttack):
+class InvStd(StatisticsAttack):
     """Says that the canary was in if MC dropout is sure of it: 1/std is high.
 
     The standard deviation over T forward passes is the uncertainty that a Bayesian network
@@ -100,11 +98,10 @@ class InvStd(ThresholdAttack):
     Bayesian Neural Network.
     """
 
-    def __init__(self) -> None:
-        super().__init__(inv_std)
+    form = inv_std
 
 
-class Min(ThresholdAttack):
+class Min(StatisticsAttack):
     """Says that the canary was in if even its lowest MC-dropout probability is high.
 
     Needs all T samples, not only their mean and deviation.
@@ -113,11 +110,10 @@ class Min(ThresholdAttack):
     Bayesian Neural Network.
     """
 
-    def __init__(self) -> None:
-        super().__init__(min_)
+    form = min_
 
 
-class Max(ThresholdAttack):
+class Max(StatisticsAttack):
     """Says that the canary was in if its highest MC-dropout probability is high.
 
     Needs all T samples, not only their mean and deviation.
@@ -126,11 +122,10 @@ class Max(ThresholdAttack):
     Bayesian Neural Network.
     """
 
-    def __init__(self) -> None:
-        super().__init__(max_)
+    form = max_
 
 
-class MeanStd(ThresholdAttack):
+class MeanStd(StatisticsAttack):
     """Mean and 1/std of the MC-dropout probabilities, joined by ALL or by ANY.
 
     What a Bayesian network usually releases: the prediction and its uncertainty. Type 1 says
@@ -141,11 +136,10 @@ class MeanStd(ThresholdAttack):
     Bayesian Neural Network.
     """
 
-    def __init__(self) -> None:
-        super().__init__((mean, inv_std))
+    form = (mean, inv_std)
 
 
-class MinMax(ThresholdAttack):
+class MinMax(StatisticsAttack):
     """Lowest and highest MC-dropout probability, joined by ALL or by ANY.
 
     For an adversary who sees all T samples. Type 1 says that the canary was in if both are
@@ -156,11 +150,10 @@ class MinMax(ThresholdAttack):
     Bayesian Neural Network.
     """
 
-    def __init__(self) -> None:
-        super().__init__((min_, max_))
+    form = (min_, max_)
 
 
-class AllFour(ThresholdAttack):
+class AllFour(StatisticsAttack):
     """Mean, 1/std, min and max of the MC-dropout probabilities, joined by ALL or by ANY.
 
     The strongest attack of the paper. Four thresholds at once are too many to try them all
@@ -171,8 +164,7 @@ class AllFour(ThresholdAttack):
     Private Bayesian Neural Network.
     """
 
-    def __init__(self) -> None:
-        super().__init__((mean, inv_std, min_, max_))
+    form = (mean, inv_std, min_, max_)
 
 
 STATISTICS = {"loss": minus_loss} | {s.name: s for s in (minus_loss, mean, inv_std, min_, max_)}
@@ -182,20 +174,12 @@ STATISTICS = {"loss": minus_loss} | {s.name: s for s in (minus_loss, mean, inv_s
 def parse(text: str) -> ThresholdAttack:
     """The attack of an expression; `&` joins by ALL, `|` by ANY, never both."""
     if "&" in text and "|" in text:
-        raise BadInput(
-            f"{text!r} mixes & and |; join the statistics all by & or all by |",
-            "mixed-operators",
-            option="attack",
-            value=text,
-        )
+        message = f"{text!r} mixes & and |; join the statistics all by & or all by |"
+        raise BadInput(message, "mixed-operators", option="attack", value=text)
     words = [word.strip() for word in re.split("[&|]", text)]
     for word in words:
         if word not in STATISTICS:
-            raise BadInput(
-                f"unknown statistic {word!r} in {text!r}; known are {', '.join(STATISTICS)}",
-                "unknown-name",
-                option="attack",
-                value=word,
-            )
+            message = f"unknown statistic {word!r} in {text!r}; known are {', '.join(STATISTICS)}"
+            raise BadInput(message, "unknown-name", option="attack", value=word)
     operands: list[Operand] = [STATISTICS[word] for word in words]
     return ThresholdAttack(reduce(or_ if "|" in text else and_, operands))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence, Set
 from copy import copy
 from dataclasses import dataclass, replace
-from typing import TypeAlias, Union
+from typing import ClassVar, TypeAlias, Union
 
 import numpy as np
 
@@ -108,6 +108,15 @@ class ThresholdAttack(Attack):
         if len(self.kinds) == 1:
             return repr(Expression(self.kinds[0], self.statistics))
         return "{" + ", ".join(map(repr, self.statistics)) + "}"
+
+
+class StatisticsAttack(ThresholdAttack):
+    """A threshold attack whose class names its statistics."""
+
+    form: ClassVar[Form]
+
+    def __init__(self) -> None:
+        super().__init__(self.form)
 
 
 class FixedAttack(Attack):

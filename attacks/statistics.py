@@ -82,13 +82,8 @@ class Expression:
         if not isinstance(other, Expression):
             return NotImplemented
         if not self.kind == other.kind == kind:
-            raise BadInput(
-                f"({self}) {kind} ({other}) mixes & and |; a rule joins its statistics "
-                "either all by & or all by |",
-                "mixed-operators",
-                option="attack",
-                value=kind,
-            )
+            message = f"({self}) {kind} ({other}) mixes & and |; join all by & or all by |"
+            raise BadInput(message, "mixed-operators", option="attack", value=kind)
         return Expression(kind, self.statistics + other.statistics)
 
     def __repr__(self) -> str:
@@ -111,27 +106,17 @@ def require(needs: frozenset[str], seen: Observations, who: str) -> None:
     """Reject observations without some of these names."""
     if missing := sorted(needs - seen.keys()):
         there = ", ".join(sorted(seen)) or "nothing"
-        raise BadInput(
-            f"{who} needs {', '.join(missing)} in the observations; there is {there}",
-            "missing-observations",
-            value=tuple(missing),
-        )
+        message = f"{who} needs {', '.join(missing)} in the observations; there is {there}"
+        raise BadInput(message, "missing-observations", value=tuple(missing))
 
 
 def true_class(known: Known, classes: int) -> int:
     """The canary's label, which the adversary knows."""
     if "label" not in known:
-        raise BadInput(
-            "the adversary must know the canary's label; there is no known 'label'",
-            "needs-label",
-            option="label",
-        )
+        message = "the adversary must know the canary's label; there is no known 'label'"
+        raise BadInput(message, "needs-label", option="label")
     label = int(np.asarray(known["label"]).item())
     if not 0 <= label < classes:
-        raise BadInput(
-            f"the canary's label is {label}, but there are {classes} classes",
-            "out-of-range",
-            option="label",
-            value=label,
-        )
+        message = f"the canary's label is {label}, but there are {classes} classes"
+        raise BadInput(message, "out-of-range", option="label", value=label)
     return label

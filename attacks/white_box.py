@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dpaudit.attacks.rules import ThresholdAttack
+from dpaudit.attacks.rules import StatisticsAttack
 from dpaudit.attacks.statistics import Statistic, released
 from dpaudit.types import Array, Known, Observations
 
@@ -22,7 +22,7 @@ def _likelihood_ratio(seen: Observations, known: Known) -> Array:
     return total
 
 
-class Updates(ThresholdAttack):
+class Updates(StatisticsAttack):
     """Says that the canary was in if the updates point along its gradient.
 
     For an adversary that sees every noisy update: the log-likelihood ratio of its inner
@@ -30,13 +30,10 @@ class Updates(ThresholdAttack):
     many canaries in one training each has a score of its own.
     """
 
-    def __init__(self) -> None:
-        super().__init__(
-            Statistic("log likelihood ratio", frozenset({"updates"}), _likelihood_ratio)
-        )
+    form = Statistic("log likelihood ratio", frozenset({"updates"}), _likelihood_ratio)
 
 
-class Weights(ThresholdAttack):
+class Weights(StatisticsAttack):
     """Says that the canary was in if the parameters have gone far against its gradient.
 
     For an adversary that has the trained parameters and knows the initial ones. The score is
@@ -46,11 +43,10 @@ class Weights(ThresholdAttack):
     (2021).
     """
 
-    def __init__(self) -> None:
-        super().__init__(released("moved"))
+    form = released("moved")
 
 
-class Steps(ThresholdAttack):
+class Steps(StatisticsAttack):
     """Says that the canary was in a step if its noisy update points along its gradient.
 
     For an adversary that adds its gradient to every step of one training and to none of another:
@@ -61,5 +57,4 @@ class Steps(ThresholdAttack):
     Nasr et al., Tight Auditing of Differentially Private Machine Learning (2023).
     """
 
-    def __init__(self) -> None:
-        super().__init__(released("step"))
+    form = released("step")

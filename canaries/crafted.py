@@ -39,13 +39,9 @@ def train_shadows(
     from dpaudit.training.dpsgd import fit_many
 
     if (dtype := data.shadow.x.dtype).kind != "f":
-        raise BadInput(
-            f"shadow models train on floats, and the records are {dtype}; take a canary without "
-            "shadow models, such as static, random or mislabelled",
-            "wrong-type",
-            option="data",
-            value=str(dtype),
-        )
+        message = f"shadow models train on floats, and the records are {dtype}; take a canary "
+        message += "without shadow models, such as static, random or mislabelled"
+        raise BadInput(message, "wrong-type", option="data", value=str(dtype))
     seeds = [derive(seed, "shadow", j) for j in range(SHADOWS)]
     return fit_many(recipe, data.shadow, seeds, executor)
 

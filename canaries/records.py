@@ -129,11 +129,8 @@ class Replaced(CanaryBuilder):
         label, other = (int(y) for y in labels)
         candidates = np.flatnonzero(data.pool.y == label)
         if not len(candidates):
-            raise BadInput(
-                f"no record of the pool has the label {label}; take other data",
-                "label-missing",
-                value=label,
-            )
+            message = f"no record of the pool has the label {label}; take other data"
+            raise BadInput(message, "label-missing", value=label)
         i = int(draw.choice(candidates))
         made = f"a record of the pool, which has the label {label} in D and another in D'"
         return neighbours(data, pool_canary(data, i, "replaced", made, y=other, replaces=True))

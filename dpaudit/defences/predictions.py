@@ -21,11 +21,8 @@ def need(who: object, seen: Observations, *names: str) -> None:
     """Reject observations without these names: nothing would be released at all."""
     if missing := [name for name in names if name not in seen]:
         there = ", ".join(sorted(seen.keys() - {OWN})) or "nothing"
-        raise BadInput(
-            f"the defence {who} needs {' and '.join(missing)}; there is {there}",
-            "missing-observations",
-            value=tuple(missing),
-        )
+        message = f"the defence {who} needs {' and '.join(missing)}; there is {there}"
+        raise BadInput(message, "missing-observations", value=tuple(missing))
 
 
 def predictions(who: object, seen: Observations) -> dict[str, Array]:

@@ -45,12 +45,9 @@ def pretrained(recipe: Recipe, records: Records, seed: int) -> Array:
         theta = flat(model)
         loss = mean_loss(model, records)
         if not math.isfinite(loss):
-            raise BadInput(
-                "the network that the adversary trains beforehand has no finite loss on these "
-                "records; scale their values to [0, 1], or take --adversary observer",
-                "not-finite",
-                option="adversary",
-            )
+            message = "the adversary's own training has no finite loss on these records; scale "
+            message += "their values to [0, 1], or take --adversary observer"
+            raise BadInput(message, "not-finite", option="adversary")
         if loss < LEARNED:
             break
     assert theta is not None

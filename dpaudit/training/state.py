@@ -259,30 +259,17 @@ def layer_warnings(network: nn.Module, untrained: State | None = None) -> list[s
     ]
     scaling = [n for n, layer in layers if getattr(layer, "max_norm", None) is not None]
     changed = [n for n, old in (untrained or {}).items() if not torch.equal(now[n], old)]
-    found = []
-    if mixing:
-        found.append(
-            f"the network has batch normalisation ({listed(mixing)}), which mixes the records of a "
-            "batch and keeps their statistics without noise: clipping per record does not bound "
-            "the influence of one of them, so that no accountant's epsilon holds; take GroupNorm "
-            "instead"
-        )
-    if tracking:
-        found.append(
-            f"the network has instance normalisation that keeps running statistics "
-            f"({listed(tracking)}) of the records without noise, which no accountant's epsilon "
-            "covers; set track_running_stats=False"
-        )
-    if scaling:
-        found.append(
-            f"the network has an embedding with max_norm ({listed(scaling)}), which scales down, "
-            "without noise, the rows that a batch looks up: they show which records were in it, "
-            "and no accountant's epsilon covers that; leave max_norm out"
-        )
-    if changed:
-        found.append(
-            f"the network has buffers that are not those of an untrained one ({listed(changed)}): "
-            "a training keeps information on its records there without noise, and no accountant's "
-            "epsilon covers it, unless it follows from the parameters or was drawn at random"
-        )
-    return found
+    reasons = {
+        "batch normalisation ({}), which mixes the records of a batch and keeps their statistics "
+        "without noise: clipping per record does not bound the influence of one of them, so that "
+        "no accountant's epsilon holds; take GroupNorm instead": mixing,
+        "instance normalisation that keeps running statistics ({}) of the records without noise, "
+        "which no accountant's epsilon covers; set track_running_stats=False": tracking,
+        "an embedding with max_norm ({}), which scales down, without noise, the rows that a batch "
+        "looks up: they show which records were in it, and no accountant's epsilon covers that; "
+        "leave max_norm out": scaling,
+        "buffers that are not those of an untrained one ({}): a training keeps information on its "
+        "records there without noise, and no accountant's epsilon covers it, unless it follows "
+        "from the parameters or was drawn at random": changed,
+    }
+    return [f"the network has {r.format(listed(names))}" for r, names in reasons.items() if names]

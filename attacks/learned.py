@@ -198,19 +198,18 @@ class Learned(DiscriminantAttack):
             message = f"learned needs {missing} in the observations"
             raise BadInput(message, "missing-observations", value=missing)
         columns = [
-            logit(np.clip(s.compute(seen, known), SMALLEST, 1 - SMALLEST))[:, None]
+            logit(np.clip(s.compute(seen, known), SMALLEST, 1 - SMALLEST))
             for s in (mean, min_, max_)
             if s.needs <= seen.keys()
         ]
         if inv_std.needs <= seen.keys():
             certainty = np.clip(inv_std.compute(seen, known), SMALLEST, 1 / SMALLEST)
-            columns.append(-np.log(certainty)[:, None])
+            columns.append(-np.log(certainty))
         if (logits := _logits(seen)) is not None:
-            columns += [
-                np.clip(minus_loss.compute({"logits": logits}, known), -LARGEST_LOGIT, 0)[:, None],
-                np.clip(logits, -LARGEST_LOGIT, LARGEST_LOGIT),
-            ]
-        return rounded(np.nan_to_num(np.concatenate(columns, axis=1)))
+            loss = minus_loss.compute({"logits": logits}, known)
+            columns.append(np.clip(loss, -LARGEST_LOGIT, 0))
+            columns.append(np.clip(logits, -LARGEST_LOGIT, LARGEST_LOGIT))
+        return rounded(np.nan_to_num(np.column_stack(columns)))
 
 
 def _logits(seen: Observations) -> Array | None:
@@ -234,8 +233,7 @@ class Released(DiscriminantAttack):
 
     For mechanisms that release numbers instead of a classifier: a noisy sum, a histogram, a
     vector of weights. It learns, on the choosing half, the direction in which the worlds differ
-    most for their spread; one released number is thus compared with one threshold, on the side
-    that was learned.
+    most for their spread; a single number is compared with a threshold on the learned side.
     """
 
     name = "released"
@@ -245,7 +243,5 @@ class Released(DiscriminantAttack):
         """The released values, one row a trial; finite, with fixed bounds."""
         require(self.needs, seen, "released")
         values = np.asarray(seen["values"], dtype=np.float64)
-        flat = values.reshape(len(values), -1)
-        return rounded(
-            np.clip(np.nan_to_num(flat, nan=LARGEST_VALUE), -LARGEST_VALUE, LARGEST_VALUE)
-        )
+        flat = np.nan_to_num(values.reshape(len(values), -1), nan=LARGEST_VALUE)
+        return rounded(np.clip(flat, -LARGEST_VALUE, LARGEST_VALUE))

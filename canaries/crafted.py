@@ -4,9 +4,6 @@ Shadow models are the adversary's own, trained by the target's recipe on data di
 Their mean loss tells which record a model would find hardest; the sign of their mean gradient
 tells how to make one harder. Both are as in the audit of Bayesian networks that dpaudit starts
 from: ten models, forty steps of 0.01, no norm constraint.
-
-Data sets 2 to 4 are those of Shibahara, Miura, Kii and Ichikawa, Privacy Risk of Differentially
-Private Bayesian Neural Network.
 """
 
 from __future__ import annotations

@@ -102,10 +102,10 @@ def work(pipe: Connection, folder: Path) -> None:
     with suppress(EOFError, OSError):
         pipe.send_bytes(b"")
         while True:
-            pipe.send_bytes(_answer(pipe.recv_bytes()))
+            pipe.send_bytes(_run(pipe.recv_bytes()))
 
 
-def _answer(message: bytes) -> bytes:
+def _run(message: bytes) -> bytes:
     """A task's result, or its error with the traceback, as one message."""
     try:
         return pickle.dumps((pickle.loads(message)(), None, ""))
@@ -237,21 +237,15 @@ class LocalPool(Executor):
 
     def _serve(self, worker: Worker) -> None:
         while task := self._tasks.get():
-            _complete(worker, *task)
-            del task  # its result may be large, and the next task may be long in coming
+            future, call = task
+            if future.set_running_or_notify_cancel():
+                try:
+                    future.set_result(worker.do(call))
+                except BaseException as error:
+                    future.set_exception(error)
+            # A result may be large, and the next task may be long in coming.
+            del task, future, call
         worker.end(PATIENCE)
-
-
-def _complete(worker: Worker, future: Future[Any], call: Callable[[], Any]) -> None:
-    """Give a future the result of its call, or the error."""
-    if not future.set_running_or_notify_cancel():
-        return
-    try:
-        result = worker.do(call)
-    except BaseException as error:
-        future.set_exception(error)
-    else:
-        future.set_result(result)
 
 
 class SerialExecutor(Executor):

@@ -188,12 +188,17 @@ class JournalFile:
     def _get(self, key: str) -> Any:
         with self._explained():
             query = f"SELECT value, {self._checksum_column} FROM meta WHERE key = ?"
-            row = self._db.execute(query, (key,)).fetchone()
-            if row is None:
+            rows = self._rows(query, key)
+            if not rows:
                 return None
-            value, kept = row
+            ((value, kept),) = rows
             self._refuse_changed(kept, key, value)
             return json.loads(value)
+
+    def _rows(self, query: str, *values: object) -> list[Any]:
+        """All rows of a query."""
+        with self._explained():
+            return self._db.execute(query, values).fetchall()
 
     def _put(self, key: str, value: Mapping[str, Any]) -> None:
         text = json.dumps(value)

@@ -57,7 +57,7 @@ class Journal(JournalFile):
             with journal._explained():
                 if not journal._is_empty():
                     journal._check()
-                    journal._refuse_unchecked()
+                    journal._refuse_old()
                 if not durable:
                     journal._db.execute("PRAGMA synchronous = OFF")
                 journal._db.execute("PRAGMA locking_mode = EXCLUSIVE")
@@ -106,7 +106,7 @@ class Journal(JournalFile):
         """The arrays that the adversary has beforehand."""
         with self._explained():
             known = {}
-            for name, npy, kept in self._db.execute(
+            for name, npy, kept in self._rows(
                 f"SELECT name, npy, {self._checksum_column} FROM known"
             ):
                 self._refuse_changed(kept, name, npy)
@@ -145,21 +145,22 @@ class Journal(JournalFile):
 
     def missing(self, wanted: Iterable[Trial]) -> list[Trial]:
         """The wanted trials that are not in the journal."""
-        with self._explained():
-            done = set(self._db.execute("SELECT world, idx FROM trials"))
+        done = set(self._rows("SELECT world, idx FROM trials"))
         return [trial for trial in wanted if (trial.world, trial.index) not in done]
 
     def trials(self) -> tuple[Array, Array]:
         """The worlds and indices of all trials, in the order of `observations`."""
-        with self._explained():
-            rows = self._db.execute("SELECT world, idx FROM trials ORDER BY idx, world").fetchall()
+        rows = self._rows("SELECT world, idx FROM trials ORDER BY idx, world")
         table = np.array(rows, dtype=np.int64).reshape(-1, 2)
         return table[:, 0], table[:, 1]
 
     def observations(self, first: int = 0, before: int | None = None) -> Observations:
         """The observations that every trial has, stacked over the trials of these indices."""
-        names = self._common_names()
-        return {name: np.stack(list(self.arrays(name, first, before))) for name in names}
+        names = self._rows(
+            "SELECT name FROM seen GROUP BY name "
+            "HAVING COUNT(*) = (SELECT COUNT(*) FROM trials) ORDER BY name"
+        )
+        return {name: np.stack(list(self.arrays(name, first, before))) for (name,) in names}
 
     def arrays(self, name: str, first: int = 0, before: int | None = None) -> Iterator[Array]:
         """One kind of observation, from the trials of these indices that have it."""
@@ -188,22 +189,13 @@ class Journal(JournalFile):
             "WHERE (idx, world) IN (SELECT idx, world FROM trials ORDER BY idx, world LIMIT 1)"
         )
         with self._explained():
-            rows = self._db.execute(query).fetchall()
-            return {row[2]: self._array(*row).shape for row in rows if not row[2].startswith(TEST)}
+            rows = [row for row in self._rows(query) if not row[2].startswith(TEST)]
+            return {row[2]: self._array(*row).shape for row in rows}
 
     def seconds(self) -> float:
         """The time that all trials took, added up over workers."""
-        with self._explained():
-            (total,) = self._db.execute("SELECT TOTAL(seconds) FROM trials").fetchone()
+        ((total,),) = self._rows("SELECT TOTAL(seconds) FROM trials")
         return float(total)
-
-    def _common_names(self) -> list[str]:
-        with self._explained():
-            rows = self._db.execute(
-                "SELECT name FROM seen GROUP BY name "
-                "HAVING COUNT(*) = (SELECT COUNT(*) FROM trials) ORDER BY name"
-            )
-            return [name for (name,) in rows]
 
     def look(self, attack: str, estimator: str) -> int:
         """The number of a look by another primary than the run's own: 2 for the first of them.
@@ -213,24 +205,21 @@ class Journal(JournalFile):
         if number := self._number(attack, estimator):
             return number
         with self._transaction():
-            number = self._next()
+            number = self.upcoming(attack, estimator)
             self._db.execute("INSERT INTO looks VALUES (?, ?, ?)", (number, attack, estimator))
         return number
 
     def upcoming(self, attack: str, estimator: str) -> int:
         """The number that such a look has or would have; nothing is written."""
-        with self._explained():
-            return self._number(attack, estimator) or self._next()
+        if number := self._number(attack, estimator):
+            return number
+        ((last,),) = self._rows("SELECT COALESCE(MAX(number), 1) FROM looks")
+        return int(last) + 1
 
     def _number(self, attack: str, estimator: str) -> int:
         query = "SELECT number FROM looks WHERE attack = ? AND estimator = ?"
-        with self._explained():
-            found = self._db.execute(query, (attack, estimator)).fetchone()
-        return int(found[0]) if found else 0
-
-    def _next(self) -> int:
-        (last,) = self._db.execute("SELECT COALESCE(MAX(number), 1) FROM looks").fetchone()
-        return int(last) + 1
+        found = self._rows(query, attack, estimator)
+        return int(found[0][0]) if found else 0
 
     def _check(self) -> None:
         """Refuse also a file whose looks or list of trials are not as they were written.
@@ -238,8 +227,7 @@ class Journal(JournalFile):
         Their arrays are checked when they are read.
         """
         super()._check()
-        with self._explained():
-            numbers = [n for (n,) in self._db.execute("SELECT number FROM looks ORDER BY number")]
+        numbers = [n for (n,) in self._rows("SELECT number FROM looks ORDER BY number")]
         if numbers != [*range(2, 2 + len(numbers))]:  # the confidence of a look depends on it
             raise damaged(self.path, "looks")
         if not self._checked:
@@ -259,7 +247,7 @@ class Journal(JournalFile):
             if unread:
                 raise damaged(self.path)
 
-    def _refuse_unchecked(self) -> None:
+    def _refuse_old(self) -> None:
         """Refuse to add trials with checksums to a journal without."""
         if not self._checked:
             message = f"{self.path} has format {self._format}, which this dpaudit only reads"

@@ -78,7 +78,8 @@ class Conv2dGradients:
 def patches(layer: nn.Conv2d, a: Tensor, places: Shape) -> Tensor:
     """The values under the kernel at each place: (records x groups, places, kernel x channels)."""
     # A view of overlapping windows: copied out by the reshape, in runs of whole kernel rows.
-    a = functional.pad(a.permute(0, 2, 3, 1), (0, 0, *edges(layer))).contiguous()
+    zeros = layer._reversed_padding_repeated_twice  # left, right, top, bottom
+    a = functional.pad(a.permute(0, 2, 3, 1), (0, 0, *zeros)).contiguous()
     record, row, column, channel = a.stride()
     inside = a.shape[3] // layer.groups
     (down, right), (tall, wide) = layer.stride, layer.dilation
@@ -88,19 +89,6 @@ def patches(layer: nn.Conv2d, a: Tensor, places: Shape) -> Tensor:
     )
     size = prod(layer.kernel_size) * inside
     return windows.reshape(len(a) * layer.groups, prod(places), size)
-
-
-def edges(layer: nn.Conv2d) -> list[int]:
-    """The zeros around an image: left, right, top, bottom."""
-    around: list[int] = []
-    for axis in (1, 0):
-        if layer.padding == "same":
-            zeros = layer.dilation[axis] * (layer.kernel_size[axis] - 1)
-            around += [zeros // 2, zeros - zeros // 2]
-        else:
-            zeros = 0 if layer.padding == "valid" else int(layer.padding[axis])
-            around += [zeros, zeros]
-    return around
 
 
 class Tape:

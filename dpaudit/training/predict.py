@@ -29,11 +29,8 @@ def mc_dropout(
     model: nn.Module, x: Array, samples: int, seed: int, forward: Forward | None = None
 ) -> Array:
     """Class probabilities of `samples` passes with dropout on: (samples, records, classes)."""
-
-    def probabilities(part: Tensor) -> Tensor:
-        return torch.softmax((forward or model)(part), dim=1)
-
-    return mc_logits(model, x, samples, seed, probabilities)
+    ask = forward or model
+    return mc_logits(model, x, samples, seed, lambda part: torch.softmax(ask(part), dim=1))
 
 
 def mc_logits(

@@ -38,6 +38,11 @@ class Form:
     height: int = 1
     width: int = 1
 
+    @property
+    def size(self) -> int:
+        """The number of values."""
+        return self.channels * self.height * self.width
+
     def written(self, padding: tuple[int, int] = (0, 0), packed: bool = False) -> str:
         """The C++ map of that form; `packed`: a pixel takes no more floats than it has channels."""
         sizes = [self.channels, self.height, self.width, *padding]
@@ -154,8 +159,7 @@ class Plan:
     @property
     def classes(self) -> int:
         """The number of logits."""
-        last = (self.images + self.rows)[-1].out
-        return last.channels * last.height * last.width
+        return (self.images + self.rows)[-1].out.size
 
     def source(self) -> str:
         """The C++ file that makes a kernel of the plan."""
@@ -170,15 +174,12 @@ class Plan:
             below, came = below or isinstance(stage, Conv | Dense), out
         features = self.images[-1].out.written() if self.images else first
         images, rows = types[: len(self.images)], types[len(self.images) :]
-        return "\n".join(
-            [
-                '#include "network.h"',
-                f"using Images = Records<{', '.join(images)}>;",
-                f"using Flat = Rows<{', '.join(rows)}>;",
-                f"using Net = Network<{first}, {features}, {came}, Images, Flat>;",
-                '#include "entries.h"',
-                "",
-            ]
+        return (
+            '#include "network.h"\n'
+            f"using Images = Records<{', '.join(images)}>;\n"
+            f"using Flat = Rows<{', '.join(rows)}>;\n"
+            f"using Net = Network<{first}, {features}, {came}, Images, Flat>;\n"
+            '#include "entries.h"\n'
         )
 
 
@@ -200,12 +201,11 @@ def plan(model: nn.Sequential, shape: tuple[int, ...]) -> Plan:
     for layer in leaves(model):
         if type(layer) is nn.Flatten:
             if (layer.start_dim, layer.end_dim) != (1, -1):
-                raise unfit_layer(
-                    "its Flatten keeps more than the first dimension", layer, "dimensions"
-                )
+                clause = "its Flatten keeps more than the first dimension"
+                raise unfit_layer(clause, layer, "dimensions")
             if not any(isinstance(stage, Conv | Pool) for stage in images):
                 # What acts on single values may as well act on the row; its order is torch's.
-                form = Form(prod((form.channels, form.height, form.width)))
+                form = Form(form.size)
                 rows, images = [replace(stage, form=form, out=form) for stage in images], []
                 dropouts = [form for _ in dropouts]
             flat = True
@@ -248,7 +248,7 @@ def _stage(layer: nn.Module, form: Form, flat: bool, dropouts: int) -> Stage | N
             return Gate(form, form, relu=False, dropout=dropouts)
         case nn.Linear():
             _refuse(layer, (not flat, "before any Flatten", "place"))
-            _same(layer.in_features, form.channels * form.height * form.width)
+            _same(layer.in_features, form.size)
             return Dense(form, Form(layer.out_features), layer.bias is not None)
         case nn.Conv2d():
             return _conv(layer, form)

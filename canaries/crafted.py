@@ -88,7 +88,19 @@ def noisy_pair(
 
 
 @dataclass(frozen=True)
-class MaxLoss(CanaryBuilder):
+class ShadowCanary(CanaryBuilder):
+    """A builder that needs shadow models; the executor trains them."""
+
+    recipe: Recipe
+    executor: Executor | None = None
+
+    def shadows(self, data: Data, seed: int) -> list[nn.Sequential]:
+        """Train the shadow models."""
+        return train_shadows(self.recipe, data, seed, self.executor)
+
+
+@dataclass(frozen=True)
+class MaxLoss(ShadowCanary):
     """The record of the pool with the largest mean loss over ten shadow models.
 
     D is the pool without it, D' the whole pool. Such a record has the largest gradients, so
@@ -98,18 +110,15 @@ class MaxLoss(CanaryBuilder):
     Bayesian Neural Network.
     """
 
-    recipe: Recipe
-    executor: Executor | None = None
-
     def build(self, data: Data, seed: int) -> Pair:
-        models = train_shadows(self.recipe, data, seed, self.executor)
+        models = self.shadows(data, seed)
         i = hardest(models, data.pool)
         made = f"the record with the largest mean loss over {len(models)} shadow models"
         return neighbours(data, pool_canary(data, i, "maxloss", made))
 
 
 @dataclass(frozen=True)
-class AdvRandom(CanaryBuilder):
+class AdvRandom(ShadowCanary):
     """A random record with adversarial noise against ten shadow models.
 
     D is the pool without the record, D' has its noisy version. It is never the
@@ -120,19 +129,17 @@ class AdvRandom(CanaryBuilder):
     Bayesian Neural Network.
     """
 
-    recipe: Recipe
     clip: bool = False
-    executor: Executor | None = None
 
     def build(self, data: Data, seed: int) -> Pair:
         i = draw(data, seed, "adv-random")
-        models = train_shadows(self.recipe, data, seed, self.executor)
+        models = self.shadows(data, seed)
         made = f"a random record with adversarial noise from {len(models)} shadow models"
         return noisy_pair(models, data, i, self.clip, "adv-random", made)
 
 
 @dataclass(frozen=True)
-class AdvMaxLoss(CanaryBuilder):
+class AdvMaxLoss(ShadowCanary):
     """The record with the largest shadow loss, made harder still by adversarial noise.
 
     The clean record is in neither data set: D is the pool without it, D' is D with the
@@ -143,12 +150,10 @@ class AdvMaxLoss(CanaryBuilder):
     Bayesian Neural Network.
     """
 
-    recipe: Recipe
     clip: bool = False
-    executor: Executor | None = None
 
     def build(self, data: Data, seed: int) -> Pair:
-        models = train_shadows(self.recipe, data, seed, self.executor)
+        models = self.shadows(data, seed)
         i = hardest(models, data.pool)
         made = (
             f"the record with the largest mean loss over {len(models)} shadow models, "

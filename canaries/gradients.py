@@ -18,15 +18,24 @@ LOOKED_AT = 500
 """The number of pool records by which the parameters are chosen."""
 
 
-def with_gradients(data: Data, name: str, made: str, given: Known) -> Pair:
-    """The pair with the whole pool in both worlds, and gradients that only one of them has."""
-    nothing = np.zeros(data.shape, np.float32)
-    nobody = Canary(nothing, 0, name, made, kind="gradient")
-    return replace(neighbours(data, nobody), given=given)
+@dataclass(frozen=True, eq=False)
+class GradientCanary(CanaryBuilder):
+    """A builder of gradients that only one of the worlds has; both have the whole pool."""
+
+    gradient: ClassVar[bool] = True
+
+    recipe: Recipe
+    initial: Array
+    canaries: int = 1
+
+    def pair(self, data: Data, name: str, made: str, chosen: Known) -> Pair:
+        """Return the pair with these gradients, which start from the initial parameters."""
+        canary = Canary(np.zeros(data.shape, np.float32), 0, name, made, kind="gradient")
+        return replace(neighbours(data, canary), given={**chosen, "initial": self.initial})
 
 
 @dataclass(frozen=True, eq=False)
-class Dirac(CanaryBuilder):
+class Dirac(GradientCanary):
     """A gradient of the clip norm along one parameter, that which ordinary records move least.
 
     No record: an adversary that takes part in training may add any gradient. With many canaries,
@@ -34,12 +43,6 @@ class Dirac(CanaryBuilder):
 
     Nasr et al., Tight Auditing of Differentially Private Machine Learning (2023).
     """
-
-    gradient: ClassVar[bool] = True
-
-    recipe: Recipe
-    initial: Array
-    canaries: int = 1
 
     def build(self, data: Data, seed: int) -> Pair:
         from dpaudit.training.gradients import parameter_movement
@@ -54,11 +57,11 @@ class Dirac(CanaryBuilder):
                 f"{self.canaries:,} gradients, each along a parameter of its own, those that "
                 "ordinary records move least"
             )
-        return with_gradients(data, "dirac", made, {"coordinates": chosen, "initial": self.initial})
+        return self.pair(data, "dirac", made, {"coordinates": chosen})
 
 
 @dataclass(frozen=True, eq=False)
-class RandomDirection(CanaryBuilder):
+class RandomDirection(GradientCanary):
     """A gradient of the clip norm along a direction drawn at random over all parameters.
 
     No record: an adversary that takes part in training may add any gradient. In many dimensions
@@ -67,12 +70,6 @@ class RandomDirection(CanaryBuilder):
     Andrew et al., One-shot Empirical Privacy Estimation for Federated Learning (2023).
     """
 
-    gradient: ClassVar[bool] = True
-
-    recipe: Recipe
-    initial: Array
-    canaries: int = 1
-
     def build(self, data: Data, seed: int) -> Pair:
         draw = generator(seed, "canary", "random-direction")
         drawn = draw.normal(size=(self.canaries, len(self.initial)))
@@ -80,5 +77,6 @@ class RandomDirection(CanaryBuilder):
         made = "a gradient along a random direction"
         if self.canaries > 1:
             made = f"{self.canaries:,} gradients, each along a random direction of its own"
-        given = {"directions": directions.astype(np.float32), "initial": self.initial}
-        return with_gradients(data, "random-direction", made, given)
+        return self.pair(
+            data, "random-direction", made, {"directions": directions.astype(np.float32)}
+        )

@@ -99,17 +99,13 @@ def sweep(text: str) -> list[str]:
     parts = PLUS.split(text)
     swept = [i for i, part in enumerate(parts) if ".." in part or "," in part]
     if len(swept) != 1:
-        message = (
-            "must have several numbers in one place, as quantize:0.001..0.1 or top-k:1,3,5 have"
-        )
+        message = "needs several numbers in one place, as in quantize:0.001..0.1 or top-k:1,3,5"
         raise _refused(f"'{text}' {message}", "not-a-sweep", text)
     (at,) = swept
     name, _, given = parts[at].partition(":")
     numbers = _range(given, text, name) if ".." in given else given.split(",")
-    found = [
-        " + ".join([*parts[:at], f"{name}:{number.strip()}", *parts[at + 1 :]])
-        for number in numbers
-    ]
+    swept_parts = [f"{name}:{number.strip()}" for number in numbers]
+    found = [" + ".join([*parts[:at], part, *parts[at + 1 :]]) for part in swept_parts]
     for defence in found:
         make(defence)  # raises before anything is judged
     return found

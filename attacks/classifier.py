@@ -30,8 +30,7 @@ SAMPLES = frozenset({"mc"})
 def _log_probability(seen: Observations, known: Known) -> Array:
     """ln p(y' | x') from logits (trials, classes), the negative cross-entropy."""
     logits = np.asarray(seen["logits"], dtype=np.float64)
-    probability: Array = log_softmax(logits, axis=-1)
-    return probability[:, true_class(known, logits.shape[-1])]
+    return np.asarray(log_softmax(logits, axis=-1)[:, true_class(known, logits.shape[-1])])
 
 
 minus_loss = Statistic("-loss", frozenset({"logits"}), _log_probability)

@@ -85,14 +85,24 @@ class Space:
 
     def discriminant(self, worlds: Array) -> Discriminant:
         """The direction in which the worlds differ most for their spread, among the features."""
-        w, middle = direction(self.coordinates, worlds, self.ridge(len(worlds)))
+        w, middle = self.direction(self.coordinates, worlds)
         if self.axes is not None:
             w, middle = self.axes @ w, self.axes @ middle
         return Discriminant(centre=self.mean + self.scale * middle, weights=w / self.scale)
 
-    def ridge(self, trials: int) -> float:
-        """r = features / trials: the size of the error of a covariance from so few trials."""
-        return len(self.mean) / trials
+    def direction(self, z: Array, worlds: Array) -> tuple[Array, Array]:
+        """w = (S + r I)^-1 (m1 - m0), scaled to unit spread, and the middle between the worlds.
+
+        S is the covariance within the worlds. The ridge r = features / trials is the size of the
+        error of a covariance from so few trials.
+        """
+        r = len(self.mean) / len(z)
+        m0, m1 = z[worlds == OUT].mean(axis=0), z[worlds == IN].mean(axis=0)
+        within = z - np.where((worlds == IN)[:, None], m1, m0)
+        S = within.T @ within / len(z)
+        w = np.linalg.solve(S + r * np.eye(z.shape[1]), m1 - m0)
+        spread = np.sqrt(max(0.0, float(w @ (m1 - m0)))) or 1.0  # = sqrt(w' (S + r I) w)
+        return w / spread, (m0 + m1) / 2
 
 
 _last: list[tuple[weakref.ref[Array], Space]] = []
@@ -119,19 +129,6 @@ def spanned(x: Array) -> Space:
     return space
 
 
-def direction(z: Array, worlds: Array, r: float) -> tuple[Array, Array]:
-    """w = (S + r I)^-1 (m1 - m0), scaled to unit spread, and the middle between the worlds.
-
-    S is the covariance within the worlds; the ridge r fades as trials come in.
-    """
-    m0, m1 = z[worlds == OUT].mean(axis=0), z[worlds == IN].mean(axis=0)
-    within = z - np.where((worlds == IN)[:, None], m1, m0)
-    S = within.T @ within / len(z)
-    w = np.linalg.solve(S + r * np.eye(z.shape[1]), m1 - m0)
-    spread = np.sqrt(max(0.0, float(w @ (m1 - m0)))) or 1.0  # = sqrt(w' (S + r I) w)
-    return w / spread, (m0 + m1) / 2
-
-
 def _unseen_scores(space: Space, worlds: Array) -> Array:
     """Each trial's score by a direction that was learned without it.
 
@@ -140,15 +137,14 @@ def _unseen_scores(space: Space, worlds: Array) -> Array:
     """
     z, folds = space.coordinates, min(FOLDS, *both_worlds(worlds))
     if folds < 2:
-        w, middle = direction(z, worlds, space.ridge(len(z)))
+        w, middle = space.direction(z, worlds)
         return rounded((z - middle) @ w)
     fold = np.empty(len(worlds), dtype=int)
     for world in (OUT, IN):
         fold[worlds == world] = np.arange((worlds == world).sum()) % folds
     scores = np.empty(len(worlds))
     for held in (fold == f for f in range(folds)):
-        seen = z[~held]
-        w, middle = direction(seen, worlds[~held], space.ridge(len(seen)))
+        w, middle = space.direction(z[~held], worlds[~held])
         scores[held] = (z[held] - middle) @ w
     return rounded(scores)
 
@@ -182,8 +178,7 @@ class Learned(DiscriminantAttack):
     learns the direction in which the worlds differ most for their spread: Fisher's linear
     discriminant, with a ridge so that many classes and few trials do no harm.
 
-    Everything is learned on the choosing half, the threshold by cross-fitting: on scores of
-    trials that the weights have not seen.
+    Everything is learned on the choosing half, the threshold by cross-fitting.
 
     Fisher, The Use of Multiple Measurements in Taxonomic Problems (1936); Friedman,
     Regularized Discriminant Analysis (1989).

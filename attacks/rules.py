@@ -47,7 +47,6 @@ class ThresholdRule(Rule):
 
     @property
     def cut(self) -> float:
-        """The score above which it says D'."""
         return self.thresholds[0] if len(self.names) == 1 else 0.0
 
     def decide(self, features: Array) -> Array:
@@ -55,8 +54,7 @@ class ThresholdRule(Rule):
 
     def _joined(self, columns: Array) -> Array:
         """The smallest of the columns for `&`, the largest for `|`: of margins and of bools."""
-        joined: Array = (np.minimum if self.kind == AND else np.maximum).reduce(columns, axis=1)
-        return joined
+        return np.asarray((np.min if self.kind == AND else np.max)(columns, axis=1))
 
     def __repr__(self) -> str:
         off = -np.inf if self.kind == AND else np.inf

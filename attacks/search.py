@@ -66,7 +66,9 @@ def search(values: Array, worlds: Array, kinds: Sequence[Kind], criterion: Crite
         raise BadInput("thresholds cannot be chosen for scores that are NaN", "not-finite")
 
     columns = [_candidates(column) for column in np.asarray(values, dtype=float).T]
-    value_of = _tabulated(criterion, out, inn, len(kinds) * _lookups([len(c) for c, _ in columns]))
+    sizes = [len(candidates) for candidates, _ in columns]
+    rules = sum(a * b for a, b in combinations(sizes, 2)) or sizes[0]
+    value_of = _tabulated(criterion, out, inn, len(kinds) * rules)
     best: BestRule | None = None
     for kind in kinds:
         conjunction = _Conjunction.of(kind, columns, worlds, out, inn)
@@ -93,11 +95,6 @@ def _candidates(column: Array) -> tuple[Array, Array]:
     """The candidate thresholds in rising order, and each trial's place among them."""
     candidates, place = np.unique(np.append(column, [-np.inf, np.inf]), return_inverse=True)
     return candidates, place[:-2]
-
-
-def _lookups(sizes: Sequence[int]) -> int:
-    """The number of rules that a search of one kind evaluates."""
-    return sum(a * b for a, b in combinations(sizes, 2)) or sizes[0]
 
 
 def _tabulated(criterion: Criterion, out: int, inn: int, lookups: int) -> Value:

@@ -95,11 +95,7 @@ Operand: TypeAlias = Union[Statistic, Expression]
 
 def released(name: str) -> Statistic:
     """The statistic that is a released number as it is."""
-
-    def number(seen: Observations, known: Known) -> Array:
-        return np.asarray(seen[name], dtype=np.float64)
-
-    return Statistic(name, frozenset({name}), number)
+    return Statistic(name, frozenset({name}), lambda seen, known: np.asarray(seen[name], float))
 
 
 def require(needs: frozenset[str], seen: Observations, who: str) -> None:

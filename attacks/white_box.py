@@ -18,8 +18,7 @@ def _likelihood_ratio(seen: Observations, known: Known) -> Array:
     q, s = float(known["sample_rate"]), float(known["noise_multiplier"])
     with np.errstate(divide="ignore"):  # ln 0, where every record is in every batch
         ratios = np.logaddexp(np.log1p(-q), np.log(q) + (2 * u - 1) / (2 * s**2))
-    total: Array = ratios.sum(axis=1)
-    return total
+    return np.asarray(ratios.sum(axis=1))
 
 
 class Updates(StatisticsAttack):

@@ -155,10 +155,8 @@ class AdvMaxLoss(ShadowCanary):
     def build(self, data: Data, seed: int) -> Pair:
         models = self.shadows(data, seed)
         i = hardest(models, data.pool)
-        made = (
-            f"the record with the largest mean loss over {len(models)} shadow models, "
-            "with adversarial noise from them"
-        )
+        made = f"the record with the largest mean loss over {len(models)} shadow models"
+        made += ", with adversarial noise from them"
         return noisy_pair(models, data, i, self.clip, "adv-maxloss", made)
 
 
@@ -178,18 +176,15 @@ class Blank(CanaryBuilder):
     initial: Array | None = None
 
     def build(self, data: Data, seed: int) -> Pair:
-        x = np.zeros(data.shape, dtype=np.float32)
-        label, how = self._label(x, data, seed)
-        canary = Canary(x, label, name="blank", made=f"an all-zero record under {how}")
-        pair = neighbours(data, canary)
-        return pair if self.initial is None else replace(pair, given={"initial": self.initial})
-
-    def _label(self, x: Array, data: Data, seed: int) -> tuple[int, str]:
+        x, made = np.zeros(data.shape, dtype=np.float32), "an all-zero record under "
         if self.recipe is None or self.initial is None:
-            drawn = generator(seed, "canary", "blank").integers(data.classes)
-            return int(drawn), "a random label"
-        from dpaudit.training.gradients import network
-        from dpaudit.training.predict import logits
+            label = generator(seed, "canary", "blank").integers(data.classes)
+            made += "a random label"
+        else:
+            from dpaudit.training.gradients import network
+            from dpaudit.training.predict import logits
 
-        found = logits(network(self.recipe, self.initial), x[None])[0]
-        return int(found.argmin()), "the label that the initial parameters find least likely"
+            label = logits(network(self.recipe, self.initial), x[None])[0].argmin()
+            made += "the label that the initial parameters find least likely"
+        pair = neighbours(data, Canary(x, int(label), "blank", made))
+        return pair if self.initial is None else replace(pair, given={"initial": self.initial})

@@ -68,9 +68,8 @@ class Static(CanaryBuilder):
     """A record whose values are the least or the largest there can be by fair coins, any label.
 
     It takes the place of a random record: D is the pool without that, D' as large as the pool.
-    It looks like no class, so that no other record teaches a model its label, and its gradient is
-    large. A training that does not clip is changed by it far more than one that clips, and one
-    with too little noise cannot hide it. Needs no shadow models.
+    No other record teaches a model its label, and its gradient is large: it changes a training
+    without clipping far more, and too little noise cannot hide it. Needs no shadow models.
 
     The two values are the data's bounds, where these are declared (`Data.bounds`), and 0 and 1 for
     other data in [0, 1]: images, tables that are scaled by --bounds. Beyond [0, 1] the domain is

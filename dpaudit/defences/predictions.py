@@ -1,4 +1,4 @@
-"""Defences on a classifier's predictions, and the functions that defences share."""
+"""Defences on a classifier's outputs, and the functions that defences share."""
 
 from __future__ import annotations
 
@@ -189,3 +189,65 @@ class Temperature(Composable):
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             # The largest is 0 at every TAU, so that one near 0 leaves the label and no NaN.
             return softmax(np.log(p / p.max(axis=-1, keepdims=True)) / self.tau)
+
+
+@dataclass(frozen=True)
+class FewerSamples(Composable):
+    """fewer-samples:T keeps the first T passes of MC dropout, with mean and std of those.
+
+    All of them if there are no more than T. The output without dropout stays as it is.
+
+    Utility: mean and std become noisier as T falls, and with them label, calibration and
+    posterior. With T = 1 the std is 0 and tells nothing. Utility is measured on at most 32 passes
+    for each test record, so that a T above 32 shows no change there.
+
+    RQ2 of Shibahara, Miura, Kii and Ichikawa, Privacy Risk of Differentially Private Bayesian
+    Neural Network.
+    """
+
+    name = "fewer-samples"
+    samples: int
+
+    def __post_init__(self) -> None:
+        problem = checks.at_least("the number of fewer-samples", self.samples, 1)
+        checks.refuse([checks.of("samples", problem)])
+
+    def protect(self, seen: Observations) -> Observations:
+        need(self, seen, "mc")
+        others = {name: seen[name] for name in ("logits", "probabilities") if name in seen}
+        return {**others, **summarised({"mc": np.asarray(seen["mc"])[:, : self.samples]})}
+
+
+@dataclass(frozen=True)
+class MeanOnly(Composable):
+    """mean-only releases the mean of MC dropout, and neither the std nor the single passes.
+
+    Utility: label and probabilities are those of the mean, as before. Of the posterior nothing is
+    left but its mean: how sure the network is of a probability can no longer be told.
+    """
+
+    name = "mean-only"
+
+    def protect(self, seen: Observations) -> Observations:
+        need(self, seen, "mean")
+        return {"mean": seen["mean"]}
+
+
+@dataclass(frozen=True)
+class MeanStd(Composable):
+    """mean-std releases the mean and the std of MC dropout, and not the single passes.
+
+    Minimum and maximum of the passes, and the output without dropout, are no longer seen.
+
+    Utility: all of it. The label is that of the mean, and the posterior keeps its first two
+    moments, which is what most users take from it; its tails and its shape are lost.
+
+    Recommended by Shibahara, Miura, Kii and Ichikawa, Privacy Risk of Differentially Private
+    Bayesian Neural Network, who find that all four statistics leak more than these two.
+    """
+
+    name = "mean-std"
+
+    def protect(self, seen: Observations) -> Observations:
+        need(self, seen, "mean", "std")
+        return {name: seen[name] for name in ("mean", "std")}

@@ -144,10 +144,6 @@ class JournalFile:
         (tables,) = self._db.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()
         return int(tables)
 
-    def _is_empty(self) -> bool:
-        # SQLite would take a foreign file of a few bytes for an empty one, and overwrite it.
-        return self._tables() == 0 and os.path.getsize(self.path) == 0
-
     def _check(self) -> None:
         """Refuse a foreign, unfinished, newer or damaged file."""
         with self._explained():
@@ -253,8 +249,7 @@ def to_cell(array: Array) -> bytes:
 def from_cell(npy: bytes) -> Array:
     """The array of a cell."""
     try:
-        array: Array = np.load(io.BytesIO(npy), allow_pickle=False)
+        return np.asarray(np.load(io.BytesIO(npy), allow_pickle=False))
     except Exception as error:
-        # SQLite does not check what its cells hold, and numpy raises many things on damaged ones.
+        # SQLite does not check its cells, and numpy raises many things on damaged ones.
         raise sqlite3.DatabaseError("malformed array") from error
-    return array

@@ -55,7 +55,8 @@ class Journal(JournalFile):
         with ExitStack() as on_error:
             journal = on_error.enter_context(cls._connect(path))
             with journal._explained():
-                if not journal._is_empty():
+                # SQLite would take a foreign file of a few bytes for an empty one.
+                if journal._tables() or os.path.getsize(path):
                     journal._check()
                     journal._refuse_old()
                 if not durable:

@@ -64,8 +64,7 @@ def clipped_sum(
     gradients = Accumulator(model, x.shape[1:])
     for part in torch.arange(len(y), device=x.device).split(gradients.capacity):
         gradients.add(x[part], y[part], clip, [mask[part] for mask in masks], cross_entropy)
-    total: Array = gradients.sum.cpu().numpy()
-    return total
+    return np.asarray(gradients.sum.cpu().numpy())
 
 
 def train(job: TrainingJob) -> CanaryProducts | None:
@@ -83,7 +82,7 @@ def train(job: TrainingJob) -> CanaryProducts | None:
     x, y = job.x.to(device), job.y.to(device)
     masks = Masks(gradients.dropouts, _generator(job.seed, "masks", device))
     noise = _generator(job.seed, "noise", device)
-    recorder = CanaryRecorder.of(job, gradients.sum)
+    recorder = CanaryRecorder(job, gradients.sum) if job.gradient_canaries else None
     for step in range(job.steps):
         gradients.sum.normal_(0, job.noise_multiplier * job.clip, generator=noise)
         before = gradients.sum.clone() if recorder else gradients.sum
@@ -111,8 +110,7 @@ def mc_dropout(model: nn.Sequential, x: Array, samples: int, seed: int) -> Array
         network.logits(records[part], masks.draw(len(part))).softmax(dim=1).cpu()
         for part in passes.split(network.capacity)
     ]
-    probabilities: Array = torch.cat(rows).numpy()
-    return probabilities.reshape(samples, len(x), -1)
+    return np.asarray(torch.cat(rows).reshape(samples, len(x), -1).numpy())
 
 
 def _generator(seed: int, purpose: str, device: torch.device) -> torch.Generator:

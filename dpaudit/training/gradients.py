@@ -63,8 +63,7 @@ def network(recipe: Recipe, theta: Array) -> nn.Sequential:
 
 def flat(model: nn.Module) -> Array:
     """The parameters of a network as one vector."""
-    parameters: Array = nn.utils.parameters_to_vector(model.parameters()).detach().numpy()
-    return parameters
+    return np.asarray(nn.utils.parameters_to_vector(model.parameters()).detach().numpy())
 
 
 def mean_loss(model: nn.Sequential, records: Records) -> float:

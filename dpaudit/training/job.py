@@ -79,16 +79,12 @@ class TrainingJob:
 class CanaryRecorder:
     """The gradient canaries of one job in torch; its sums are tensors such as `like`."""
 
-    def __init__(self, job: TrainingJob, canaries: GradientCanaries, like: Tensor) -> None:
-        self._job, self._canaries = job, canaries
-        rows = np.ascontiguousarray(canaries.directions, np.float32)
+    def __init__(self, job: TrainingJob, like: Tensor) -> None:
+        assert job.gradient_canaries
+        self._job, self._canaries = job, job.gradient_canaries
+        rows = np.ascontiguousarray(self._canaries.directions, np.float32)
         self._directions = torch.from_numpy(rows).to(like)
         self._rows: list[Tensor] = []
-
-    @classmethod
-    def of(cls, job: TrainingJob, like: Tensor) -> CanaryRecorder | None:
-        """Return the recorder of a job; None if the job has no gradient canaries."""
-        return cls(job, job.gradient_canaries, like) if job.gradient_canaries else None
 
     def draw(self, step: int) -> Tensor:
         """Return C times the sum of the inserted directions whose coins fall at this step."""
@@ -112,5 +108,4 @@ def coins(seed: int, purpose: str, step: int, count: int, rate: float) -> Array:
     The counter of Philox begins anew at each step, so that a coin does not depend on `count`.
     """
     philox = np.random.Philox(key=stream(seed, purpose), counter=[0, step, 0, 0])
-    drawn: Array = np.random.Generator(philox).random(count) < rate
-    return drawn
+    return np.asarray(np.random.Generator(philox).random(count) < rate)

@@ -52,13 +52,15 @@ def train(job: TrainingJob) -> CanaryProducts | None:
         loss_reduction="sum",
     )
     x = row_by_row(job.x)
-    recorder = CanaryRecorder.of(job, x)
+    recorder = CanaryRecorder(job, x) if job.gradient_canaries else None
     with warnings.catch_warnings():
         # The first layer's input needs no gradient, which its backward hook warns about.
         warnings.filterwarnings("ignore", message="Full backward hook is firing")
         warnings.filterwarnings("ignore", message="Using a non-full backward hook")
         for step in range(job.steps):
-            chosen = _poisson(len(job.y), job.sample_rate)
+            chosen = torch.arange(len(job.y))
+            if job.sample_rate < 1:
+                chosen = torch.nonzero(torch.rand(len(job.y)) < job.sample_rate).flatten()
             optimizer.zero_grad(set_to_none=True)
             job.loss(wrapped(x[chosen]), job.y[chosen]).sum().backward()
             optimizer.extra = recorder.draw(step) if recorder else None
@@ -70,12 +72,6 @@ def train(job: TrainingJob) -> CanaryProducts | None:
     for p in job.model.parameters():
         p.grad = None
     return recorder.products() if recorder else None
-
-
-def _poisson(records: int, sample_rate: float) -> Tensor:
-    if sample_rate == 1:
-        return torch.arange(records)
-    return torch.nonzero(torch.rand(records) < sample_rate).flatten()
 
 
 class _Optimizer(DPOptimizer):  # type: ignore[misc]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -50,8 +51,7 @@ def mc_logits(
 
 
 def _chunked(forward: Forward, x: Tensor) -> Array:
-    outputs: Array = torch.cat([forward(part) for part in x.split(CHUNK)]).numpy()
-    return outputs
+    return np.asarray(torch.cat([forward(part) for part in x.split(CHUNK)]).numpy())
 
 
 def drops(model: nn.Module) -> bool:

@@ -60,11 +60,9 @@ def read(path: Path) -> State:
     except MemoryError as error:
         raise _unusable(path, "it does not fit into memory", "out-of-memory") from error
     except Exception as error:  # zipfile, pickle and torch raise many things on damaged files
-        message = " ".join(str(error).split())[:100]
-        message = (
-            message if " " in message else type(error).__name__
-        )  # a bare number explains nothing
-        message = f"it is cut short, damaged or no checkpoint ({message}); save it again"
+        reason = " ".join(str(error).split())[:100]
+        reason = reason if " " in reason else type(error).__name__  # not a bare number
+        message = f"it is cut short, damaged or no checkpoint ({reason}); save it again"
         raise _unusable(path, message, "file-damaged") from error
 
 
@@ -178,11 +176,8 @@ def load(
         network.load_state_dict(state)
     strange = [n for n, t in network.state_dict().items() if not bool(torch.isfinite(t).all())]
     if strange:
-        message = (
-            f"{len(strange)} of its {len(own)} tensors have values that are NaN or infinite "
-            f"({listed(strange)}); the training has diverged, and the outputs of such a model "
-            "cannot be scored"
-        )
+        message = f"{len(strange)} of its {len(own)} tensors have values that are NaN or infinite"
+        message += f" ({listed(strange)}): the training has diverged, and nothing can be scored"
         raise _unusable(path, message, "not-finite")
     return network.eval()
 

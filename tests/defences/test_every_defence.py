@@ -10,8 +10,14 @@ from refusals import refuses
 from dpaudit import registry
 from dpaudit.defences import MeanStd, Quantize, make, named_defence
 from dpaudit.defences.numbers import Noise
-from dpaudit.defences.predictions import ClipConfidence, LabelOnly, Temperature, TopK
-from dpaudit.defences.samples import FewerSamples, MeanOnly
+from dpaudit.defences.predictions import (
+    ClipConfidence,
+    FewerSamples,
+    LabelOnly,
+    MeanOnly,
+    Temperature,
+    TopK,
+)
 
 EVERY = {
     "mean-std": MeanStd(),

@@ -18,8 +18,7 @@ from networks import (
 from dpaudit.attacks import Loss, MeanStd
 from dpaudit.attacks.classifier import Mean
 from dpaudit.defences import make
-from dpaudit.defences.predictions import ClipConfidence, LabelOnly, Temperature, TopK
-from dpaudit.defences.samples import FewerSamples
+from dpaudit.defences.predictions import ClipConfidence, FewerSamples, LabelOnly, Temperature, TopK
 from dpaudit.estimators.published import in_sample
 from dpaudit.estimators.trials import Trials
 from dpaudit.outputs import summarised

@@ -37,7 +37,7 @@ SLICE = 0.2
 def build(model: nn.Sequential, shape: tuple[int, ...]) -> BadInput | None:
     """Compile and load the network's kernel; return the reason why that fails, as a clause."""
     try:
-        _library(model, shape)
+        library(plan(model, tuple(shape)), compiler.FLAGS)
     except (Refused, compiler.NoKernel) as reason:
         return reason.with_traceback(None)  # whose frames hold the model
     return None
@@ -132,17 +132,13 @@ def _slices(total: int) -> Iterator[tuple[int, int]]:
         first, at_once = last, max(1, int(SLICE / max(pace, 1e-6)))
 
 
-def _library(model: nn.Sequential, shape: tuple[int, ...]) -> Library:
-    return library(plan(model, tuple(shape)), compiler.FLAGS)
-
-
 def _loaded(model: nn.Sequential, x: Tensor) -> tuple[Library, Array, Array]:
     """The kernel of a model for such records, the model's parameters in it, and their places.
 
     Raises the error that says why there is no kernel.
     """
     try:
-        kernel = _library(model, tuple(x.shape[1:]))
+        kernel = library(plan(model, tuple(x.shape[1:])), compiler.FLAGS)
     except (Refused, compiler.NoKernel) as reason:
         message = f"the native backend cannot train this network: {reason}"
         raise BadInput(message, reason.code, option=reason.option, value=reason.value) from reason

@@ -7,6 +7,7 @@ import contextlib
 import hashlib
 import os
 import platform
+import re
 import shlex
 import shutil
 import stat
@@ -45,6 +46,8 @@ UNFINISHED = "unfinished-"
 
 ENOUGH = 64 * 2**20
 """Free bytes on the disk that are enough for any compiler."""
+
+ERROR = re.compile("error|fatal")
 
 
 class NoKernel(BadInput):
@@ -121,12 +124,12 @@ def _compiled(source: str, flags: tuple[str, ...], target: Path) -> Path:
                 check=False,
             )
             if done.returncode or not library.is_file():
-                message = f"the C++ compiler {compiler[0]} fails{_first_error(done.stderr)}"
+                errors = [e.strip()[:200] for e in done.stderr.splitlines() if ERROR.search(e)]
+                message = ": ".join([f"the C++ compiler {compiler[0]} fails", *errors[:1]])
                 raise NoKernel(message, "compiler-failed", option="CXX", value=compiler[0])
             library.replace(target)
     except (OSError, subprocess.SubprocessError) as error:
-        message = " ".join(str(error).split())
-        message = f"the C++ compiler {compiler[0]} cannot be run: {message}"
+        message = f"the C++ compiler {compiler[0]} cannot be run: {' '.join(str(error).split())}"
         raise NoKernel(message, "compiler-missing", option="CXX", value=compiler[0]) from error
     return target
 
@@ -153,12 +156,6 @@ def _compiler() -> list[str]:
             return [found]
     message = f"there is no C++ compiler ({', '.join(COMPILERS[:-1])} or {COMPILERS[-1]}) here"
     raise NoKernel(f"{message}, nor a compiled kernel of this network", "compiler-missing")
-
-
-def _first_error(stderr: str) -> str:
-    """The compiler's first error message."""
-    lines = [line.strip() for line in stderr.splitlines() if "error" in line or "fatal" in line]
-    return f": {lines[0][:200]}" if lines else ""
 
 
 def _key(source: str, flags: tuple[str, ...]) -> str:

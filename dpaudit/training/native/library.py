@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from math import prod
+from typing import Any
 
 import numpy as np
 from torch import Tensor
@@ -27,20 +28,23 @@ LANES = 16
 ROOM = 4 * LANES
 """Integers behind the chosen records, which the kernel may overwrite."""
 
-_pointer, _int64, _double = ctypes.c_void_p, ctypes.c_int64, ctypes.c_double
+_pointer, _double = ctypes.c_void_p, ctypes.c_double
+_int32, _int64 = ctypes.c_int32, ctypes.c_int64
+_uint32, _uint64 = ctypes.c_uint32, ctypes.c_uint64
 
-_ARGUMENTS = {
-    "create": [],
-    "destroy": [_pointer],
-    "vector_width": [],
-    "record_step": [],
-    "parameters": [],
-    "layout": [_pointer],
-    "clipped_sum": [_pointer, _pointer, _pointer, _pointer, _double, _pointer],
-    "descend": [_pointer] * 6 + [_int64, _int64],
-    "mc_dropout": [_pointer] * 3 + [_int64, _int64, ctypes.c_uint64, _pointer],
-    "threefry_blocks": [ctypes.c_uint64, ctypes.c_uint32, ctypes.c_uint32, _pointer],
+_SIGNATURES: dict[str, list[Any]] = {
+    "create": [_pointer],
+    "destroy": [None, _pointer],
+    "vector_width": [_int32],
+    "record_step": [_int32],
+    "parameters": [_int32],
+    "layout": [None, _pointer],
+    "clipped_sum": [None, *[_pointer] * 4, _double, _pointer],
+    "descend": [None, *[_pointer] * 6, _int64, _int64],
+    "mc_dropout": [None, *[_pointer] * 3, _int64, _int64, _uint64, _pointer],
+    "threefry_blocks": [None, _uint64, _uint32, _uint32, _pointer],
 }
+"""The kernel's functions: the type of the result, then those of the arguments."""
 
 
 class Data(ctypes.Structure):
@@ -51,7 +55,7 @@ class Data(ctypes.Structure):
         ("y", _pointer),
         ("records", _int64),
         ("p", _pointer),
-        ("layers", ctypes.c_int32),
+        ("layers", _int32),
     )
 
 
@@ -63,7 +67,7 @@ class Run(ctypes.Structure):
         ("rate_per_sum", _double),
         ("clip", _double),
         ("noise_multiplier", _double),
-        ("seed", ctypes.c_uint64),
+        ("seed", _uint64),
         ("where", _pointer),
         ("parameters", _int64),
     )
@@ -87,12 +91,9 @@ class Library:
 
     def __init__(self, plan: Plan, c: ctypes.CDLL) -> None:
         self.plan, self.c = plan, c
-        for name, arguments in _ARGUMENTS.items():
+        for name, (result, *arguments) in _SIGNATURES.items():
             function = getattr(self.c, name)
-            function.argtypes, function.restype = arguments, None
-        self.c.create.restype = ctypes.c_void_p
-        for name in ("vector_width", "record_step", "parameters"):
-            getattr(self.c, name).restype = ctypes.c_int32
+            function.argtypes, function.restype = arguments, result
         self.lanes: int = self.c.vector_width()
 
     @contextmanager

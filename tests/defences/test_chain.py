@@ -77,26 +77,6 @@ def test_the_part_that_fails_is_named():
         make("mean-only + mean-std").protect(network())
 
 
-@pytest.mark.parametrize(
-    ("text", "refusal"),
-    [
-        ("mean-std + none", ("no-effect", "defence", "mean-std + none")),
-        ("mean-std + ", ("malformed", "defence", "mean-std +")),
-        ("+ mean-std", ("malformed", "defence", "+ mean-std")),
-        ("mean-only + quantize", ("needs-number", "defence", "quantize")),
-        ("mean-only + quantize:0", ("out-of-range", None, 0.0)),
-    ],
-)
-def test_a_chain_that_cannot_be_is_refused(text, refusal):
-    with refuses(*refusal):
-        make(text)
-
-
-def test_an_unknown_part_is_refused_with_the_nearest_known():
-    with pytest.raises(BadInput, match=r"'quantise' .*'quantize'"):
-        make("mean-std + quantise:0.1")
-
-
 def test_what_is_no_defence_cannot_be_added():
     with pytest.raises(TypeError):
         MeanStd() + 0.01

@@ -65,6 +65,9 @@ def third_parties(monkeypatch):
         ("+ plain", ("malformed", "defence", "+ plain")),
         ("plain + + plain", ("malformed", "defence", "plain + + plain")),
         ("+", ("malformed", "defence", "+")),
+        ("plain + none", ("no-effect", "defence", "plain + none")),
+        ("plain + quantize", ("needs-number", "defence", "quantize")),
+        ("plain + quantize:0", ("out-of-range", None, 0.0)),
         ("plain:1", ("takes-no-number", "defence", "plain:1")),
         ("no-defence", ("not-a-plug-in", "defences", "no-defence")),
     ],
@@ -78,6 +81,7 @@ def test_a_text_that_makes_no_defence_is_refused(third_parties, text, refusal):
     ("text", "told"),
     [
         ("quantise:0.01", r"'quantise' .*'quantize'"),
+        ("plain + quantise:0.1", r"'quantise' .*'quantize'"),
         ("", r"no '' among .*plain.*quantize"),
         ("unmade:1", r"'unmade:1' .*: ArithmeticError: two lines"),
     ],

@@ -155,7 +155,8 @@ def test_other_configuration_is_refused_with_all_that_differs(path, complete):
 
 def test_where_the_data_lie_is_no_difference(path):
     Journal.open_for_writing(path, {**SETTINGS, "data": "/here.npz"}).close()
-    Journal.open_for_writing(path, {**SETTINGS, "data": "/there.npz"}).close()
+    with Journal.open_for_writing(path, {**SETTINGS, "data": "/there.npz"}) as journal:
+        assert journal.settings["data"] == "/here.npz"
 
 
 def test_a_second_writer_is_refused_and_a_reader_too(path, complete):

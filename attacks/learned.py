@@ -18,7 +18,7 @@ from dpaudit.attacks.search import both_worlds, search
 from dpaudit.attacks.statistics import AND, require
 from dpaudit.errors import BadInput
 from dpaudit.protocols import Attack, Criterion, Rule, lacking
-from dpaudit.rates import rounded
+from dpaudit.rates import round_scores
 from dpaudit.types import IN, OUT, Array, Known, Observations
 
 FOLDS = 5
@@ -45,7 +45,7 @@ class Discriminant:
 
     def project(self, x: Array) -> Array:
         """The score of each row of features."""
-        return rounded((x - self.centre) @ self.weights)
+        return round_scores((x - self.centre) @ self.weights)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -146,7 +146,7 @@ def _unseen_scores(space: Space, worlds: Array) -> Array:
     for held in (fold == f for f in range(folds)):
         w, middle = space.direction(z[~held], worlds[~held])
         scores[held] = (z[held] - middle) @ w
-    return rounded(scores)
+    return round_scores(scores)
 
 
 class DiscriminantAttack(Attack):

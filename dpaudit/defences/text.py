@@ -56,7 +56,7 @@ def make(text: str) -> NamedDefence:
 def _one(text: str) -> Defence:
     name, colon, given = text.partition(":")
     plugin = registry.load("defences", name)
-    taken = list(registry.asked(plugin).values())
+    taken = list(registry.parameters(plugin).values())
     needed = [p.name for p in taken if p.default is p.empty]
     if needed and not colon:
         message = f"the defence '{name}' needs its {needed[0]}, as {name}:{needed[0].upper()}"
@@ -65,7 +65,7 @@ def _one(text: str) -> Defence:
         message = f"the defence '{name}' takes no number; name it without ':{given}'"
         raise _refused(message, "takes-no-number", text)
     numbers = [_number(given, text, taken[0])] if colon else []
-    with blamed(f"the defence '{text}'", "cannot be made"):
+    with wrap_errors(f"the defence '{text}'", "cannot be made"):
         made: Defence = plugin(*numbers)
     return made
 
@@ -122,7 +122,7 @@ def _range(given: str, text: str, name: str) -> list[str]:
         message = f"'{given}' in '{text}' must rise from a number above 0 to a larger one"
         raise _refused(message, "out-of-range", given)
     between = [low * (high / low) ** (i / (POINTS - 1)) for i in range(1, POINTS - 1)]
-    taken = list(registry.asked(registry.load("defences", name)).values())
+    taken = list(registry.parameters(registry.load("defences", name)).values())
     if taken and takes_whole(taken[0]):
         inner = [str(round(x)) for x in between]
     else:

@@ -95,7 +95,7 @@ def cluster(address: str, files: Sequence[Path] = ()) -> Iterator[Executor]:
     try:
         _refuse_unfit(client, address)
         for file in files:
-            with blamed(f"{file.name}", "cannot be imported by the cluster's workers"):
+            with wrap_errors(f"{file.name}", "cannot be imported by the cluster's workers"):
                 client.upload_file(str(file))
         yield Cluster(client)
     except distributed.KilledWorker as error:

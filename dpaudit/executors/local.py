@@ -22,7 +22,7 @@ from multiprocessing.context import SpawnProcess
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from dpaudit.errors import DiskFull, WorkersLost, has_room, unwritable
+from dpaudit.errors import DiskFull, WorkersLost, has_room, write_error
 
 KEPT = "finished trials are kept, and the same command goes on from there"
 
@@ -289,7 +289,7 @@ def _temporary_folder() -> tempfile.TemporaryDirectory[str]:
         # Python names the folders that it has tried, and not the reason.
         if not has_room(Path.cwd()):
             raise DiskFull(f"there is no room for temporary files: {error}", "disk-full") from error
-        raise unwritable("temporary files", error) from error
+        raise write_error("temporary files", error) from error
 
 
 @contextmanager

@@ -19,8 +19,8 @@ from torch.nn.modules.batchnorm import _BatchNorm
 from torch.nn.modules.instancenorm import _InstanceNorm
 
 from dpaudit.checks import listed
-from dpaudit.errors import BadInput, blamed
-from dpaudit.files import opened
+from dpaudit.errors import BadInput, wrap_errors
+from dpaudit.files import open_file
 from dpaudit.training import networks
 from dpaudit.training.networks import NETWORKS, Shape
 
@@ -45,7 +45,7 @@ FORMS = {
 
 def read(path: Path) -> State:
     """The tensors of a .pt, .pth or .safetensors file, by their names there."""
-    with opened(path, "a checkpoint") as file:
+    with open_file(path, "a checkpoint") as file:
         start = file.read(8)
     if not start:
         raise _unusable(path, f"it is empty; save the parameters again: {SAVE}", "file-empty")

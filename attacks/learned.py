@@ -138,7 +138,7 @@ def _unseen_scores(space: Space, worlds: Array) -> Array:
     z, folds = space.coordinates, min(FOLDS, *both_worlds(worlds))
     if folds < 2:
         w, middle = space.direction(z, worlds)
-        return rounded((z - middle) @ w)
+        return round_scores((z - middle) @ w)
     fold = np.empty(len(worlds), dtype=int)
     for world in (OUT, IN):
         fold[worlds == world] = np.arange((worlds == world).sum()) % folds
@@ -204,7 +204,7 @@ class Learned(DiscriminantAttack):
             loss = minus_loss.compute({"logits": logits}, known)
             columns.append(np.clip(loss, -LARGEST_LOGIT, 0))
             columns.append(np.clip(logits, -LARGEST_LOGIT, LARGEST_LOGIT))
-        return rounded(np.nan_to_num(np.column_stack(columns)))
+        return round_scores(np.nan_to_num(np.column_stack(columns)))
 
 
 def _logits(seen: Observations) -> Array | None:
@@ -239,4 +239,4 @@ class Released(DiscriminantAttack):
         require(self.needs, seen, "released")
         values = np.asarray(seen["values"], dtype=np.float64)
         flat = np.nan_to_num(values.reshape(len(values), -1), nan=LARGEST_VALUE)
-        return rounded(np.clip(flat, -LARGEST_VALUE, LARGEST_VALUE))
+        return round_scores(np.clip(flat, -LARGEST_VALUE, LARGEST_VALUE))

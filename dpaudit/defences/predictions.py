@@ -215,7 +215,7 @@ class FewerSamples(Composable):
     def protect(self, seen: Observations) -> Observations:
         need(self, seen, "mc")
         others = {name: seen[name] for name in ("logits", "probabilities") if name in seen}
-        return {**others, **summarised({"mc": np.asarray(seen["mc"])[:, : self.samples]})}
+        return {**others, **with_statistics({"mc": np.asarray(seen["mc"])[:, : self.samples]})}
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ import re
 
 from dpaudit import registry
 from dpaudit.defences.chain import Chain, NamedDefence, NoDefence
-from dpaudit.errors import BadInput, blamed
+from dpaudit.errors import BadInput, wrap_errors
 from dpaudit.protocols import Defence
 
 NONE = "none"

@@ -11,9 +11,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from dpaudit.errors import BadInput, WorkersLost, blamed
+from dpaudit.errors import BadInput, WorkersLost, wrap_errors
 from dpaudit.executors.local import KEPT
-from dpaudit.versions import differing, versions
+from dpaudit.versions import version_differences, versions
 
 PATIENCE = 10
 """Seconds until a scheduler has to answer."""
@@ -120,7 +120,7 @@ def _refuse_unfit(client: Any, address: str) -> None:
         message = f"the cluster at {address} has no workers; start some: {start}"
         raise _unusable(message, "no-workers", address)
     for worker, there in found.items():
-        if other := differing(there, versions()):
+        if other := version_differences(there, versions()):
             message = f"the worker {worker} has other versions ({other}); make them alike"
             raise _unusable(message, "other-versions", other)
 

@@ -191,7 +191,7 @@ class LocalPool(Executor):
             with os.fdopen(handle, "wb") as file:
                 pickle.dump(value, file)
         except OSError as error:
-            raise unwritable(self._folder, error) from error
+            raise write_error(self._folder, error) from error
         return StoredValue(Path(path))
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:

@@ -172,7 +172,7 @@ def load(
         near = _nearest(state, shape, classes, name)
         message = f"{path} does not fit {name}: {'; '.join(wrong)}{near}"
         raise BadInput(message, "shape-mismatch", value=str(path))
-    with blamed(name, f"does not take the parameters of {path}"):
+    with wrap_errors(name, f"does not take the parameters of {path}"):
         network.load_state_dict(state)
     strange = [n for n, t in network.state_dict().items() if not bool(torch.isfinite(t).all())]
     if strange:

@@ -7,7 +7,7 @@ from refusals import refuses
 
 from dpaudit.defences import make
 from dpaudit.defences.numbers import Noise
-from dpaudit.seeds import own
+from dpaudit.seeds import row_seeds
 from dpaudit.types import OWN
 
 

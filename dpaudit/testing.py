@@ -27,7 +27,7 @@ from dpaudit.audit.preparation import make_builder, make_pair
 from dpaudit.config import DEFAULT, Config
 from dpaudit.config.settings import Judging, Planting, Source, Target
 from dpaudit.errors import BadInput
-from dpaudit.executors import Here
+from dpaudit.executors import SerialExecutor
 from dpaudit.judging.choice import Choice
 from dpaudit.judging.until_decided import fewest
 from dpaudit.mechanisms.function import Function
@@ -36,7 +36,7 @@ from dpaudit.report.conclusion import conclusion
 from dpaudit.report.formats import power
 from dpaudit.report.refutation import refutation
 from dpaudit.results import Report
-from dpaudit.training.restored import restored
+from dpaudit.training.isolation import isolated
 from dpaudit.types import Canary, Claim, Data, Pair, neighbours
 
 __all__ = ["NothingTested", "PrivacyViolation", "assert_private"]
@@ -131,7 +131,7 @@ def assert_private(
         seed=seed,
         until_decided=True,
     )
-    with restored(), tempfile.TemporaryDirectory(prefix="dpaudit-") as folder:
+    with isolated(), tempfile.TemporaryDirectory(prefix="dpaudit-") as folder:
         records = _records(data, canary, config)
         mechanism = Function(train, _checked(claim), records, outputs, samples, seed)
         _refuse_hopeless(mechanism.claim, config, false_alarm)
@@ -139,7 +139,7 @@ def assert_private(
         trials.refuse_other_adjacency(mechanism, pair)
         report = audit.play(
             *(mechanism, pair, config.volume.models, Path(folder) / "run", seed),
-            workers=Here() if workers is None else workers,
+            workers=SerialExecutor() if workers is None else workers,
             until_decided=True,
             durable=False,
             attacks=attacks,
@@ -190,7 +190,10 @@ def _pair(canary: Any, records: Data, mechanism: Function, seed: int) -> Pair:
     if isinstance(canary, Pair):
         return canary
     if isinstance(canary, str):
-        builder, name = make_builder(Planting(canary=canary), mechanism, Here(), {}), canary
+        builder, name = (
+            make_builder(Planting(canary=canary), mechanism, SerialExecutor(), {}),
+            canary,
+        )
     elif isinstance(canary, Canary):
         builder = _Given(canary)
     elif isinstance(canary, CanaryBuilder):

@@ -35,7 +35,7 @@ RECORDS = {
     "dpaudit.checkpoint.kits.kit.KitFacts",
     "dpaudit.judging.plan.Row",
     "dpaudit.judging.facts.Settled",
-    "dpaudit.training.recipe.Descent",
+    "dpaudit.training.job.TrainingJob",
     "dpaudit.training.native.plan.Conv",
     "dpaudit.results.Bound",
     "dpaudit.results.Report",

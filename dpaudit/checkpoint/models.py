@@ -79,7 +79,7 @@ def query(path: Path, candidates: Candidates, settings: QuerySettings) -> QueryR
         network = networks.build(name, shape, classes, settings.dropout)
     untrained = state.buffers(network)
     model = state.load(network, name, tensors, path, shape, classes)
-    warnings = state.cautions(model, untrained)
+    warnings = state.layer_warnings(model, untrained)
     if own and candidates.flat:
         x = x.reshape(len(x), -1)  # a user's network takes rows of numbers without channels
     forward = _forward(model, str(path), classes, settings)

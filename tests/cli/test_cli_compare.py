@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from jsonschema import Draft202012Validator
-from playground import finished, observe, worlds_and_indices
+from playground import KNOWN, facts, finished, observe, worlds_and_indices
 from refusals import Line
 
 from dpaudit import registry
@@ -102,8 +102,10 @@ def run_with_tests(models=16):
     draw = np.random.default_rng(0)
     seen = observe(worlds, draw, 4.0)
     asked = [draw.dirichlet(np.ones(3), size=(4, 30)) for _ in range(2)]
-    with Journal.play(Path("run/journal.sqlite"), {"seed": 0, "models": models}) as journal:
-        journal.settle(facts(), {**KNOWN, "test_y": draw.integers(3, size=30)})
+    with Journal.open_for_writing(
+        Path("run/journal.sqlite"), {"seed": 0, "models": models}
+    ) as journal:
+        journal.write_facts(facts(), {**KNOWN, "test_y": draw.integers(3, size=30)})
         for row, trial in enumerate(trials(0, models)):
             shown = {name: array[row] for name, array in seen.items()}
             journal.add(trial, {**shown, **({"test_mc": asked[row]} if row < 2 else {})}, 0.1)

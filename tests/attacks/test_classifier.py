@@ -1,9 +1,25 @@
+"""Attacks by the loss and by statistics of MC dropout, in Python and as text."""
+
 from functools import partial
+from itertools import product
 
 import numpy as np
 import pytest
+from refusals import refuses
 
-from dpaudit.attacks import InvStd, Max, Mean, Min, ThresholdAttack, inv_std, max_, mean, min_
+from dpaudit.attacks import Loss, ThresholdAttack
+from dpaudit.attacks.classifier import (
+    InvStd,
+    Max,
+    Mean,
+    Min,
+    inv_std,
+    max_,
+    mean,
+    min_,
+    minus_loss,
+    parse,
+)
 from dpaudit.attacks.rules import ThresholdRule
 from dpaudit.attacks.search import search
 from dpaudit.attacks.statistics import OR
@@ -12,6 +28,52 @@ from dpaudit.rates import BoundCriterion, PointCriterion
 
 KNOWN = {"label": np.array(1)}
 CRITERIA = [PointCriterion(1e-5), BoundCriterion(1e-5)]
+
+
+# ---------------------------------------------------------------- the loss
+
+
+def test_statistic_is_the_negative_cross_entropy():
+    logits = np.random.default_rng(0).normal(size=(20, 4)) * 3
+    known = {"label": np.array(2)}
+    p = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(
+        minus_loss.compute({"logits": logits}, known), np.log(p[:, 2]), rtol=5e-9
+    )
+
+
+def test_huge_logits_do_not_overflow():
+    seen = {"logits": np.array([[1e4, 0.0], [-1e4, 0.0]], dtype=np.float32)}
+    assert minus_loss.compute(seen, {"label": np.array(1)}).tolist() == [-1e4, 0.0]
+
+
+def test_attack_says_in_where_the_loss_is_below_the_threshold(play):
+    seen, worlds, known = play(50, seed=1, shift=2.0)
+    x = Loss().features(seen, known)
+    rule = Loss().fit(x, worlds, PointCriterion(1e-5))
+    tau = -rule.thresholds[0]
+    loss = -minus_loss.compute(seen, known)
+    np.testing.assert_array_equal(rule.decide(x), loss < tau)
+    assert repr(rule) == f"-loss > {-tau:.6g}"
+
+
+def test_needs_logits_only(play):
+    seen, worlds, known = play(10, seed=1)
+    assert Loss().needs == {"logits"}
+    x = Loss().features({"logits": seen["logits"]}, known)
+    assert x.shape == (20, 1)
+    assert Loss().fit(x, worlds, PointCriterion(1e-5)).score(x).shape == (20,)
+
+
+def test_adding_a_constant_to_all_logits_changes_nothing(play):
+    seen, _, known = play(10, seed=2)
+    shifted = {"logits": seen["logits"].astype(float) + 7.0}
+    np.testing.assert_allclose(
+        minus_loss.compute(shifted, known), minus_loss.compute(seen, known), rtol=1e-8
+    )
+
+
+# ---------------------------------------------------------------- MC dropout
 
 
 def seen_with(p, dtype=np.float32):
@@ -41,13 +103,11 @@ def test_statistics_are_computed_in_double_precision():
     assert inv_std.compute(seen_with(p), KNOWN) == pytest.approx(1 / exact.std(axis=1), rel=5e-9)
 
 
-@pytest.mark.parametrize("samples", [1, 2, 3, 7, 10, 1000])
-@pytest.mark.parametrize("p", [0.0, 0.1, 0.3, 0.37, 1.0])
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_equal_samples_have_infinite_inverse_deviation(p, samples, dtype):
+def test_equal_samples_have_infinite_inverse_deviation():
     """Also where the mean of equal doubles is not that number: a defence may release 0.1."""
-    seen = seen_with(np.full((2, samples), p), dtype)
-    assert inv_std.compute(seen, KNOWN).tolist() == [np.inf] * 2
+    for samples, dtype in product((1, 2, 3, 7, 10, 1000), (np.float32, np.float64)):
+        rows = np.repeat([[0.0], [0.1], [0.3], [0.37], [1.0]], samples, axis=1)
+        assert (inv_std.compute(seen_with(rows, dtype), KNOWN) == np.inf).all()
 
 
 @pytest.fixture
@@ -100,3 +160,26 @@ def test_single_attack_compares_its_own_statistic(play, attack, statistic):
     assert repr(attack()) == statistic.name
     rule = attack().fit(x, worlds, PointCriterion(1e-5))
     assert repr(rule).startswith(f"{statistic.name} > ")
+
+
+# ---------------------------------------------------------------- as text
+
+
+def test_a_parsed_attack_reads_back_as_its_text_but_for_blanks():
+    for text in ("mean", "mean & inv_std", "min | max", "mean & inv_std & min & max"):
+        assert repr(parse(text)) == repr(parse(text.replace(" ", ""))) == text
+    assert parse("loss | mean").needs == {"logits", "mean"}
+
+
+@pytest.mark.parametrize(
+    ("text", "word"), [("mean & median", "median"), ("mean &", ""), ("", ""), ("std", "std")]
+)
+def test_unknown_word_is_named_with_the_known_ones(text, word):
+    with refuses("unknown-name", option="attack", value=word) as caught:
+        parse(text)
+    assert "loss, -loss, mean, inv_std, min, max" in str(caught.value)
+
+
+def test_mixture_is_refused():
+    with refuses("mixed-operators", value="mean & min | max"):
+        parse("mean & min | max")

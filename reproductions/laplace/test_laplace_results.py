@@ -2,13 +2,14 @@
 
 import gzip
 import json
-from importlib import import_module
 from pathlib import Path
 
 import numpy as np
 import pytest
 from click.testing import CliRunner
 from refusals import refuses
+
+from reproductions.laplace import adult, audits, utility
 
 RESULTS = Path(__file__).parent / "results"
 
@@ -34,7 +35,6 @@ def folder(tmp_path):
 
 @pytest.fixture
 def table(folder, monkeypatch):
-    adult = import_module("reproductions.laplace.adult")
     monkeypatch.setattr(adult, "ROWS", 36)
     monkeypatch.setattr(adult, "POSITIVE", 10)
     return adult.load(folder)
@@ -49,24 +49,23 @@ def test_adult_is_read_without_rows_that_lack_something(table):
 
 def test_another_table_is_refused(folder):
     with refuses("other-data", value=(36, 10)):
-        import_module("reproductions.laplace.adult").load(folder)
+        adult.load(folder)
     with refuses("file-missing"):
-        import_module("reproductions.laplace.adult").load(folder / "none")
+        adult.load(folder / "none")
 
 
 def test_folds_are_disjoint_and_have_each_class_alike(table):
     _, y, _ = table
-    folds = list(import_module("reproductions.laplace.adult").folds(y, number=5))
+    folds = list(adult.folds(y, number=5))
     assert sorted(np.concatenate([test for _, test in folds])) == list(range(36))
     assert all(not set(train) & set(test) for train, test in folds)
     assert [int(y[test].sum()) for _, test in folds] == [2] * 5
 
 
 def test_every_method_is_measured_and_told(table, monkeypatch):
-    utility = import_module("reproductions.laplace.utility")
     monkeypatch.setattr(utility.Fold, "dpsgd", lambda self, epsilon, seed: (0.8, 0.7))
     x, y, width = table
-    train, test = next(import_module("reproductions.laplace.adult").folds(y, number=3))
+    train, test = next(adult.folds(y, number=3))
     fold = utility.Fold(x, y, width, train, test)
     rows = [row for n in (0, 1) for row in utility.measured(fold, n, (1.0, 10.0))]
     assert all(0 <= row[name] <= 1 for row in rows for name in ("accuracy", "macro_f1"))
@@ -80,23 +79,20 @@ def test_every_method_is_measured_and_told(table, monkeypatch):
 
 def test_without_adult_nothing_is_begun(monkeypatch, tmp_path):
     monkeypatch.setenv("DPAUDIT_DATA", str(tmp_path))
-    for name in ("utility", "audits"):
-        done = CliRunner().invoke(import_module(f"reproductions.laplace.{name}").main, [])
+    for module in (utility, audits):
+        done = CliRunner().invoke(module.main, [])
         assert done.exit_code == 2
         assert "set DPAUDIT_DATA to the folder that has it" in done.output
 
 
 @pytest.mark.parametrize("text", ["much", "", "0,1", "-1", "nan", "inf"])
 def test_epsilons_that_are_none_are_refused(text):
-    done = CliRunner().invoke(
-        import_module("reproductions.laplace.utility").main, ["--epsilons", text]
-    )
+    done = CliRunner().invoke(utility.main, ["--epsilons", text])
     assert done.exit_code == 2
     assert f"'{text}' is no list of numbers above 0" in done.output
 
 
 def test_audits_tell_what_is_shown_beside_the_truth():
-    audits = import_module("reproductions.laplace.audits")
     row = audits.audited(audits.ONE_COLUMN[0], audits.one_column(), most=200, seed=0)
     assert (row["claim"], row["unit"], row["true"]) == (1.0, "whole model", 1.0)
     assert row["scan_200"] <= 1

@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 JOBS ?= 2
 
-.PHONY: demo test verify lint snapshots kept bench tightness mutants opacus ensembles laplace p3gm questions questions-cifar10 clean
+.PHONY: demo test verify lint snapshots kept bench tightness mutants opacus ensembles laplace local p3gm questions questions-cifar10 clean
 
 demo: .venv/installed  ## a first audit on embedded data, in minutes
 	$(BIN)/dpaudit run --canary adv-maxloss --samples 1000
@@ -54,6 +54,10 @@ laplace: .venv/installed-dev  ## networks with Laplace noise: what audits show, 
 	mkdir -p build
 	$(BIN)/python -m reproductions.laplace.audits --json build/laplace_audits.json
 	$(BIN)/python -m reproductions.laplace.utility --json build/laplace_adult.json
+
+local: .venv/installed-dev  ## randomized response with hidden parameters; seconds
+	mkdir -p build
+	$(BIN)/python -m reproductions.local.run --json build/local.json --figure build/local.png
 
 p3gm: .venv/installed-dev  ## synthetic records: what is learned from them, how soon; an hour on two cores, goes on where it stopped
 	mkdir -p build

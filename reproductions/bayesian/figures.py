@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import io
+import json
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import click
 import numpy as np
 
 from dpaudit.report import drawing
@@ -263,3 +266,22 @@ def _legend(figure: Figure, names: Sequence[str], dotted: str) -> None:
     figure.legend(
         handles=lines, loc="outside lower center", ncols=5, columnspacing=0.9, handlelength=1.3
     )
+
+
+@click.command()
+@click.argument("results", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option("--what", type=click.IntRange(4, 8), default=5, show_default=True, help="Which Fig.")
+@click.option("--training", default="noise-0.5", show_default=True, help="The noise.")
+@click.option("--figure", required=True, type=click.Path(dir_okay=False, path_type=Path))
+def main(results: Path, what: int, training: str, figure: Path) -> None:
+    """Draw a figure of the paper from a result file."""
+    games = [g for g in json.loads(results.read_text())["games"]]
+    games = [g for g in games if g["game"]["training"] == training]
+    if not games:
+        raise click.UsageError(f"no game of {results} has the training {training!r}")
+    draw = {4: figure_4, 5: figure_5, 6: figure_6, 7: figure_7, 8: figure_8}[what]
+    figure.write_bytes(png(draw(games)))
+
+
+if __name__ == "__main__":
+    main()

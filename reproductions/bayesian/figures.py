@@ -275,7 +275,7 @@ def _legend(figure: Figure, names: Sequence[str], dotted: str) -> None:
 @click.option("--figure", required=True, type=click.Path(dir_okay=False, path_type=Path))
 def main(results: Path, what: int, training: str, figure: Path) -> None:
     """Draw a figure of the paper from a result file."""
-    games = [g for g in json.loads(results.read_text())["games"]]
+    games = json.loads(results.read_text())["games"]
     games = [g for g in games if g["game"]["training"] == training]
     if not games:
         raise click.UsageError(f"no game of {results} has the training {training!r}")

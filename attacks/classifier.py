@@ -1,4 +1,13 @@
-"""The loss threshold: the attack on a network that is used deterministically."""
+"""Attacks on a classifier's outputs by thresholds: the loss, and statistics of MC dropout.
+
+The adversary sees T probabilities of the canary's true class, or their mean and deviation alone
+(`dpaudit.outputs`). A model that was trained on the canary gives it a higher probability (mean,
+min, max) and is surer of it (1/std): Algorithm 2 of Shibahara, Miura, Kii and Ichikawa, Privacy
+Risk of Differentially Private Bayesian Neural Network. Groups of statistics are searched with
+type 1 (ALL) and type 2 (ANY), as in its Fig. 5. The more statistics and kinds a search may choose
+from, the more it finds where there is nothing to find: the in-sample estimate of such an attack
+means something only beside its permutation null.
+"""
 
 from __future__ import annotations
 
@@ -10,60 +19,46 @@ from operator import and_, or_
 import numpy as np
 from scipy.special import log_softmax
 
-from dpaudit.attacks.rules import ThresholdAttack
+from dpaudit.attacks.rules import StatisticsAttack, ThresholdAttack
 from dpaudit.attacks.statistics import Operand, Statistic, true_class
 from dpaudit.errors import BadInput
 from dpaudit.types import Array, Known, Observations
+
+SAMPLES = frozenset({"mc"})
 
 
 def _log_probability(seen: Observations, known: Known) -> Array:
     """ln p(y' | x') from logits (trials, classes), the negative cross-entropy."""
     logits = np.asarray(seen["logits"], dtype=np.float64)
-    probability: Array = log_softmax(logits, axis=-1)
-    return probability[:, true_class(known, logits.shape[-1])]
+    return np.asarray(log_softmax(logits, axis=-1)[:, true_class(known, logits.shape[-1])])
 
 
 minus_loss = Statistic("-loss", frozenset({"logits"}), _log_probability)
-"""The canary's negative loss: larger means more like D', so the paper's 'loss < tau' reads
-'-loss > -tau'."""
+"""The canary's negative loss; the paper's 'loss < tau' is '-loss > -tau' here."""
 
 
-class Loss(ThresholdAttack):
+class Loss(StatisticsAttack):
     """Says that the canary was in if its loss is below a threshold.
 
-    A model fits what it was trained on, so a small loss on the canary speaks for D'. One
-    forward pass without dropout is all that this adversary sees. The weakest attack here, and
-    the one that every stronger one is compared with.
+    A model fits its training records, so that a small loss on the canary is evidence for D'. This
+    adversary sees one forward pass without dropout. The weakest attack, and the baseline of all
+    others.
 
     Yeom et al., Privacy Risk in Machine Learning (2018); Algorithm 1 of Shibahara, Miura, Kii
     and Ichikawa, Privacy Risk of Differentially Private Bayesian Neural Network.
     """
 
-    def __init__(self) -> None:
-        super().__init__(minus_loss)
-
-
-# ----------------------------------------------------------------
-# Statistics of MC dropout: what T forward passes with dropout tell about the canary.
-#
-# The adversary sees T probabilities of the canary's true class, or their mean and deviation
-# alone (`dpaudit.outputs`). A model that was trained on the
-# canary gives it a higher probability (mean, min, max) and is surer of it (1/std): Algorithm 2 of
-# Shibahara, Miura, Kii and Ichikawa, Privacy Risk of Differentially Private Bayesian Neural
-# Network.
-
-
-SAMPLES = frozenset({"mc"})
+    form = minus_loss
 
 
 def _of_class(name: str, seen: Observations, known: Known) -> Array:
-    """What is released under a name about the canary's true class, in double precision."""
+    """The released array of the canary's true class, in double precision."""
     array = np.asarray(seen[name])
     return array[..., true_class(known, array.shape[-1])].astype(np.float64)
 
 
 def _inverse_deviation(seen: Observations, known: Known) -> Array:
-    """1/std, and +inf where std = 0: at T = 1 always, after quantisation often."""
+    """1/std, and +inf where std = 0: always at T = 1, often after quantisation."""
     std = _of_class("std", seen, known)
     return np.divide(1.0, std, out=np.full_like(std, np.inf), where=std != 0)
 
@@ -78,36 +73,34 @@ min_ = Statistic("min", SAMPLES, partial(_reduced, np.min))
 max_ = Statistic("max", SAMPLES, partial(_reduced, np.max))
 
 
-class Mean(ThresholdAttack):
+class Mean(StatisticsAttack):
     """Says that the canary was in if its mean MC-dropout probability is high.
 
     The mean over T forward passes is the prediction that a Bayesian network releases. It
-    averages the dropout noise away, so it sees a little more than one deterministic pass.
+    averages the dropout noise away, so that it shows a little more than one deterministic pass.
 
     Algorithm 2 of Shibahara, Miura, Kii and Ichikawa, Privacy Risk of Differentially Private
     Bayesian Neural Network.
     """
 
-    def __init__(self) -> None:
-        super().__init__(mean)
+    form = mean
 
 
-class InvStd(ThresholdAttack):
+class InvStd(StatisticsAttack):
     """Says that the canary was in if MC dropout is sure of it: 1/std is high.
 
     The standard deviation over T forward passes is the uncertainty that a Bayesian network
-    releases; a record that was trained on should be less uncertain. With one pass (T = 1)
-    every trial has 1/std = infinity and the attack knows nothing.
+    releases; a training record should be less uncertain. With one pass (T = 1) every trial has
+    1/std = infinity, and the attack shows nothing.
 
     Algorithm 2 of Shibahara, Miura, Kii and Ichikawa, Privacy Risk of Differentially Private
     Bayesian Neural Network.
     """
 
-    def __init__(self) -> None:
-        super().__init__(inv_std)
+    form = inv_std
 
 
-class Min(ThresholdAttack):
+class Min(StatisticsAttack):
     """Says that the canary was in if even its lowest MC-dropout probability is high.
 
     Needs all T samples, not only their mean and deviation.
@@ -116,11 +109,10 @@ class Min(ThresholdAttack):
     Bayesian Neural Network.
     """
 
-    def __init__(self) -> None:
-        super().__init__(min_)
+    form = min_
 
 
-class Max(ThresholdAttack):
+class Max(StatisticsAttack):
     """Says that the canary was in if its highest MC-dropout probability is high.
 
     Needs all T samples, not only their mean and deviation.
@@ -129,20 +121,10 @@ class Max(ThresholdAttack):
     Bayesian Neural Network.
     """
 
-    def __init__(self) -> None:
-        super().__init__(max_)
+    form = max_
 
 
-# ----------------------------------------------------------------
-# The sets of statistics that the paper combines, each with type 1 (ALL) and type 2 (ANY).
-#
-# Shibahara, Miura, Kii and Ichikawa, Privacy Risk of Differentially Private Bayesian Neural
-# Network, Algorithm 2 and Fig. 5. The more statistics and kinds a search may choose from, the
-# more it finds where there is nothing to find: the in-sample estimate of such an attack means
-# something only beside its permutation null.
-
-
-class MeanStd(ThresholdAttack):
+class MeanStd(StatisticsAttack):
     """Mean and 1/std of the MC-dropout probabilities, joined by ALL or by ANY.
 
     What a Bayesian network usually releases: the prediction and its uncertainty. Type 1 says
@@ -153,11 +135,10 @@ class MeanStd(ThresholdAttack):
     Bayesian Neural Network.
     """
 
-    def __init__(self) -> None:
-        super().__init__((mean, inv_std))
+    form = (mean, inv_std)
 
 
-class MinMax(ThresholdAttack):
+class MinMax(StatisticsAttack):
     """Lowest and highest MC-dropout probability, joined by ALL or by ANY.
 
     For an adversary who sees all T samples. Type 1 says that the canary was in if both are
@@ -168,11 +149,10 @@ class MinMax(ThresholdAttack):
     Bayesian Neural Network.
     """
 
-    def __init__(self) -> None:
-        super().__init__((min_, max_))
+    form = (min_, max_)
 
 
-class AllFour(ThresholdAttack):
+class AllFour(StatisticsAttack):
     """Mean, 1/std, min and max of the MC-dropout probabilities, joined by ALL or by ANY.
 
     The strongest attack of the paper. Four thresholds at once are too many to try them all
@@ -183,43 +163,22 @@ class AllFour(ThresholdAttack):
     Private Bayesian Neural Network.
     """
 
-    def __init__(self) -> None:
-        super().__init__((mean, inv_std, min_, max_))
+    form = (mean, inv_std, min_, max_)
 
 
-# ----------------------------------------------------------------
-# Attacks written as text: `mean & inv_std`, `min | max`, `loss`.
-
-
-KNOWN = {
-    "loss": minus_loss,
-    "-loss": minus_loss,
-    "mean": mean,
-    "inv_std": inv_std,
-    "min": min_,
-    "max": max_,
-}
+STATISTICS = {"loss": minus_loss} | {s.name: s for s in (minus_loss, mean, inv_std, min_, max_)}
+"""The statistics that an attack may name as text: `mean & inv_std`, `min | max`, `loss`."""
 
 
 def parse(text: str) -> ThresholdAttack:
-    """The attack that an expression describes; `&` joins by ALL, `|` by ANY, never both."""
+    """The attack of an expression; `&` joins by ALL, `|` by ANY, never both."""
     if "&" in text and "|" in text:
-        raise BadInput(
-            f"{text!r} mixes & and |; join the statistics all by & or all by |",
-            "mixed-operators",
-            option="attack",
-            value=text,
-        )
-    words: list[Operand] = [_named(word.strip(), text) for word in re.split("[&|]", text)]
-    return ThresholdAttack(reduce(or_ if "|" in text else and_, words))
-
-
-def _named(word: str, text: str) -> Statistic:
-    if word not in KNOWN:
-        raise BadInput(
-            f"unknown statistic {word!r} in {text!r}; known are {', '.join(KNOWN)}",
-            "unknown-name",
-            option="attack",
-            value=word,
-        )
-    return KNOWN[word]
+        message = f"{text!r} mixes & and |; join the statistics all by & or all by |"
+        raise BadInput(message, "mixed-operators", option="attack", value=text)
+    words = [word.strip() for word in re.split("[&|]", text)]
+    for word in words:
+        if word not in STATISTICS:
+            message = f"unknown statistic {word!r} in {text!r}; known are {', '.join(STATISTICS)}"
+            raise BadInput(message, "unknown-name", option="attack", value=word)
+    operands: list[Operand] = [STATISTICS[word] for word in words]
+    return ThresholdAttack(reduce(or_ if "|" in text else and_, operands))

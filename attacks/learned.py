@@ -1,4 +1,4 @@
-"""A linear score learned from any features: ridge LDA, with a threshold it has not overfitted.
+"""Attacks by a learned linear score: ridge LDA, with a threshold that is not overfitted.
 
 Fisher, The Use of Multiple Measurements in Taxonomic Problems (1936); Friedman, Regularized
 Discriminant Analysis (1989).
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import weakref
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from scipy.special import logit
@@ -20,25 +21,19 @@ from dpaudit.protocols import Attack, Criterion, Rule, lacking
 from dpaudit.rates import rounded
 from dpaudit.types import IN, OUT, Array, Known, Observations
 
-# ----------------------------------------------------------------
-# A linear score learned from any features: ridge LDA, with a threshold it has not overfitted.
-#
-# Fisher, The Use of Multiple Measurements in Taxonomic Problems (1936); Friedman, Regularized
-# Discriminant Analysis (1989).
-
-
 FOLDS = 5
 
+SMALLEST = 1e-6
+"""Probabilities are kept this far from 0 and 1, deviations from 0: about what float32 resolves."""
 
-def learn(name: str, features: Array, worlds: Array, criterion: Criterion) -> LearnedRule:
-    """The rule of an attack of that name: direction and threshold, both from these trials.
+SPOKEN = ("logits", "probabilities", "mean")
+"""The observations of all classes; the first that is released is used."""
 
-    The threshold is chosen on scores of trials that the direction has not seen (cross-fitting),
-    because a learned score separates its own training trials too well.
-    """
-    space = spanned(features)
-    found = search(_unseen_scores(space, worlds)[:, None], worlds, (AND,), criterion)
-    return LearnedRule(name, space.discriminant(worlds), found.thresholds[0])
+LARGEST_LOGIT = 100.0
+"""The bound of logits, also for those of a diverged model."""
+
+LARGEST_VALUE = 1e9
+"""The bound of released numbers, and the value in place of NaN."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,8 +74,8 @@ class LearnedRule(Rule):
 class Space:
     """Standardised features, in at most as many coordinates as there are trials.
 
-    A discriminant knows no axes once the features are standardised, so that more features than
-    trials may be turned into the space that the trials span: z = coordinates @ axes'.
+    A discriminant of standardised features does not depend on the axes, so that more features
+    than trials may be rotated into the space that the trials span: z = coordinates @ axes'.
     """
 
     coordinates: Array
@@ -90,60 +85,48 @@ class Space:
 
     def discriminant(self, worlds: Array) -> Discriminant:
         """The direction in which the worlds differ most for their spread, among the features."""
-        w, middle = direction(self.coordinates, worlds, self.ridge(len(worlds)))
+        w, middle = self.direction(self.coordinates, worlds)
         if self.axes is not None:
             w, middle = self.axes @ w, self.axes @ middle
         return Discriminant(centre=self.mean + self.scale * middle, weights=w / self.scale)
 
-    def ridge(self, trials: int) -> float:
-        """r = features / trials: the size of the error of a covariance from so few trials."""
-        return len(self.mean) / trials
+    def direction(self, z: Array, worlds: Array) -> tuple[Array, Array]:
+        """w = (S + r I)^-1 (m1 - m0), scaled to unit spread, and the middle between the worlds.
+
+        S is the covariance within the worlds. The ridge r = features / trials is the size of the
+        error of a covariance from so few trials.
+        """
+        r = len(self.mean) / len(z)
+        m0, m1 = z[worlds == OUT].mean(axis=0), z[worlds == IN].mean(axis=0)
+        within = z - np.where((worlds == IN)[:, None], m1, m0)
+        S = within.T @ within / len(z)
+        w = np.linalg.solve(S + r * np.eye(z.shape[1]), m1 - m0)
+        spread = np.sqrt(max(0.0, float(w @ (m1 - m0)))) or 1.0  # = sqrt(w' (S + r I) w)
+        return w / spread, (m0 + m1) / 2
+
+
+_last: list[tuple[weakref.ref[Array], Space]] = []
+"""The last array with more features than trials, and its space.
+
+Permutations ask for the same features hundreds of times, and turning them is all the cost.
+"""
 
 
 def spanned(x: Array) -> Space:
-    """The space of the features."""
-    if x.shape[1] > len(x):
-        return _turned(x)
-    mean, scale = _standards(x)
-    return Space((x - mean) / scale, None, mean, scale)
-
-
-def _turned(x: Array) -> Space:
-    """Many features in few coordinates; those of the array that came last are remembered.
-
-    Permutations ask for the same features hundreds of times, and turning them is all the cost.
-    """
+    """The space of the features; of many features in few trials, that of the last array is kept."""
     for of, known in _last:
         if of() is x:
             return known
-    mean, scale = _standards(x)
+    mean, scale = x.mean(axis=0), np.where(x.min(axis=0) == x.max(axis=0), 1.0, x.std(axis=0))
     z = (x - mean) / scale
+    if x.shape[1] <= len(x):
+        return Space(z, None, mean, scale)
     squares, U = np.linalg.eigh(z @ z.T)
     there = squares > 1e-9 * max(squares[-1], 1e-300)
     s = np.sqrt(squares[there])
     space = Space(U[:, there] * s, z.T @ (U[:, there] / s), mean, scale)
     _last[:] = [(weakref.ref(x), space)]
     return space
-
-
-def _standards(x: Array) -> tuple[Array, Array]:
-    return x.mean(axis=0), np.where(x.min(axis=0) == x.max(axis=0), 1.0, x.std(axis=0))
-
-
-_last: list[tuple[weakref.ref[Array], Space]] = []
-
-
-def direction(z: Array, worlds: Array, r: float) -> tuple[Array, Array]:
-    """w = (S + r I)^-1 (m1 - m0), scaled to unit spread, and the middle between the worlds.
-
-    S is the covariance within the worlds; the ridge r fades as trials come in.
-    """
-    m0, m1 = z[worlds == OUT].mean(axis=0), z[worlds == IN].mean(axis=0)
-    within = z - np.where((worlds == IN)[:, None], m1, m0)
-    S = within.T @ within / len(z)
-    w = np.linalg.solve(S + r * np.eye(z.shape[1]), m1 - m0)
-    spread = np.sqrt(max(0.0, float(w @ (m1 - m0)))) or 1.0  # = sqrt(w' (S + r I) w)
-    return w / spread, (m0 + m1) / 2
 
 
 def _unseen_scores(space: Space, worlds: Array) -> Array:
@@ -154,32 +137,37 @@ def _unseen_scores(space: Space, worlds: Array) -> Array:
     """
     z, folds = space.coordinates, min(FOLDS, *both_worlds(worlds))
     if folds < 2:
-        w, middle = direction(z, worlds, space.ridge(len(z)))
+        w, middle = space.direction(z, worlds)
         return rounded((z - middle) @ w)
     fold = np.empty(len(worlds), dtype=int)
     for world in (OUT, IN):
         fold[worlds == world] = np.arange((worlds == world).sum()) % folds
     scores = np.empty(len(worlds))
     for held in (fold == f for f in range(folds)):
-        seen = z[~held]
-        w, middle = direction(seen, worlds[~held], space.ridge(len(seen)))
+        w, middle = space.direction(z[~held], worlds[~held])
         scores[held] = (z[held] - middle) @ w
     return rounded(scores)
 
 
-# ----------------------------------------------------------------
-# A score learned from everything that a classifier shows of the canary.
+class DiscriminantAttack(Attack):
+    """Learns a rule from its features: direction and threshold, both from the same trials.
+
+    The threshold is chosen on scores of trials that the direction has not seen (cross-fitting),
+    because a learned score separates its own training trials too well.
+    """
+
+    name: ClassVar[str]
+
+    def fit(self, features: Array, worlds: Array, criterion: Criterion) -> LearnedRule:
+        space = spanned(features)
+        found = search(_unseen_scores(space, worlds)[:, None], worlds, (AND,), criterion)
+        return LearnedRule(self.name, space.discriminant(worlds), found.thresholds[0])
+
+    def __repr__(self) -> str:
+        return self.name
 
 
-SMALLEST = 1e-6
-"""Probabilities stay this far from 0 and 1, deviations from 0: about what float32 resolves."""
-SPOKEN = ("logits", "probabilities", "mean")
-"""What speaks of all classes; the first that is released is taken."""
-LARGEST_LOGIT = 100.0
-"""Logits beyond it, and those of a diverged model, say no more than that."""
-
-
-class Learned(Attack):
+class Learned(DiscriminantAttack):
     """A linear score learned from all logits and all MC-dropout statistics (ridge LDA).
 
     Thresholds on single statistics cut boxes; the best boundary between the worlds is rarely
@@ -190,95 +178,65 @@ class Learned(Attack):
     learns the direction in which the worlds differ most for their spread: Fisher's linear
     discriminant, with a ridge so that many classes and few trials do no harm.
 
-    Everything is learned on the choosing half. The threshold is chosen on scores of trials
-    that the weights have not seen (cross-fitting), because a learned score separates its own
-    training trials too well.
+    Everything is learned on the choosing half, the threshold by cross-fitting.
 
     Fisher, The Use of Multiple Measurements in Taxonomic Problems (1936); Friedman,
     Regularized Discriminant Analysis (1989).
     """
 
-    def __init__(self) -> None:
-        self.needs: frozenset[str] = frozenset()
-        self.any_of: frozenset[str] = frozenset({*SPOKEN, "std"})
+    name = "learned"
+    any_of = frozenset({*SPOKEN, "std"})
 
     def features(self, seen: Observations, known: Known) -> Array:
-        """What the score is learned from, one row a trial; finite, with fixed bounds."""
+        """The features of the score, one row a trial; finite, with fixed bounds."""
         if missing := lacking(self, seen):
-            raise BadInput(
-                f"learned needs {missing} in the observations",
-                "missing-observations",
-                value=missing,
-            )
+            message = f"learned needs {missing} in the observations"
+            raise BadInput(message, "missing-observations", value=missing)
         columns = [
-            logit(np.clip(s.compute(seen, known), SMALLEST, 1 - SMALLEST))[:, None]
+            logit(np.clip(s.compute(seen, known), SMALLEST, 1 - SMALLEST))
             for s in (mean, min_, max_)
             if s.needs <= seen.keys()
         ]
         if inv_std.needs <= seen.keys():
-            surely = np.clip(inv_std.compute(seen, known), 0, 1 / SMALLEST)
-            columns.append(-np.log(np.maximum(surely, SMALLEST))[:, None])
+            certainty = np.clip(inv_std.compute(seen, known), SMALLEST, 1 / SMALLEST)
+            columns.append(-np.log(certainty))
         if (logits := _logits(seen)) is not None:
-            columns += [
-                np.clip(minus_loss.compute({"logits": logits}, known), -LARGEST_LOGIT, 0)[:, None],
-                np.clip(logits, -LARGEST_LOGIT, LARGEST_LOGIT),
-            ]
-        return rounded(np.nan_to_num(np.concatenate(columns, axis=1)))
-
-    def fit(self, features: Array, worlds: Array, criterion: Criterion) -> LearnedRule:
-        return learn("learned", features, worlds, criterion)
-
-    def __repr__(self) -> str:
-        return "learned"
+            loss = minus_loss.compute({"logits": logits}, known)
+            columns.append(np.clip(loss, -LARGEST_LOGIT, 0))
+            columns.append(np.clip(logits, -LARGEST_LOGIT, LARGEST_LOGIT))
+        return rounded(np.nan_to_num(np.column_stack(columns)))
 
 
 def _logits(seen: Observations) -> Array | None:
-    """What is said of all classes, on the logit scale; None where no class is spoken of.
+    """The outputs of all classes on the logit scale; None if none are released.
 
     A probability that a defence made 0 counts as the smallest: its logarithm of minus infinity
     would be an outlier beside which all other differences vanish.
     """
     for name in SPOKEN:
         if name in seen:
-            said = np.asarray(seen[name], dtype=np.float64)
+            outputs = np.asarray(seen[name], dtype=np.float64)
             if name != "logits":
                 with np.errstate(divide="ignore", invalid="ignore"):
-                    said = np.log(said)
-            return np.where(said == -np.inf, np.log(SMALLEST), said)
+                    outputs = np.log(outputs)
+            return np.where(outputs == -np.inf, np.log(SMALLEST), outputs)
     return None
 
 
-# ----------------------------------------------------------------
-# A score learned from released numbers, whatever they mean.
-
-
-LARGEST_VALUE = 1e9
-"""Released numbers beyond it, and what is no number at all, say no more than that."""
-
-
-class Released(Attack):
+class Released(DiscriminantAttack):
     """A linear score learned from all released values (ridge LDA).
 
     For mechanisms that release numbers instead of a classifier: a noisy sum, a histogram, a
     vector of weights. It learns, on the choosing half, the direction in which the worlds differ
-    most for their spread; one released number is thus compared with one threshold, on the side
-    that was learned.
+    most for their spread; a single number is compared with a threshold on the learned side.
     """
 
-    def __init__(self) -> None:
-        self.needs: frozenset[str] = frozenset({"values"})
+    name = "released"
+    needs = frozenset({"values"})
 
     def features(self, seen: Observations, known: Known) -> Array:
         """The released values, one row a trial; finite, with fixed bounds."""
         require(self.needs, seen, "released")
         values = np.asarray(seen["values"], dtype=np.float64)
-        flat = values.reshape(len(values), -1)
-        return rounded(
-            np.clip(np.nan_to_num(flat, nan=LARGEST_VALUE), -LARGEST_VALUE, LARGEST_VALUE)
-        )
-
-    def fit(self, features: Array, worlds: Array, criterion: Criterion) -> LearnedRule:
-        return learn("released", features, worlds, criterion)
-
-    def __repr__(self) -> str:
-        return "released"
+        flat = np.nan_to_num(values.reshape(len(values), -1), nan=LARGEST_VALUE)
+        return rounded(np.clip(flat, -LARGEST_VALUE, LARGEST_VALUE))

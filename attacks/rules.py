@@ -1,11 +1,11 @@
-"""A rule with fixed thresholds, and the attack that chooses them on the choosing half."""
+"""Threshold rules, and the attacks that choose their thresholds on the choosing half."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence, Set
 from copy import copy
 from dataclasses import dataclass, replace
-from typing import TypeAlias, Union
+from typing import ClassVar, TypeAlias, Union
 
 import numpy as np
 
@@ -33,7 +33,6 @@ class ThresholdRule(Rule):
     scales: tuple[float, ...]
     how: str = "given"
     raw: bool = False
-    """Whether its score is not to be rounded."""
 
     def score(self, features: Array) -> Array:
         if len(self.names) == 1:
@@ -48,16 +47,14 @@ class ThresholdRule(Rule):
 
     @property
     def cut(self) -> float:
-        """The score above which it says D'."""
         return self.thresholds[0] if len(self.names) == 1 else 0.0
 
     def decide(self, features: Array) -> Array:
         return self._joined(features > self.thresholds)
 
     def _joined(self, columns: Array) -> Array:
-        """All is the smallest of the columns, any is the largest: of margins and of bools."""
-        joined: Array = (np.minimum if self.kind == AND else np.maximum).reduce(columns, axis=1)
-        return joined
+        """The smallest of the columns for `&`, the largest for `|`: of margins and of bools."""
+        return np.asarray((np.min if self.kind == AND else np.max)(columns, axis=1))
 
     def __repr__(self) -> str:
         off = -np.inf if self.kind == AND else np.inf
@@ -79,9 +76,8 @@ class ThresholdAttack(Attack):
     def __init__(self, form: Form) -> None:
         self.statistics, self.kinds = _resolved(form)
         if not self.statistics:
-            raise BadInput(
-                "a threshold attack needs at least one statistic", "none-given", option="statistics"
-            )
+            message = "a threshold attack needs at least one statistic"
+            raise BadInput(message, "none-given", option="statistics")
         self.needs: frozenset[str] = frozenset().union(*(s.needs for s in self.statistics))
         self.scoring: Scoring = "fixed" if len(self.statistics) == 1 else "margins"
 
@@ -90,7 +86,7 @@ class ThresholdAttack(Attack):
         return np.stack([statistic.compute(seen, known) for statistic in self.statistics], axis=1)
 
     def raw(self) -> ThresholdAttack:
-        """The same attack on statistics that are not rounded: it sees the low bits, too."""
+        """The same attack on statistics that are not rounded."""
         same = copy(self)
         same.statistics = tuple(replace(statistic, raw=True) for statistic in self.statistics)
         return same
@@ -110,6 +106,15 @@ class ThresholdAttack(Attack):
         if len(self.kinds) == 1:
             return repr(Expression(self.kinds[0], self.statistics))
         return "{" + ", ".join(map(repr, self.statistics)) + "}"
+
+
+class StatisticsAttack(ThresholdAttack):
+    """A threshold attack whose class names its statistics."""
+
+    form: ClassVar[Form]
+
+    def __init__(self) -> None:
+        super().__init__(self.form)
 
 
 class FixedAttack(Attack):

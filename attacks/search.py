@@ -1,4 +1,4 @@
-"""The thresholds that look best: the paper maximises its estimate over thresholds and types.
+"""The search for thresholds that maximise a criterion, over thresholds and kinds of rules.
 
 A rule says D' where ALL (`&`) or ANY (`|`) of k statistics exceed their thresholds, strictly.
 Candidates are all distinct observed values, -inf (which switches a statistic off in `&`) and
@@ -39,18 +39,18 @@ EXACT = "exact"
 ASCENT = "coordinate ascent from the best pairs"
 
 BLOCK = 2**20
-"""Cells of a grid that are worked on at once."""
+"""Cells of a grid that are evaluated at once."""
 
 LARGEST_TABLE = 2**25
 """Cells of the largest table of criterion values: 256 MB."""
 
-Worth: TypeAlias = Callable[[Array], Array]
+Value: TypeAlias = Callable[[Array], Array]
 """The criterion's values, from coded error counts."""
 
 
 @dataclass(frozen=True)
-class Found:
-    """The best rule: its kind, one threshold per statistic, its value, how it was searched."""
+class BestRule:
+    """The best rule: its kind, thresholds, value, and how it was searched."""
 
     kind: Kind
     thresholds: tuple[float, ...]
@@ -58,7 +58,7 @@ class Found:
     how: str
 
 
-def search(values: Array, worlds: Array, kinds: Sequence[Kind], criterion: Criterion) -> Found:
+def search(values: Array, worlds: Array, kinds: Sequence[Kind], criterion: Criterion) -> BestRule:
     """The rule over the columns of `values` (trials, k) that maximises the criterion."""
     worlds = np.asarray(worlds)
     out, inn = both_worlds(worlds)
@@ -66,29 +66,28 @@ def search(values: Array, worlds: Array, kinds: Sequence[Kind], criterion: Crite
         raise BadInput("thresholds cannot be chosen for scores that are NaN", "not-finite")
 
     columns = [_candidates(column) for column in np.asarray(values, dtype=float).T]
-    worth = _worth(criterion, out, inn, len(kinds) * _lookups([len(c) for c, _ in columns]))
-    best: Found | None = None
+    sizes = [len(candidates) for candidates, _ in columns]
+    rules = sum(a * b for a, b in combinations(sizes, 2)) or sizes[0]
+    value_of = _tabulated(criterion, out, inn, len(kinds) * rules)
+    best: BestRule | None = None
     for kind in kinds:
         conjunction = _Conjunction.of(kind, columns, worlds, out, inn)
-        levels, value = _best(conjunction, worth)
+        levels, value = _best(conjunction, value_of)
         if best is None or value > best.value:
             step = levels if kind == AND else -1 - levels
             thresholds = tuple(float(c[i]) for (c, _), i in zip(columns, step, strict=True))
-            best = Found(kind, thresholds, value, EXACT if len(columns) <= 2 else ASCENT)
+            best = BestRule(kind, thresholds, value, EXACT if len(columns) <= 2 else ASCENT)
     if best is None:
         raise BadInput("a search needs at least one kind of rule", "none-given", option="kinds")
     return best
 
 
 def both_worlds(worlds: Array) -> tuple[int, int]:
-    """How many trials are out and in; refuses to choose anything without both."""
+    """The numbers of trials out and in; rejects trials of a single world."""
     out, inn = int((worlds == OUT).sum()), int((worlds == IN).sum())
     if not (out and inn):
-        raise BadInput(
-            f"a rule is chosen on trials of both worlds; there are {out} out, {inn} in",
-            "one-world",
-            value=(out, inn),
-        )
+        message = f"a rule is chosen on trials of both worlds; there are {out} out, {inn} in"
+        raise BadInput(message, "one-world", value=(out, inn))
     return out, inn
 
 
@@ -98,12 +97,7 @@ def _candidates(column: Array) -> tuple[Array, Array]:
     return candidates, place[:-2]
 
 
-def _lookups(sizes: Sequence[int]) -> int:
-    """How many rules a search of one kind has to value."""
-    return sum(a * b for a, b in combinations(sizes, 2)) or sizes[0]
-
-
-def _worth(criterion: Criterion, out: int, inn: int, lookups: int) -> Worth:
+def _tabulated(criterion: Criterion, out: int, inn: int, lookups: int) -> Value:
     """The criterion as a function of coded counts; from a table where that is less work."""
 
     def direct(code: Array) -> Array:
@@ -142,54 +136,54 @@ class _Conjunction:
         return _Conjunction(np.array(sizes) - 1 - place, -said_in, out * (inn + 1), sizes)
 
 
-def _best(c: _Conjunction, worth: Worth) -> tuple[Array, float]:
+def _best(c: _Conjunction, value_of: Value) -> tuple[Array, float]:
     """The best levels of one kind, and their value."""
     k = len(c.sizes)
     if k == 1:
-        levels, values = _singles(c, worth)
+        levels, values = _singles(c, value_of)
     elif k == 2:
-        levels, values = _pairs(c, worth)
+        levels, values = _pairs(c, value_of)
     else:
-        starts = [_singles(c, worth), _pairs(c, worth)]
+        starts = [_singles(c, value_of), _pairs(c, value_of)]
         levels = np.concatenate([levels for levels, _ in starts])
         values = np.concatenate([values for _, values in starts])
-        _ascend(c, levels, values, worth)
+        _ascend(c, levels, values, value_of)
     first = int(values.argmax())
     return levels[first], float(values[first])
 
 
-def _singles(c: _Conjunction, worth: Worth) -> tuple[Array, Array]:
+def _singles(c: _Conjunction, value_of: Value) -> tuple[Array, Array]:
     """The best level of each statistic with the others switched off."""
     k = len(c.sizes)
     levels, values = np.zeros((k, k), dtype=np.intp), np.empty(k)
     for i in range(k):
-        best, value = _line(c, np.zeros((1, k), dtype=np.intp), i, worth)
+        best, value = _line(c, np.zeros((1, k), dtype=np.intp), i, value_of)
         levels[i, i], values[i] = best[0], value[0]
     return levels, values
 
 
-def _pairs(c: _Conjunction, worth: Worth) -> tuple[Array, Array]:
+def _pairs(c: _Conjunction, value_of: Value) -> tuple[Array, Array]:
     """The best levels of each pair of statistics with the others switched off."""
     pairs = list(combinations(range(len(c.sizes)), 2))
     levels, values = np.zeros((len(pairs), len(c.sizes)), dtype=np.intp), np.empty(len(pairs))
     for row, (a, b) in enumerate(pairs):
-        levels[row, [a, b]], values[row] = _grid(c, a, b, worth)
+        levels[row, [a, b]], values[row] = _grid(c, a, b, value_of)
     return levels, values
 
 
-def _ascend(c: _Conjunction, levels: Array, values: Array, worth: Worth) -> None:
+def _ascend(c: _Conjunction, levels: Array, values: Array, value_of: Value) -> None:
     """Move one level at a time, in every row at once and in place, until none improves."""
     improving = True
     while improving:
         improving = False
         for i in range(len(c.sizes)):
-            best, value = _line(c, levels, i, worth)
+            best, value = _line(c, levels, i, value_of)
             better = value > values
             levels[better, i], values[better] = best[better], value[better]
             improving |= bool(better.any())
 
 
-def _line(c: _Conjunction, levels: Array, i: int, worth: Worth) -> tuple[Array, Array]:
+def _line(c: _Conjunction, levels: Array, i: int, value_of: Value) -> tuple[Array, Array]:
     """The best level of statistic i, and its value, for every row of the others' levels."""
     rows, size = len(levels), c.sizes[i]
     weight = np.tile(c.weight, (rows, 1))
@@ -198,12 +192,12 @@ def _line(c: _Conjunction, levels: Array, i: int, worth: Worth) -> tuple[Array, 
             weight *= c.depth[:, j] >= levels[:, j, None]
     cell = np.arange(rows)[:, None] * size + c.depth[:, i]
     deep = _tally(cell.ravel(), weight.ravel(), (rows, size))
-    values = worth(c.base + deep[:, ::-1].cumsum(axis=1)[:, ::-1])
+    values = value_of(c.base + deep[:, ::-1].cumsum(axis=1)[:, ::-1])
     best = values.argmax(axis=1)
     return best, values[np.arange(rows), best]
 
 
-def _grid(c: _Conjunction, a: int, b: int, worth: Worth) -> tuple[tuple[int, int], float]:
+def _grid(c: _Conjunction, a: int, b: int, value_of: Value) -> tuple[tuple[int, int], float]:
     """The best levels of statistics a and b, and their value; from the deepest rows upwards."""
     rows, columns = c.sizes[a], c.sizes[b]
     height = max(1, BLOCK // columns)
@@ -217,7 +211,7 @@ def _grid(c: _Conjunction, a: int, b: int, worth: Worth) -> tuple[tuple[int, int
         deep[0] += deeper
         np.cumsum(deep, axis=0, out=deep)
         deeper = deep[-1].copy()
-        values = worth(c.base + deep[:, ::-1].cumsum(axis=1)[::-1, ::-1])
+        values = value_of(c.base + deep[:, ::-1].cumsum(axis=1)[::-1, ::-1])
         first = int(values.argmax())
         row, column = divmod(first, columns)
         if values[row, column] >= highest:  # on a tie the block above wins: its level is lower

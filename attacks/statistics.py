@@ -1,4 +1,4 @@
-"""What an attack looks at in a trial: one number, oriented so that larger means more like D'.
+"""Statistics: one number per trial, oriented so that larger means more like D'.
 
 Statistics are composed the way the paper composes them, and read back as code::
 
@@ -32,22 +32,20 @@ LEAST = float(np.finfo(float).min)
 
 @dataclass(frozen=True, repr=False)
 class Statistic:
-    """A named number per trial, and which observations it is computed from."""
+    """A named number per trial, and the observations that it is computed from."""
 
     name: str
     needs: frozenset[str]
     formula: Callable[[Observations, Known], Array]
     raw: bool = False
-    """Not rounded: an audit of what the low bits of released numbers give away."""
+    """True if it is not rounded: for an audit of the low bits of released numbers."""
 
     def compute(self, seen: Observations, known: Known) -> Array:
         """One float per trial, rounded so that floating-point noise cannot separate the worlds.
 
-        Unless it is to be looked at `raw`.
-
-        A diverged model may release NaN. It counts as the least float, the value least like D':
-        any fixed value is post-processing, so the bound stays a bound. And so does -inf, which
-        as a threshold means that the statistic is switched off; every value must exceed it.
+        It is not rounded if `raw`. A diverged model may release NaN. It counts as the least float,
+        the value least like D': any fixed value is post-processing, so the bound stays a bound.
+        So does -inf, which as a threshold switches the statistic off; every value must exceed it.
         """
         require(self.needs, seen, self.name)
         with np.errstate(over="ignore", invalid="ignore"):
@@ -84,13 +82,8 @@ class Expression:
         if not isinstance(other, Expression):
             return NotImplemented
         if not self.kind == other.kind == kind:
-            raise BadInput(
-                f"({self}) {kind} ({other}) mixes & and |; a rule joins its statistics "
-                "either all by & or all by |",
-                "mixed-operators",
-                option="attack",
-                value=kind,
-            )
+            message = f"({self}) {kind} ({other}) mixes & and |; join all by & or all by |"
+            raise BadInput(message, "mixed-operators", option="attack", value=kind)
         return Expression(kind, self.statistics + other.statistics)
 
     def __repr__(self) -> str:
@@ -101,39 +94,25 @@ Operand: TypeAlias = Union[Statistic, Expression]
 
 
 def released(name: str) -> Statistic:
-    """The number that is released under a name, as it is."""
-
-    def number(seen: Observations, known: Known) -> Array:
-        return np.asarray(seen[name], dtype=np.float64)
-
-    return Statistic(name, frozenset({name}), number)
+    """The statistic that is a released number as it is."""
+    return Statistic(name, frozenset({name}), lambda seen, known: np.asarray(seen[name], float))
 
 
 def require(needs: frozenset[str], seen: Observations, who: str) -> None:
-    """Refuse observations in which something is missing."""
+    """Reject observations without some of these names."""
     if missing := sorted(needs - seen.keys()):
         there = ", ".join(sorted(seen)) or "nothing"
-        raise BadInput(
-            f"{who} needs {', '.join(missing)} in the observations; there is {there}",
-            "missing-observations",
-            value=tuple(missing),
-        )
+        message = f"{who} needs {', '.join(missing)} in the observations; there is {there}"
+        raise BadInput(message, "missing-observations", value=tuple(missing))
 
 
 def true_class(known: Known, classes: int) -> int:
     """The canary's label, which the adversary knows."""
     if "label" not in known:
-        raise BadInput(
-            "the adversary must know the canary's label; there is no known 'label'",
-            "needs-label",
-            option="label",
-        )
+        message = "the adversary must know the canary's label; there is no known 'label'"
+        raise BadInput(message, "needs-label", option="label")
     label = int(np.asarray(known["label"]).item())
     if not 0 <= label < classes:
-        raise BadInput(
-            f"the canary's label is {label}, but there are {classes} classes",
-            "out-of-range",
-            option="label",
-            value=label,
-        )
+        message = f"the canary's label is {label}, but there are {classes} classes"
+        raise BadInput(message, "out-of-range", option="label", value=label)
     return label

@@ -1,10 +1,10 @@
-"""White box: what every noisy update shows of a gradient canary."""
+"""White-box attacks on a gradient canary: noisy updates, trained parameters, single steps."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from dpaudit.attacks.rules import ThresholdAttack
+from dpaudit.attacks.rules import StatisticsAttack
 from dpaudit.attacks.statistics import Statistic, released
 from dpaudit.types import Array, Known, Observations
 
@@ -18,11 +18,10 @@ def _likelihood_ratio(seen: Observations, known: Known) -> Array:
     q, s = float(known["sample_rate"]), float(known["noise_multiplier"])
     with np.errstate(divide="ignore"):  # ln 0, where every record is in every batch
         ratios = np.logaddexp(np.log1p(-q), np.log(q) + (2 * u - 1) / (2 * s**2))
-    total: Array = ratios.sum(axis=1)
-    return total
+    return np.asarray(ratios.sum(axis=1))
 
 
-class Updates(ThresholdAttack):
+class Updates(StatisticsAttack):
     """Says that the canary was in if the updates point along its gradient.
 
     For an adversary that sees every noisy update: the log-likelihood ratio of its inner
@@ -30,50 +29,31 @@ class Updates(ThresholdAttack):
     many canaries in one training each has a score of its own.
     """
 
-    def __init__(self) -> None:
-        super().__init__(
-            Statistic("log likelihood ratio", frozenset({"updates"}), _likelihood_ratio)
-        )
+    form = Statistic("log likelihood ratio", frozenset({"updates"}), _likelihood_ratio)
 
 
-# ----------------------------------------------------------------
-# The trained parameters: how far they have gone along the canary's gradient.
-
-
-moved = released("moved")
-"""<theta_0 - theta_T, g*>: descent goes against the gradient."""
-
-
-class Weights(ThresholdAttack):
+class Weights(StatisticsAttack):
     """Says that the canary was in if the parameters have gone far against its gradient.
 
-    For an adversary that has the trained parameters and knows where they started.
+    For an adversary that has the trained parameters and knows the initial ones. The score is
+    <theta_0 - theta_T, g*>: descent goes against the gradient.
 
     Nasr et al., Adversary Instantiation: Lower Bounds for Differentially Private Machine Learning
     (2021).
     """
 
-    def __init__(self) -> None:
-        super().__init__(moved)
+    form = released("moved")
 
 
-# ----------------------------------------------------------------
-# Single steps of two trainings, each of which is a trial of its own.
-
-
-step = released("step")
-"""<u_t, g*> without what the records had put in, in units of C: noise, and the canary."""
-
-
-class Steps(ThresholdAttack):
+class Steps(StatisticsAttack):
     """Says that the canary was in a step if its noisy update points along its gradient.
 
-    For an adversary that puts its gradient into every step of one training and into none of
-    another: each step is a Gaussian mechanism of its own, so that two trainings are thousands of
-    trials. What they show of one step is composed by the accountant.
+    For an adversary that adds its gradient to every step of one training and to none of another:
+    each step is a Gaussian mechanism of its own, so that two trainings are thousands of trials.
+    The score is <u_t, g*> without the records' part, in units of C: noise, and the canary. The
+    accountant composes what they show of one step.
 
     Nasr et al., Tight Auditing of Differentially Private Machine Learning (2023).
     """
 
-    def __init__(self) -> None:
-        super().__init__(step)
+    form = released("step")

@@ -63,7 +63,7 @@ class Backend:
     def run(self, steps: int) -> None:
         """Train a new model for some steps."""
         self._runs += 1
-        self._backend.descend(self._workload.job(steps, seed=self._runs))
+        self._backend.train(self._workload.job(steps, seed=self._runs))
 
     def predict(self) -> None:
         """One record's MC-dropout probabilities."""

@@ -9,7 +9,7 @@ from sklearn.datasets import load_digits
 from torch import Tensor, nn
 
 from dpaudit.training import networks
-from dpaudit.training.recipe import Descent
+from dpaudit.training.job import TrainingJob
 
 BATCH, CLASSES, DROPOUT, CLIP, NOISE, RATE = 256, 10, 0.5, 1.0, 0.8, 0.1
 
@@ -41,9 +41,9 @@ class Workload:
         torch.manual_seed(seed)
         return networks.build(self.network, self.shape, CLASSES, DROPOUT).train()
 
-    def job(self, steps: int, seed: int) -> Descent:
+    def job(self, steps: int, seed: int) -> TrainingJob:
         """A descent of some steps, as a backend is given it."""
-        return Descent(
+        return TrainingJob(
             model=self.model(seed),
             x=self.x,
             y=self.y,

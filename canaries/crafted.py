@@ -1,8 +1,9 @@
-"""Shadow models: the adversary's own, trained by the target's recipe on data disjoint from D.
+"""Canaries that shadow models or the initial parameters help to craft.
 
-Their mean loss tells which record a model would find hardest; the sign of their mean
-gradient tells how to make one harder. Both are as in the audit of Bayesian networks that
-dpaudit starts from: ten models, forty steps of 0.01, no norm constraint.
+Shadow models are the adversary's own, trained by the target's recipe on data disjoint from D.
+Their mean loss tells which record a model would find hardest; the sign of their mean gradient
+tells how to make one harder. Both are as in the audit of Bayesian networks that dpaudit starts
+from: ten models, forty steps of 0.01, no norm constraint.
 """
 
 from __future__ import annotations
@@ -14,19 +15,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpaudit.canaries.records import draw
+from dpaudit.canaries.records import draw, pool_canary
 from dpaudit.errors import BadInput
 from dpaudit.protocols import CanaryBuilder
 from dpaudit.seeds import derive, generator
 from dpaudit.types import Array, Canary, Data, Pair, Records, neighbours
-
-# ----------------------------------------------------------------
-# Shadow models: the adversary's own, trained by the target's recipe on data disjoint from D.
-#
-# Their mean loss tells which record a model would find hardest; the sign of their mean
-# gradient tells how to make one harder. Both are as in the audit of Bayesian networks that
-# dpaudit starts from: ten models, forty steps of 0.01, no norm constraint.
-
 
 if TYPE_CHECKING:
     from torch import nn
@@ -39,23 +32,19 @@ SHADOWS, STEPS, STEP = 10, 40, 0.01
 def train_shadows(
     recipe: Recipe, data: Data, seed: int, executor: Executor | None = None
 ) -> list[nn.Sequential]:
-    """The shadow models; every canary of a run's seed gets the same ones."""
+    """Train the shadow models; all canaries of a run's seed get the same ones."""
     from dpaudit.training.dpsgd import fit_many
 
     if (dtype := data.shadow.x.dtype).kind != "f":
-        raise BadInput(
-            f"shadow models train on floats, and the records are {dtype}; take a canary that needs "
-            "none, such as static, random or mislabelled",
-            "wrong-type",
-            option="data",
-            value=str(dtype),
-        )
+        message = f"shadow models train on floats, and the records are {dtype}; take a canary "
+        message += "without shadow models, such as static, random or mislabelled"
+        raise BadInput(message, "wrong-type", option="data", value=str(dtype))
     seeds = [derive(seed, "shadow", j) for j in range(SHADOWS)]
     return fit_many(recipe, data.shadow, seeds, executor)
 
 
 def hardest(models: Sequence[nn.Sequential], records: Records) -> int:
-    """The record with the largest mean loss over the models."""
+    """The index of the record with the largest mean loss over the models."""
     import torch
     from torch.nn.functional import cross_entropy
 
@@ -66,12 +55,6 @@ def hardest(models: Sequence[nn.Sequential], records: Records) -> int:
         cross_entropy(torch.as_tensor(logits(m, records.x)), y, reduction="none") for m in models
     ]
     return int(torch.stack(losses).mean(dim=0).argmax())
-
-
-def perturb(models: Sequence[nn.Sequential], x: Array, y: int, clip: bool) -> Array:
-    """One record, made harder; the label stays."""
-    perturbed: Array = perturb_many(models, x[None], np.array([y]), clip)[0]
-    return perturbed
 
 
 def perturb_many(models: Sequence[nn.Sequential], x: Array, y: Array, clip: bool) -> Array:
@@ -95,16 +78,29 @@ def perturb_many(models: Sequence[nn.Sequential], x: Array, y: Array, clip: bool
     return np.asarray(current.numpy(), dtype=np.float32)
 
 
-# ----------------------------------------------------------------
-# The record with the largest loss.
-
-
-if TYPE_CHECKING:
-    from dpaudit.training.recipe import Recipe
+def noisy_pair(
+    models: Sequence[nn.Sequential], data: Data, i: int, clip: bool, name: str, made: str
+) -> Pair:
+    """The pair whose canary is record `i` of the pool with adversarial noise; the label stays."""
+    (x,) = perturb_many(models, data.pool.x[i : i + 1], data.pool.y[i : i + 1], clip)
+    canary = pool_canary(data, i, name, made, x=x, original=data.pool.x[i])
+    return neighbours(data, canary)
 
 
 @dataclass(frozen=True)
-class MaxLoss(CanaryBuilder):
+class ShadowCanary(CanaryBuilder):
+    """A builder that needs shadow models; the executor trains them."""
+
+    recipe: Recipe
+    executor: Executor | None = None
+
+    def shadows(self, data: Data, seed: int) -> list[nn.Sequential]:
+        """Train the shadow models."""
+        return train_shadows(self.recipe, data, seed, self.executor)
+
+
+@dataclass(frozen=True)
+class MaxLoss(ShadowCanary):
     """The record of the pool with the largest mean loss over ten shadow models.
 
     D is the pool without it, D' the whole pool. Such a record has the largest gradients, so
@@ -114,32 +110,15 @@ class MaxLoss(CanaryBuilder):
     Bayesian Neural Network.
     """
 
-    recipe: Recipe
-    executor: Executor | None = None
-
     def build(self, data: Data, seed: int) -> Pair:
-        models = train_shadows(self.recipe, data, seed, self.executor)
+        models = self.shadows(data, seed)
         i = hardest(models, data.pool)
-        canary = Canary(
-            x=data.pool.x[i],
-            y=int(data.pool.y[i]),
-            name="maxloss",
-            made=f"the record with the largest mean loss over {len(models)} shadow models",
-            removed=i,
-        )
-        return neighbours(data, canary)
-
-
-# ----------------------------------------------------------------
-# A random record with adversarial noise.
-
-
-if TYPE_CHECKING:
-    from dpaudit.training.recipe import Recipe
+        made = f"the record with the largest mean loss over {len(models)} shadow models"
+        return neighbours(data, pool_canary(data, i, "maxloss", made))
 
 
 @dataclass(frozen=True)
-class AdvRandom(CanaryBuilder):
+class AdvRandom(ShadowCanary):
     """A random record with adversarial noise against ten shadow models.
 
     D is the pool without the record, D' has its noisy version. It is never the
@@ -150,35 +129,17 @@ class AdvRandom(CanaryBuilder):
     Bayesian Neural Network.
     """
 
-    recipe: Recipe
     clip: bool = False
-    executor: Executor | None = None
 
     def build(self, data: Data, seed: int) -> Pair:
         i = draw(data, seed, "adv-random")
-        models = train_shadows(self.recipe, data, seed, self.executor)
-        x, y = data.pool.x[i], int(data.pool.y[i])
-        canary = Canary(
-            x=perturb(models, x, y, self.clip),
-            y=y,
-            name="adv-random",
-            made=f"a random record with adversarial noise from {len(models)} shadow models",
-            removed=i,
-            original=x,
-        )
-        return neighbours(data, canary)
-
-
-# ----------------------------------------------------------------
-# The record with the largest loss, with adversarial noise.
-
-
-if TYPE_CHECKING:
-    from dpaudit.training.recipe import Recipe
+        models = self.shadows(data, seed)
+        made = f"a random record with adversarial noise from {len(models)} shadow models"
+        return noisy_pair(models, data, i, self.clip, "adv-random", made)
 
 
 @dataclass(frozen=True)
-class AdvMaxLoss(CanaryBuilder):
+class AdvMaxLoss(ShadowCanary):
     """The record with the largest shadow loss, made harder still by adversarial noise.
 
     The clean record is in neither data set: D is the pool without it, D' is D with the
@@ -189,41 +150,23 @@ class AdvMaxLoss(CanaryBuilder):
     Bayesian Neural Network.
     """
 
-    recipe: Recipe
     clip: bool = False
-    executor: Executor | None = None
 
     def build(self, data: Data, seed: int) -> Pair:
-        models = train_shadows(self.recipe, data, seed, self.executor)
+        models = self.shadows(data, seed)
         i = hardest(models, data.pool)
-        x, y = data.pool.x[i], int(data.pool.y[i])
-        canary = Canary(
-            x=perturb(models, x, y, self.clip),
-            y=y,
-            name="adv-maxloss",
-            made=f"the record with the largest mean loss over {len(models)} shadow models, "
-            "with adversarial noise from them",
-            removed=i,
-            original=x,
-        )
-        return neighbours(data, canary)
-
-
-# ----------------------------------------------------------------
-# An empty image.
-
-
-if TYPE_CHECKING:
-    from dpaudit.training.recipe import Recipe
+        made = f"the record with the largest mean loss over {len(models)} shadow models"
+        made += ", with adversarial noise from them"
+        return noisy_pair(models, data, i, self.clip, "adv-maxloss", made)
 
 
 @dataclass(frozen=True, eq=False)
 class Blank(CanaryBuilder):
     """An all-zero record, added to the whole pool.
 
-    It looks like nobody's data, so what a model says about it is the canary's own doing. Its
+    It looks like nobody's data, so that a model's answer about it comes from the canary alone. Its
     label is random or, where the adversary knows the initial parameters, the one that they
-    find least likely: its gradient is then a large one, which clipping cuts to the whole norm.
+    find least likely: its gradient is then large, and clipping cuts it to the whole norm.
 
     Annamalai and De Cristofaro, Nearly Tight Black-Box Auditing of Differentially Private Machine
     Learning (2024).
@@ -233,18 +176,15 @@ class Blank(CanaryBuilder):
     initial: Array | None = None
 
     def build(self, data: Data, seed: int) -> Pair:
-        x = np.zeros(data.shape, dtype=np.float32)
-        label, how = self._label(x, data, seed)
-        canary = Canary(x, label, name="blank", made=f"an all-zero record under {how}")
-        pair = neighbours(data, canary)
-        return pair if self.initial is None else replace(pair, given={"initial": self.initial})
-
-    def _label(self, x: Array, data: Data, seed: int) -> tuple[int, str]:
+        x, made = np.zeros(data.shape, dtype=np.float32), "an all-zero record under "
         if self.recipe is None or self.initial is None:
-            drawn = generator(seed, "canary", "blank").integers(data.classes)
-            return int(drawn), "a random label"
-        from dpaudit.training.gradients import network
-        from dpaudit.training.predict import logits
+            label = generator(seed, "canary", "blank").integers(data.classes)
+            made += "a random label"
+        else:
+            from dpaudit.training.gradients import network
+            from dpaudit.training.predict import logits
 
-        said = logits(network(self.recipe, self.initial), x[None])[0]
-        return int(said.argmin()), "the label that the initial parameters find least likely"
+            label = logits(network(self.recipe, self.initial), x[None])[0].argmin()
+            made += "the label that the initial parameters find least likely"
+        pair = neighbours(data, Canary(x, int(label), "blank", made))
+        return pair if self.initial is None else replace(pair, given={"initial": self.initial})

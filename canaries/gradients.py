@@ -11,34 +11,16 @@ from dpaudit.protocols import CanaryBuilder
 from dpaudit.seeds import generator
 from dpaudit.types import Array, Canary, Data, Known, Pair, Records, neighbours
 
-
-def with_gradients(data: Data, name: str, made: str, given: Known) -> Pair:
-    """The whole pool in both worlds, and the gradients that only one of them has."""
-    nothing = np.zeros(data.shape, np.float32)
-    nobody = Canary(nothing, 0, name, made, kind="gradient")
-    return replace(neighbours(data, nobody), given=given)
-
-
-# ----------------------------------------------------------------
-# A gradient along one parameter.
-
-
 if TYPE_CHECKING:
     from dpaudit.training.recipe import Recipe
 
 LOOKED_AT = 500
-"""Records of the pool that the parameters are chosen by."""
+"""The number of pool records by which the parameters are chosen."""
 
 
 @dataclass(frozen=True, eq=False)
-class Dirac(CanaryBuilder):
-    """A gradient of the clip norm along one parameter, that which ordinary records move least.
-
-    No record: an adversary that takes part in training puts in whatever gradient it likes. Of
-    many canaries each has a parameter of its own.
-
-    Nasr et al., Tight Auditing of Differentially Private Machine Learning (2023).
-    """
+class GradientCanary(CanaryBuilder):
+    """A builder of gradients that only one of the worlds has; both have the whole pool."""
 
     gradient: ClassVar[bool] = True
 
@@ -46,12 +28,28 @@ class Dirac(CanaryBuilder):
     initial: Array
     canaries: int = 1
 
+    def pair(self, data: Data, name: str, made: str, chosen: Known) -> Pair:
+        """Return the pair with these gradients, which start from the initial parameters."""
+        canary = Canary(np.zeros(data.shape, np.float32), 0, name, made, kind="gradient")
+        return replace(neighbours(data, canary), given={**chosen, "initial": self.initial})
+
+
+@dataclass(frozen=True, eq=False)
+class Dirac(GradientCanary):
+    """A gradient of the clip norm along one parameter, that which ordinary records move least.
+
+    No record: an adversary that takes part in training may add any gradient. With many canaries,
+    each has a parameter of its own.
+
+    Nasr et al., Tight Auditing of Differentially Private Machine Learning (2023).
+    """
+
     def build(self, data: Data, seed: int) -> Pair:
-        from dpaudit.training.gradients import moved
+        from dpaudit.training.gradients import parameter_movement
 
         some = generator(seed, "canary", "dirac").permutation(len(data.pool))[:LOOKED_AT]
         records = Records(data.pool.x[some], data.pool.y[some])
-        quietest = np.argsort(moved(self.recipe, self.initial, records), kind="stable")
+        quietest = np.argsort(parameter_movement(self.recipe, self.initial, records), kind="stable")
         chosen = quietest[: self.canaries]
         made = "a gradient along the parameter that ordinary records move least"
         if self.canaries > 1:
@@ -59,32 +57,18 @@ class Dirac(CanaryBuilder):
                 f"{self.canaries:,} gradients, each along a parameter of its own, those that "
                 "ordinary records move least"
             )
-        return with_gradients(data, "dirac", made, {"coordinates": chosen, "initial": self.initial})
-
-
-# ----------------------------------------------------------------
-# A gradient along a random direction.
-
-
-if TYPE_CHECKING:
-    from dpaudit.training.recipe import Recipe
+        return self.pair(data, "dirac", made, {"coordinates": chosen})
 
 
 @dataclass(frozen=True, eq=False)
-class RandomDirection(CanaryBuilder):
+class RandomDirection(GradientCanary):
     """A gradient of the clip norm along a direction drawn at random over all parameters.
 
-    No record: an adversary that takes part in training puts in whatever gradient it likes. In
-    many dimensions hardly any other gradient points the same way.
+    No record: an adversary that takes part in training may add any gradient. In many dimensions
+    hardly any other gradient points the same way.
 
     Andrew et al., One-shot Empirical Privacy Estimation for Federated Learning (2023).
     """
-
-    gradient: ClassVar[bool] = True
-
-    recipe: Recipe
-    initial: Array
-    canaries: int = 1
 
     def build(self, data: Data, seed: int) -> Pair:
         draw = generator(seed, "canary", "random-direction")
@@ -93,5 +77,6 @@ class RandomDirection(CanaryBuilder):
         made = "a gradient along a random direction"
         if self.canaries > 1:
             made = f"{self.canaries:,} gradients, each along a random direction of its own"
-        given = {"directions": directions.astype(np.float32), "initial": self.initial}
-        return with_gradients(data, "random-direction", made, given)
+        return self.pair(
+            data, "random-direction", made, {"directions": directions.astype(np.float32)}
+        )

@@ -1,8 +1,9 @@
-"""Which record of the pool a canary is made of, where chance decides."""
+"""Canaries that are ordinary records, chosen or labelled by chance; and the null."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -15,24 +16,26 @@ TURNS = ("random", "adv-random", "mislabelled", "none", "static")
 
 
 def draw(data: Data, seed: int, kind: str) -> int:
-    """A random record; the kinds take turns in one random order, so that none shares another's.
+    """A random index of the pool; the kinds take turns in one random order.
 
-    The paper's noisy random image is not its plain random image with noise.
+    So no kind has the record of another: the paper's noisy random image is not its plain one.
     """
     order = generator(seed, "canary").permutation(len(data.pool))
     return int(order[TURNS.index(kind)])
 
 
-# ----------------------------------------------------------------
-# A random record.
+def pool_canary(data: Data, i: int, name: str, made: str, **other: Any) -> Canary:
+    """The canary that is record `i` of the pool, which D does without, but for `other` fields."""
+    canary = Canary(data.pool.x[i], int(data.pool.y[i]), name, made, removed=i)
+    return replace(canary, **other)
 
 
 @dataclass(frozen=True)
 class Random(CanaryBuilder):
     """A random record of the pool, as it is.
 
-    D is the pool without it, D' the whole pool. The weakest canary: what an average person
-    in the data has to fear.
+    D is the pool without it, D' the whole pool. The weakest canary: the risk of an average person
+    in the data.
 
     Data set 1 of Shibahara, Miura, Kii and Ichikawa, Privacy Risk of Differentially Private
     Bayesian Neural Network.
@@ -40,18 +43,7 @@ class Random(CanaryBuilder):
 
     def build(self, data: Data, seed: int) -> Pair:
         i = draw(data, seed, "random")
-        canary = Canary(
-            x=data.pool.x[i],
-            y=int(data.pool.y[i]),
-            name="random",
-            made="a random record of the pool",
-            removed=i,
-        )
-        return neighbours(data, canary)
-
-
-# ----------------------------------------------------------------
-# A random record with a wrong label.
+        return neighbours(data, pool_canary(data, i, "random", "a random record of the pool"))
 
 
 @dataclass(frozen=True)
@@ -66,18 +58,9 @@ class Mislabelled(CanaryBuilder):
         i = draw(data, seed, "mislabelled")
         right = int(data.pool.y[i])
         wrong = 1 + int(generator(seed, "canary", "wrong label").integers(data.classes - 1))
-        canary = Canary(
-            x=data.pool.x[i],
-            y=(right + wrong) % data.classes,
-            name="mislabelled",
-            made=f"a random record of the pool (class {right}) under a wrong label",
-            removed=i,
-        )
-        return neighbours(data, canary)
-
-
-# ----------------------------------------------------------------
-# A record of noise, as a screen without a signal shows it.
+        made = f"a random record of the pool (class {right}) under a wrong label"
+        y = (right + wrong) % data.classes
+        return neighbours(data, pool_canary(data, i, "mislabelled", made, y=y))
 
 
 @dataclass(frozen=True)
@@ -85,16 +68,15 @@ class Static(CanaryBuilder):
     """A record whose values are the least or the largest there can be by fair coins, any label.
 
     It takes the place of a random record: D is the pool without that, D' as large as the pool.
-    It looks like no class, so that no other record teaches a model its label, and its gradient is
-    large. A training that forgets to clip is swayed by it far more than one that clips, and one
-    with too little noise cannot hide it. Needs no shadow models.
+    No other record teaches a model its label, and its gradient is large: it changes a training
+    without clipping far more, and too little noise cannot hide it. Needs no shadow models.
 
     The two values are the data's bounds, where these are declared (`Data.bounds`), and 0 and 1 for
     other data in [0, 1]: images, tables that are scaled by --bounds. Beyond [0, 1] the domain is
     unknown, and the values lie outside the pool's by its range: 0 and 30 for values from 10 to 20.
-    So code that takes its clipping bounds from the data, which differ in D and D', is found out.
-    Code that relies on a domain without clipping to it needs the domain declared. Whole numbers,
-    such as tokens, stay within the pool's own.
+    So the audit detects code that takes its clipping bounds from the data, which differ in D and
+    D'. Code that relies on a domain without clipping to it needs the domain declared. Whole
+    numbers, such as tokens, stay within the pool's own.
     """
 
     def build(self, data: Data, seed: int) -> Pair:
@@ -112,7 +94,7 @@ class Static(CanaryBuilder):
 
 
 def _ends(data: Data) -> tuple[Array, Array]:
-    """The two values, of the type that the pool has."""
+    """The two values, in the pool's type."""
     x = data.pool.x
     low, high = x.min(), x.max()
     if data.bounds is not None:
@@ -127,16 +109,12 @@ def _ends(data: Data) -> tuple[Array, Array]:
     return x.dtype.type(low), x.dtype.type(high)
 
 
-# ----------------------------------------------------------------
-# A record whose label is another one in D'.
-
-
 @dataclass(frozen=True, eq=False)
 class Replaced(CanaryBuilder):
     """A record of the pool that has another label in D'; neighbours by replacing one.
 
-    For claims that hold if one record, or what one user has, is replaced. Which label takes the
-    place of which is what the mechanism keeps apart worst, where it says so; else chance decides.
+    For claims that hold if one record, or one user's data, is replaced. The two labels are those
+    that the mechanism keeps apart worst, if it names them; else they are random.
     """
 
     told_apart: Array | None = None
@@ -148,27 +126,13 @@ class Replaced(CanaryBuilder):
         if labels is None:
             labels = draw.choice(data.classes, 2, replace=False)
         label, other = (int(y) for y in labels)
-        having = np.flatnonzero(data.pool.y == label)
-        if not len(having):
-            raise BadInput(
-                f"no record of the pool has the label {label}; take other data",
-                "label-missing",
-                value=label,
-            )
-        i = int(draw.choice(having))
-        canary = Canary(
-            x=data.pool.x[i],
-            y=other,
-            name="replaced",
-            made=f"a record of the pool, which has the label {label} in D and another in D'",
-            removed=i,
-            replaces=True,
-        )
-        return neighbours(data, canary)
-
-
-# ----------------------------------------------------------------
-# No canary at all: the null.
+        candidates = np.flatnonzero(data.pool.y == label)
+        if not len(candidates):
+            message = f"no record of the pool has the label {label}; take other data"
+            raise BadInput(message, "label-missing", value=label)
+        i = int(draw.choice(candidates))
+        made = f"a record of the pool, which has the label {label} in D and another in D'"
+        return neighbours(data, pool_canary(data, i, "replaced", made, y=other, replaces=True))
 
 
 @dataclass(frozen=True)
@@ -176,20 +140,14 @@ class Null(CanaryBuilder):
     """Nothing: D' is D, so that a valid audit certifies an epsilon of 0.
 
     The models are asked about a random record of the pool, which is in both worlds. This
-    is the control of an audit: whatever an estimate shows here, selection made it. It is the
-    null of any claim, whether that is for one record more or for one replaced.
+    is the control of an audit: an estimate above 0 here comes from selection alone. It is the
+    null of any claim, for one record added or one replaced.
     """
 
     adjacency: Adjacency = "add-remove"
 
     def build(self, data: Data, seed: int) -> Pair:
         i = draw(data, seed, "none")
-        canary = Canary(
-            x=data.pool.x[i],
-            y=int(data.pool.y[i]),
-            name="none",
-            made="both worlds are the same; the models are asked about a record of both",
-            kind="nothing",
-            replaces=self.adjacency == "replace",
-        )
-        return neighbours(data, canary)
+        made = "both worlds are the same; the models are asked about a record of both"
+        other = {"removed": None, "kind": "nothing", "replaces": self.adjacency == "replace"}
+        return neighbours(data, pool_canary(data, i, "none", made, **other))

@@ -27,7 +27,7 @@ from dpaudit.config import Config
 from dpaudit.config.run import command_line
 from dpaudit.config.settings import Judging, Planting, Source, Target
 from dpaudit.errors import BadInput
-from dpaudit.executors import Here
+from dpaudit.executors import SerialExecutor
 from dpaudit.judging.choice import Choice
 from dpaudit.judging.until_decided import fewest
 from dpaudit.mechanisms.function import Function
@@ -35,7 +35,7 @@ from dpaudit.protocols import CanaryBuilder
 from dpaudit.report.conclusion import conclusion
 from dpaudit.report.formats import power
 from dpaudit.report.refutation import refutation
-from dpaudit.training.restored import restored
+from dpaudit.training.isolation import isolated
 from dpaudit.types import Canary, Claim, Data, Pair, Report, neighbours
 
 __all__ = ["NothingTested", "PrivacyViolation", "assert_private"]
@@ -135,7 +135,7 @@ def assert_private(
         seed=seed,
         until_decided=True,
     )
-    with restored(), tempfile.TemporaryDirectory(prefix="dpaudit-") as folder:
+    with isolated(), tempfile.TemporaryDirectory(prefix="dpaudit-") as folder:
         records = _records(data, canary, config)
         mechanism = Function(train, _promised(claim), records, outputs, samples, seed)
         _refuse_hopeless(mechanism.claim, config, false_alarm)
@@ -143,7 +143,7 @@ def assert_private(
         trials.refuse_other_adjacency(mechanism, pair)
         report = audit.play(
             *(mechanism, pair, config.volume.models, Path(folder) / "run", seed),
-            workers=Here() if workers is None else workers,
+            workers=SerialExecutor() if workers is None else workers,
             until_decided=True,
             durable=False,
             attacks=attacks,
@@ -201,7 +201,7 @@ def _pair(canary: Any, records: Data, mechanism: Function, seed: int) -> Pair:
     if isinstance(canary, Pair):
         return canary
     if isinstance(canary, str):
-        builder = make_builder(Planting(canary=canary), mechanism, Here(), {})
+        builder = make_builder(Planting(canary=canary), mechanism, SerialExecutor(), {})
         name = canary
     elif isinstance(canary, Canary):
         builder, name = _Given(canary), canary.name

@@ -214,9 +214,9 @@ def finished(
 ) -> Path:
     """A journal of observations that come in the order of `seeds.trials`, with other facts."""
     (models,) = {len(array) for array in seen.values()}
-    with Journal.play(path, {"seed": seed, "models": models, **configured}) as journal:
+    with Journal.open_for_writing(path, {"seed": seed, "models": models, **configured}) as journal:
         journal._db.execute("PRAGMA synchronous=OFF")  # no power cut is waited for here
-        journal.settle({**facts(epsilon, delta), **settled}, KNOWN)
+        journal.write_facts({**facts(epsilon, delta), **settled}, KNOWN)
         for row, trial in enumerate(trials(seed, models)):
             journal.add(trial, {name: array[row] for name, array in seen.items()}, seconds=0.5)
     return path

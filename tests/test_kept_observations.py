@@ -33,7 +33,7 @@ from dpaudit.audit import prepare, run
 from dpaudit.config import Config
 from dpaudit.config.adversaries import ADVERSARIES
 from dpaudit.config.settings import BACKENDS
-from dpaudit.executors import Here
+from dpaudit.executors import SerialExecutor
 from dpaudit.journal import Journal
 
 KEPT = Path(__file__).parent / "kept"
@@ -45,7 +45,7 @@ FEW = 6
 def run_case(settings: dict[str, Any], within: float, folder: Path) -> dict[str, Any]:
     """Run these settings; return the claim, the canary, what is known, and all trials."""
     prepared = prepare(Config.from_dict(settings))
-    with Journal.read(run(prepared, folder, workers=Here()).journal) as journal:
+    with Journal.read(run(prepared, folder, workers=SerialExecutor()).journal) as journal:
         facts, seen = journal.facts, journal.observations()
         assert facts is not None
         canary = {n: facts["canary"].get(n) for n in ("name", "label")}

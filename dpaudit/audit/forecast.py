@@ -10,7 +10,7 @@ from dpaudit import accounting
 from dpaudit.audit.preparation import Say, prepare, quiet, records
 from dpaudit.config import Config
 from dpaudit.errors import BadInput
-from dpaudit.executors import Stored, cores, local_pool
+from dpaudit.executors import StoredValue, cores, local_pool
 from dpaudit.judging.choice import Choice
 from dpaudit.judging.plan import Pace
 from dpaudit.protocols import has_fixed_score
@@ -81,7 +81,7 @@ def probe(
     return Pace(seconds, done, workers, prepared.mechanism.backend.name)
 
 
-def _play(game: Stored, trial: Trial) -> None:
+def _play(game: StoredValue, trial: Trial) -> None:
     mechanism, pair = game.get()
     with ALONE:
         mechanism.run(pair, [trial])

@@ -24,7 +24,7 @@ from dpaudit.config.settings import Volume
 from dpaudit.data.fingerprints import fingerprint
 from dpaudit.errors import BadInput
 from dpaudit.estimators.bets import LOOK
-from dpaudit.executors import Here, cores, local_pool
+from dpaudit.executors import SerialExecutor, cores, local_pool
 from dpaudit.executors.cluster import cluster
 from dpaudit.files import probe_folder, write_whole
 from dpaudit.journal import Journal
@@ -51,8 +51,8 @@ def play(
 ) -> Run:
     """Play a mechanism on a pair; the same call on the same folder goes on where it stopped.
 
-    `workers` is a number of processes or any executor, such as `executors.Here`, which is this
-    process. Others are started afresh, so a script calls this under ``if __name__ ==
+    `workers` is a number of processes or any executor, such as `executors.SerialExecutor`,
+    which is this process. Others are started afresh, so a script calls this under ``if __name__ ==
     "__main__":``.
 
     Until decided, it stops as soon as the claim is refuted or `budget`, in seconds, is spent.
@@ -83,7 +83,7 @@ def play(
     refuse_other_adjacency(mechanism, pair)
     mechanism = mechanism.build_backend()
     pair = with_known(mechanism, pair)
-    if not isinstance(workers, Here):
+    if not isinstance(workers, SerialExecutor):
         _refuse_unsendable(mechanism, pair)
     canary = pair.canary
     planted = Records(canary.x, np.array(canary.y))
@@ -244,7 +244,9 @@ class _Runner:
                 if mechanism.rehearses:
                     mechanism.rehearse(source.any(), pool())
                 compared()
-            journal = entered.enter_context(Journal.play(run.journal, plan.settings, self.durable))
+            journal = entered.enter_context(
+                Journal.open_for_writing(run.journal, plan.settings, self.durable)
+            )
             if plan.config:
                 write_whole(run.path / CONFIG, plan.config.encode())
             watch = None
@@ -289,7 +291,7 @@ class _Runner:
 
 def _between_looks(mechanism: Mechanism, workers: int | Executor | None) -> int:
     """Return how many trials are played between looks: whole pairs, and work for all workers."""
-    workers = 1 if isinstance(workers, Here) else workers
+    workers = 1 if isinstance(workers, SerialExecutor) else workers
     known = cores() if workers is None or isinstance(workers, Executor) else workers
     together = known * mechanism.trials_per_call
     return 2 * together * max(1, -(-LOOK // (2 * together)))

@@ -13,7 +13,7 @@ import numpy as np
 
 from dpaudit import checks
 from dpaudit.errors import BadInput, DpauditError, TrialFailed, WorkersLost, kind_of
-from dpaudit.executors import Stored
+from dpaudit.executors import StoredValue
 from dpaudit.journal import Journal
 from dpaudit.protocols import Mechanism, SharingExecutor
 from dpaudit.seeds import ALONE
@@ -156,7 +156,7 @@ def _is_main() -> bool:
 
 
 def _timed(game: Any, batch: Sequence[Trial]) -> tuple[list[Observation], float]:
-    mechanism, pair = game.get() if isinstance(game, Stored) else game
+    mechanism, pair = game.get() if isinstance(game, StoredValue) else game
     with ALONE:
         started = time.perf_counter()
         try:

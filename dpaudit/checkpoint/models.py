@@ -185,7 +185,7 @@ def ask(path: Path, candidates: Candidates, how: Asking) -> Answers:
     made = _own(how.network) if own else _named(how, shape, candidates.classes)
     untrained = state.buffers(made)
     model = state.load(made, how.network, tensors, path, shape, candidates.classes)
-    warnings = state.cautions(model, untrained)
+    warnings = state.layer_warnings(model, untrained)
     x = candidates.records.x
     # A row of numbers is what it is to everybody else: without channels.
     x = x.reshape(len(x), -1) if own and candidates.flat else x

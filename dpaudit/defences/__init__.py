@@ -1,30 +1,12 @@
 """Defences: post-processing of what is released, before anybody sees it.
 
-`text.py` is how a defence is named and found, `named.py` holds it to its contract, `chain.py` puts
-several one after the other, `sweep.py` one with several numbers; `outputs.py` is what a
-classifier's defences share. Each other file is one defence.
+`text` finds a defence by its name and number; `chain` runs it, alone or after another one;
+`predictions` and `numbers` have the built-in ones.
 """
 
-from dpaudit.defences.chain import Chain, Named, Nothing
-from dpaudit.defences.numbers import Noise, Quantize
-from dpaudit.defences.predictions import ClipConfidence, LabelOnly, Temperature, TopK
-from dpaudit.defences.samples import FewerSamples, MeanOnly, MeanStd
-from dpaudit.defences.text import make, named, sweep
+from dpaudit.defences.chain import NamedDefence, NoDefence
+from dpaudit.defences.numbers import Quantize
+from dpaudit.defences.predictions import MeanStd
+from dpaudit.defences.text import make, named_defence, sweep
 
-__all__ = [
-    "Chain",
-    "ClipConfidence",
-    "FewerSamples",
-    "LabelOnly",
-    "MeanOnly",
-    "MeanStd",
-    "Named",
-    "Noise",
-    "Nothing",
-    "Quantize",
-    "Temperature",
-    "TopK",
-    "make",
-    "named",
-    "sweep",
-]
+__all__ = ["MeanStd", "NamedDefence", "NoDefence", "Quantize", "make", "named_defence", "sweep"]

@@ -1,9 +1,10 @@
-"""A defence under the name that it is reported by, held to what a defence must be."""
+"""Defences as they are run: under a name, checked, and one after the other."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from typing import ClassVar
 
 import numpy as np
 
@@ -12,7 +13,7 @@ from dpaudit.protocols import Defence
 from dpaudit.types import OWN, Array, Observations
 
 
-class Nothing(Defence):
+class NoDefence(Defence):
     """No defence: everything is released as it is."""
 
     def protect(self, seen: Observations) -> Observations:
@@ -20,11 +21,11 @@ class Nothing(Defence):
 
 
 @dataclass(frozen=True)
-class Named(Defence):
-    """Any defence, a third party's too: what it does wrong is told in one sentence.
+class NamedDefence(Defence):
+    """A defence and the name that it is reported by; its faults are errors that name it.
 
-    It is shown arrays that it cannot write into, so that the undefended outputs stay as they are;
-    and rows' own numbers only if it is random, and then nobody else is.
+    It is given arrays that it cannot write into, so that the undefended outputs stay as they are.
+    Only a random defence is given rows' own numbers.
     """
 
     name: str
@@ -36,7 +37,7 @@ class Named(Defence):
         with blamed(f"the defence {self.name}"):
             kept = self.defence.protect(shown)
             if not isinstance(kept, Mapping):
-                raise TypeError(f"it gave back {type(kept).__name__}, not named arrays")
+                raise TypeError(f"it returned {type(kept).__name__}, not named arrays")
             return {name: _usable(name, a, seen) for name, a in kept.items() if name != OWN}
 
     def __str__(self) -> str:
@@ -50,7 +51,7 @@ def _read_only(array: Array) -> Array:
 
 
 def _usable(name: str, given: Array, seen: Observations) -> Array:
-    """An array of numbers, one row for each that was seen."""
+    """An array of numbers, with as many rows as were given."""
     array = np.asarray(given)
     rows = len(next(iter(seen.values()), ()))
     axes = np.ndim(seen[name]) if name in seen else max(1, array.ndim)
@@ -62,17 +63,23 @@ def _usable(name: str, given: Array, seen: Observations) -> Array:
     return array
 
 
-# ----------------------------------------------------------------
-# Defences one after the other: each sees what the one before lets out.
-
-
 class Composable(Defence):
-    """Lets `MeanStd() + Quantize(0.01)` be the one and then the other."""
+    """A dataclass of at most one number whose text is 'NAME' or 'NAME:NUMBER'.
+
+    `MeanStd() + Quantize(0.01)` is a chain of both.
+    """
+
+    name: ClassVar[str]
 
     def __add__(self, other: Defence) -> Chain:
         if not isinstance(other, Defence):
             return NotImplemented
         return Chain((*_parts(self), *_parts(other)))
+
+    def __str__(self) -> str:
+        numbers = [(f.type, getattr(self, f.name)) for f in fields(self)]  # type: ignore[arg-type]
+        texts = [str(n) if kind == "int" else repr(float(n)) for kind, n in numbers]
+        return ":".join([self.name, *texts])
 
 
 @dataclass(frozen=True, repr=False)
@@ -82,17 +89,17 @@ class Chain(Composable):
     parts: tuple[Defence, ...]
 
     random = True
-    """A part may be: it is given rows' own numbers, and shows them to those that are."""
+    """A part may be: the chain is given rows' own numbers, and shows them to random parts."""
 
     def __post_init__(self) -> None:
         if not self.parts:
-            raise BadInput("a chain of defences needs one at least", "none-given", option="parts")
+            raise BadInput("a chain of defences needs at least one", "none-given", option="parts")
 
     def protect(self, seen: Observations) -> Observations:
         for step, part in enumerate(self.parts):
             # Two random parts must not draw the same: the second's numbers are others.
             own = {OWN: seen[OWN] + np.uint64(step > 0)} if OWN in seen else {}
-            seen = {**Named(str(part), part).protect({**seen, **own}), **own}
+            seen = {**NamedDefence(str(part), part).protect({**seen, **own}), **own}
         return seen
 
     def __str__(self) -> str:

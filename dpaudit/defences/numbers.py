@@ -1,4 +1,4 @@
-"""Quantisation: what is released, rounded to a unit."""
+"""Defences on all released numbers: rounding to a unit, and Gaussian noise."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ class Quantize(Composable):
     Bayesian Neural Network, which finds quantize:0.01 to cost less than a point of accuracy.
     """
 
+    name = "quantize"
     unit: float
 
     def __post_init__(self) -> None:
-        checks.refuse(
-            [checks.of("unit", checks.in_range("the unit of quantize", self.unit, 0, 1, ends="(]"))]
-        )
+        problem = checks.in_range("the unit of quantize", self.unit, 0, 1, ends="(]")
+        checks.refuse([checks.of("unit", problem)])
 
     def protect(self, seen: Observations) -> Observations:
         return with_logits({name: self._rounded(x) for name, x in numbers(seen).items()}, seen)
@@ -47,37 +47,30 @@ class Quantize(Composable):
             units = x / self.unit
         return np.where(np.abs(units) < FINEST, np.rint(units) * self.unit, x)
 
-    def __str__(self) -> str:
-        return f"quantize:{float(self.unit)!r}"
-
-
-# ----------------------------------------------------------------
-# Gaussian noise on what is released.
-
 
 @dataclass(frozen=True)
 class Noise(Composable):
     """noise:SIGMA adds Gaussian noise of deviation SIGMA to every released number.
 
-    To probabilities, and to mean and std of MC dropout, which then are cut off at 0 and 1; to
+    To probabilities, and to mean and std of MC dropout, which are then clipped to [0, 1]; to
     other released numbers too. The single passes are no longer released, because the mean of a
     thousand noisy ones would have next to no noise.
 
-    The noise of a trial is drawn from the run's seed and the trial's world and number by a hash,
-    so that it is the same whenever the run is judged, and has nothing to do with what the trial
-    released nor with other trials' noise, even where two release the same. A trial behind it is
-    then what the trial was, randomly processed by itself: trials stay independent, and bounds
-    stay bounds. Once a record is asked about again the noise is no longer new, as if the answer
-    had been kept; noise that is drawn anew for each question averages out.
+    The noise of a trial is drawn from the run's seed and the trial's world and number by a hash.
+    It is the same whenever the run is judged, and independent of what the trial released and of
+    other trials' noise, even where two release the same. So each trial is randomly processed by
+    itself: trials stay independent, and bounds stay bounds. A record that is asked about again
+    gets the same noise, as if the answer had been kept; new noise for each question would average
+    out.
 
     Utility: labels of records change whose two top classes are not many SIGMA apart; calibration
     suffers, likelihood most, because small probabilities drown. Of the posterior's std only what
     is above SIGMA is left.
     """
 
-    sigma: float
-
+    name = "noise"
     random = True
+    sigma: float
 
     def __post_init__(self) -> None:
         checks.refuse([checks.of("sigma", checks.positive("the sigma of noise", self.sigma))])
@@ -87,16 +80,8 @@ class Noise(Composable):
         draws = [generator(int(number), "noise") for number in seen[OWN]]
         kept = {}
         for name, x in sorted(numbers(seen).items()):
+            noise = np.array([draw.standard_normal(x.shape[1:]) for draw in draws])
             with np.errstate(over="ignore"):
-                noisy = x + self._noise(draws, x.shape)
+                noisy = x + self.sigma * noise.reshape(x.shape)
             kept[name] = noisy if name == "values" else np.clip(noisy, 0.0, 1.0)
         return with_logits(kept, seen)
-
-    def _noise(self, draws: list[np.random.Generator], shape: tuple[int, ...]) -> Array:
-        noise = np.empty(shape)
-        for row, draw in zip(noise, draws, strict=True):
-            row[...] = draw.standard_normal(shape[1:])
-        return self.sigma * noise
-
-    def __str__(self) -> str:
-        return f"noise:{float(self.sigma)!r}"

@@ -1,5 +1,5 @@
-"""Where trials run: this process, local processes, a cluster."""
+"""Executors of trials: this process, local worker processes, a Dask cluster."""
 
-from dpaudit.executors.local import Here, Stored, cores, local_pool
+from dpaudit.executors.local import SerialExecutor, StoredValue, cores, local_pool
 
-__all__ = ["Here", "Stored", "cores", "local_pool"]
+__all__ = ["SerialExecutor", "StoredValue", "cores", "local_pool"]

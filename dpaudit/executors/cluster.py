@@ -12,20 +12,16 @@ from pathlib import Path
 from typing import Any
 
 from dpaudit.errors import BadInput, WorkersLost, blamed
+from dpaudit.executors.local import KEPT
 from dpaudit.versions import differing, versions
 
 PATIENCE = 10
 """Seconds until a scheduler has to answer."""
-
-
-LOST = (
-    "the cluster's scheduler was lost; what was finished is kept, and the same command goes on "
-    "from there"
-)
+LOST = f"the cluster's scheduler was lost; {KEPT}"
 
 
 class Cluster(Executor):
-    """A Dask client as an executor, with a way to send once what all tasks share.
+    """A Dask client as an executor that sends a shared value once.
 
     Dask has an executor of its own. If the scheduler dies while it fetches a result, that one
     logs a traceback and leaves the future pending for ever.
@@ -35,7 +31,7 @@ class Cluster(Executor):
         self._client = client
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        """A task for any worker of the cluster."""
+        """Queue a task for any worker of the cluster."""
         there = self._submitted(partial(fn, **kwargs) if kwargs else fn, *args)
         here: Future[Any] = Future()
         here.add_done_callback(partial(_cancel, there))
@@ -43,8 +39,8 @@ class Cluster(Executor):
         return here
 
     def share(self, value: Any) -> Any:
-        """A task's result, which Dask sends to workers and makes again if its holders die."""
-        return self._submitted(_same, value)
+        """Return a Dask future of the value: sent to workers, and made again if its holders die."""
+        return self._submitted(_identity, value)
 
     def _submitted(self, fn: Callable[..., Any], *args: Any) -> Any:
         if self._client.status != "running":
@@ -60,7 +56,7 @@ def _cancel(there: Any, here: Future[Any]) -> None:
 
 
 async def _pass_on(there: Any, here: Future[Any]) -> None:
-    """Wait for a future of Dask, and give a future here the same outcome."""
+    """Wait for a future of Dask; give the future here the same outcome."""
     result, error = None, None
     try:
         result = await there
@@ -83,31 +79,19 @@ def cluster(address: str, files: Sequence[Path] = ()) -> Iterator[Executor]:
     try:
         import distributed
     except ImportError as error:
-        raise BadInput(
-            "--cluster needs Dask: pip install 'dpaudit[cluster]'",
-            "needs-package",
-            option="cluster",
-            value="distributed",
-        ) from error
+        message = "--cluster needs Dask: pip install 'dpaudit[cluster]'"
+        raise _unusable(message, "needs-package", "distributed") from error
     if ":" not in address:  # Dask would start a cluster of its own
-        raise BadInput(
-            f"'{address}' is no address of a Dask scheduler, such as tcp://host:8786",
-            "not-an-address",
-            option="cluster",
-            value=address,
-        )
-    # A lost worker is Dask's business; what matters to a user is told in words.
+        message = f"'{address}' is not the address of a Dask scheduler, such as tcp://host:8786"
+        raise _unusable(message, "not-an-address", address)
+    # Dask handles lost workers by itself; errors that matter to a user are raised below.
     for name in [n for n in logging.root.manager.loggerDict if n.startswith("distributed")]:
         logging.getLogger(name).setLevel(logging.CRITICAL + 1)
     try:
         client = distributed.Client(address, timeout=PATIENCE, set_as_default=False)
     except Exception as error:
-        raise BadInput(
-            f"no Dask scheduler answers at {address}; check --cluster",
-            "no-scheduler",
-            option="cluster",
-            value=address,
-        ) from error
+        message = f"no Dask scheduler answers at {address}; check --cluster"
+        raise _unusable(message, "no-scheduler", address) from error
     try:
         _refuse_unfit(client, address)
         for file in files:
@@ -115,45 +99,35 @@ def cluster(address: str, files: Sequence[Path] = ()) -> Iterator[Executor]:
                 client.upload_file(str(file))
         yield Cluster(client)
     except distributed.KilledWorker as error:
-        raise WorkersLost(
-            "trials killed one worker of the cluster after another (out of memory?); what was "
-            "finished is kept, and the same command goes on from there",
-            "workers-died",
-        ) from error
+        message = "trials killed one worker of the cluster after another (out of memory?)"
+        raise WorkersLost(f"{message}; {KEPT}", "workers-died") from error
     finally:
         # The scheduler forgets what a client that has left was waiting for.
         client.close(timeout=PATIENCE)
 
 
 def _refuse_unfit(client: Any, address: str) -> None:
-    """A cluster that cannot play, or would play other trials than this machine."""
+    """Reject a cluster that cannot run trials, or would run other trials than this machine."""
     try:
         found = client.run(versions)
     except Exception as error:
-        raise BadInput(
-            f"the workers at {address} cannot run dpaudit ({error}); install the same version "
-            "there",
-            "needs-package",
-            option="cluster",
-            value="dpaudit",
-        ) from error
-    if not found:
-        raise BadInput(
-            f"the cluster at {address} has no workers; start some: dask worker {address} "
-            "--nthreads 1",
-            "no-workers",
-            option="cluster",
-            value=address,
+        message = (
+            f"the workers at {address} cannot run dpaudit; install the same version there ({error})"
         )
+        raise _unusable(message, "needs-package", "dpaudit") from error
+    if not found:
+        start = f"dask worker {address} --nthreads 1"
+        message = f"the cluster at {address} has no workers; start some: {start}"
+        raise _unusable(message, "no-workers", address)
     for worker, there in found.items():
         if other := differing(there, versions()):
-            raise BadInput(
-                f"the worker {worker} has other versions ({other}); make them alike",
-                "other-versions",
-                option="cluster",
-                value=other,
-            )
+            message = f"the worker {worker} has other versions ({other}); make them alike"
+            raise _unusable(message, "other-versions", other)
 
 
-def _same(value: Any) -> Any:
+def _unusable(sentence: str, code: str, value: object) -> BadInput:
+    return BadInput(sentence, code, option="cluster", value=value)
+
+
+def _identity(value: Any) -> Any:
     return value

@@ -1,4 +1,4 @@
-"""One worker process and the pipe to it, seen from both of its ends."""
+"""Executors on this machine: this process alone, or worker processes with a pipe to each."""
 
 from __future__ import annotations
 
@@ -20,37 +20,42 @@ from functools import lru_cache, partial
 from multiprocessing.connection import Connection
 from multiprocessing.context import SpawnProcess
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from dpaudit.errors import DiskFull, WorkersLost, has_room, unwritable
 
+KEPT = "finished trials are kept, and the same command goes on from there"
+
 TRIES = 3
-"""Workers that one task may lose before it is given up."""
+"""The number of workers that one task may lose."""
 
 PATIENCE = 5.0
-"""Seconds in which an idle worker has to end by itself."""
+"""Seconds until an idle worker that does not end is killed."""
+
+
+Task: TypeAlias = tuple[Future[Any], Callable[[], Any]]
 
 
 class RemoteTraceback(Exception):
-    """The traceback of an error in a worker process, as text; the cause of that error here."""
+    """The traceback of an error in a worker process, as text: the cause of that error here."""
 
 
 class Worker:
-    """A worker process, the only pipe to it, and the way to start another one in its place."""
+    """A worker process, the only pipe to it, and the function that starts a replacement."""
 
     def __init__(self, start: Callable[[Connection], SpawnProcess]) -> None:
         self._start = start
         self._begin()
 
     def do(self, call: Callable[[], Any]) -> Any:
-        """The result of a call, or what it raised; a call that ends workers is tried a few times.
+        """Return the result of a call, or raise its error; a call that ends workers is tried again.
 
         Everything is sent by value. The pickles of multiprocessing would send tensors as names of
         memory that is lost with a worker.
         """
-        result, error, told = pickle.loads(self._sent(pickle.dumps(call)))
+        result, error, trace = pickle.loads(self._sent(pickle.dumps(call)))
         if error is not None:
-            raise error from RemoteTraceback(told)
+            raise error from RemoteTraceback(trace)
         return result
 
     def end(self, patience: float = 0.0) -> None:
@@ -61,25 +66,18 @@ class Worker:
         self._process.join()
 
     def _sent(self, message: bytes) -> bytes:
-        """The answer to a message, from the first worker that lives to give it."""
+        """Send a message; return the answer of the first worker that survives it."""
         for _ in range(TRIES):
             try:
                 return self._answer(message)
             except (EOFError, OSError):
                 self.end()
             if not self._ready and (self._process.exitcode or 0) > 0:
-                raise WorkersLost(
-                    "a worker process failed while it started; a script starts them under "
-                    'if __name__ == "__main__":',
-                    "workers-not-started",
-                )
+                reason = "a worker process failed while it started; a script starts them under"
+                raise WorkersLost(f'{reason} if __name__ == "__main__":', "workers-not-started")
             self._begin()
-        raise WorkersLost(
-            f"{TRIES} worker processes died, one after the other, during the same task (out of "
-            "memory?); what was finished is kept, and the same command goes on from there",
-            "workers-died",
-            value=TRIES,
-        )
+        reason = f"{TRIES} worker processes died, one after the other, during the same task"
+        raise WorkersLost(f"{reason} (out of memory?); {KEPT}", "workers-died", value=TRIES)
 
     def _begin(self) -> None:
         self._ready = False
@@ -96,7 +94,7 @@ class Worker:
 
 
 def work(pipe: Connection, folder: Path) -> None:
-    """Do the tasks that come through a pipe until it ends."""
+    """Run the tasks that come through a pipe until it ends."""
     _follow_parent(folder)
     # A process that a task starts must not hold the pipe open when this one dies.
     os.set_inheritable(pipe.fileno(), False)
@@ -104,23 +102,23 @@ def work(pipe: Connection, folder: Path) -> None:
     with suppress(EOFError, OSError):
         pipe.send_bytes(b"")
         while True:
-            pipe.send_bytes(_answer(pipe.recv_bytes()))
+            pipe.send_bytes(_run(pipe.recv_bytes()))
 
 
-def _answer(message: bytes) -> bytes:
+def _run(message: bytes) -> bytes:
     """A task's result, or its error with the traceback, as one message."""
     try:
         return pickle.dumps((pickle.loads(message)(), None, ""))
     except BaseException as error:
-        told = traceback.format_exc()
+        trace = traceback.format_exc()
         try:
-            return pickle.dumps((None, error, told))
+            return pickle.dumps((None, error, trace))
         except Exception:
-            return pickle.dumps((None, RuntimeError(f"{type(error).__name__}: {error}"), told))
+            return pickle.dumps((None, RuntimeError(f"{type(error).__name__}: {error}"), trace))
 
 
 def _follow_parent(folder: Path) -> None:
-    """End this process when its parent has ended, however that came, and tidy up after it."""
+    """End this process when its parent has ended in any way, and remove the parent's folder."""
     parent = multiprocessing.parent_process()
     assert parent is not None
 
@@ -132,18 +130,14 @@ def _follow_parent(folder: Path) -> None:
     threading.Thread(target=follow, daemon=True).start()
 
 
-# ----------------------------------------------------------------
-# Worker processes on this machine.
-
-
 @dataclass(frozen=True)
-class Stored:
-    """A large value that many tasks name: each worker process reads it once."""
+class StoredValue:
+    """A large value on disk that many tasks share: each worker process reads it once."""
 
     path: Path
 
     def get(self) -> Any:
-        """The value."""
+        """Return the value."""
         return _read(self.path)
 
 
@@ -153,22 +147,21 @@ def _read(path: Path) -> Any:
 
 
 class LocalPool(Executor):
-    """Worker processes, with a folder for what their tasks share.
+    """Worker processes, with a folder for the values that their tasks share.
 
     Each worker has a pipe and a thread here, which sends it one task after another. If a worker
-    dies, its pipe ends, and the thread gives the same task to a new worker: a task must be safe to
-    do twice, as pure functions are.
+    dies, its pipe ends, and the thread sends the same task to a new worker: a task must be safe to
+    run twice, as pure functions are.
 
-    This is no ProcessPoolExecutor. There all workers write into one pipe, and its write end is open
-    in this process too. If a worker is ended in the middle of a message, that pipe does not end, a
-    thread waits for the rest of the message for ever, and the interpreter's exit waits for the
-    thread. Here a pipe ends with its worker, and no exit waits for a thread.
+    In a ProcessPoolExecutor all workers write into one pipe, and its write end is open in this
+    process too. If a worker is killed in the middle of a message, that pipe does not end, a thread
+    waits for the rest of the message for ever, and the interpreter's exit waits for the thread.
+    Here a pipe ends with its worker, and no exit waits for a thread.
     """
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._tasks: queue.SimpleQueue[tuple[Future[Any], Callable[[], Any]] | None]
-        self._tasks = queue.SimpleQueue()
+        self._tasks: queue.SimpleQueue[Task | None] = queue.SimpleQueue()
         self._threads: list[threading.Thread] = []
         self._processes: list[SpawnProcess] = []
         self._lock = threading.Lock()
@@ -177,32 +170,32 @@ class LocalPool(Executor):
         atexit.register(self.kill)
 
     def start(self, workers: int) -> None:
-        """Start workers; they and their successors have the signal mask of this moment."""
+        """Start workers; they and their replacements have the current signal mask."""
         for _ in range(workers):
             worker = Worker(self._process)
             self._threads.append(threading.Thread(target=self._serve, args=(worker,), daemon=True))
             self._threads[-1].start()
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        """A task for the next worker that is free."""
+        """Queue a task for the next free worker."""
         if self._closed:
             raise RuntimeError("cannot schedule new futures after shutdown")
         future: Future[Any] = Future()
         self._tasks.put((future, partial(fn, *args, **kwargs)))
         return future
 
-    def share(self, value: Any) -> Stored:
-        """The value, to be given to many tasks without being sent with each."""
+    def share(self, value: Any) -> StoredValue:
+        """Store a value that is passed to many tasks without being sent with each."""
         try:
             handle, path = tempfile.mkstemp(dir=self._folder)
             with os.fdopen(handle, "wb") as file:
                 pickle.dump(value, file)
         except OSError as error:
             raise unwritable(self._folder, error) from error
-        return Stored(Path(path))
+        return StoredValue(Path(path))
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """End each worker once no task is left; `cancel_futures` leaves those not begun undone."""
+        """End each worker once no task is left; `cancel_futures` cancels those not begun."""
         self._closed = True
         if cancel_futures:
             with suppress(queue.Empty):
@@ -237,44 +230,36 @@ class LocalPool(Executor):
             try:
                 process.start()
             except OSError as error:
-                raise WorkersLost(
-                    f"no worker process can be started: {error.strerror or error}",
-                    "workers-not-started",
-                ) from error
+                message = f"no worker process can be started: {error.strerror or error}"
+                raise WorkersLost(message, "workers-not-started") from error
             self._processes = [*filter(SpawnProcess.is_alive, self._processes), process]
         return process
 
     def _serve(self, worker: Worker) -> None:
         while task := self._tasks.get():
-            _settle(worker, *task)
-            del task  # its result may be large, and the next task may be long in coming
+            future, call = task
+            if future.set_running_or_notify_cancel():
+                try:
+                    future.set_result(worker.do(call))
+                except BaseException as error:
+                    future.set_exception(error)
+            # A result may be large, and the next task may be long in coming.
+            del task, future, call
         worker.end(PATIENCE)
 
 
-def _settle(worker: Worker, future: Future[Any], call: Callable[[], Any]) -> None:
-    """Give a future the result of its call, or what was raised."""
-    if not future.set_running_or_notify_cancel():
-        return
-    try:
-        result = worker.do(call)
-    except BaseException as error:
-        future.set_exception(error)
-    else:
-        future.set_result(result)
-
-
-class Here(Executor):
-    """No process at all: each task is done in this one, at once, and raises what it raises."""
+class SerialExecutor(Executor):
+    """Runs each task at once in this process; `submit` raises the task's error."""
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        """The task, done."""
+        """Run a task; return its future, done."""
         done: Future[Any] = Future()
         done.set_result(fn(*args, **kwargs))
         return done
 
 
 def cores() -> int:
-    """How many processes can work at once here."""
+    """The number of processes that can run at once on this machine."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
@@ -282,8 +267,8 @@ def cores() -> int:
 def local_pool(workers: int) -> Iterator[Executor]:
     """Worker processes on this machine, which never outlive this one.
 
-    Workers ignore SIGINT, which a terminal sends to all of them: the coordinating process alone
-    decides what happens then, and ends them.
+    Workers ignore SIGINT, which a terminal sends to all of them; the main process handles it and
+    stops them.
     """
     with _temporary_folder() as folder:
         pool = LocalPool(Path(folder))
@@ -301,7 +286,7 @@ def _temporary_folder() -> tempfile.TemporaryDirectory[str]:
     try:
         return tempfile.TemporaryDirectory(prefix="dpaudit-", ignore_cleanup_errors=True)
     except OSError as error:
-        # Python names the places that it has tried, and not why it could not write there.
+        # Python names the folders that it has tried, and not the reason.
         if not has_room(Path.cwd()):
             raise DiskFull(f"there is no room for temporary files: {error}", "disk-full") from error
         raise unwritable("temporary files", error) from error

@@ -1,9 +1,9 @@
-"""Checksums of what a journal holds.
+"""The file that a journal is: opened, recognised, checked, and written in whole transactions.
 
-Every array, and every text of settings and facts, has one; a trial's covers its index, world, seed
-and seconds, and the checksums of its arrays by name. So an array is checked when it is read, one
-at a time, and a trial without reading its arrays. They find damage; they do not protect
-against somebody who changes a journal on purpose.
+Every array, and every text of settings and facts, has a checksum; a trial's covers its index,
+world, seed and seconds, and the checksums of its arrays by name. So an array is checked when it is
+read, one at a time, and a trial without reading its arrays. Checksums find damage; they do not
+protect against somebody who changes a journal on purpose.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
 from itertools import chain
 from pathlib import Path
-from types import TracebackType
 from typing import Any, TypeVar
 
 import numpy as np
@@ -25,14 +24,28 @@ import numpy as np
 from dpaudit.errors import DiskFull, DpauditError, JournalError, has_room
 from dpaudit.types import Array
 
-# ----------------------------------------------------------------
-# Checksums of what a journal holds.
-#
-# Every array, and every text of settings and facts, has one; a trial's covers its index, world, see
-# and seconds, and the checksums of its arrays by name. So an array is checked when it is read, one
-# at a time, and a trial without reading its arrays. They find damage; they do not protect
-# against somebody who changes a journal on purpose.
+NAME = "journal.sqlite"
+"""The name of the file in a run's folder."""
 
+DATABASE = b"SQLite format 3\0"
+"""The first bytes of any SQLite file."""
+
+APPLICATION_ID = 0x64706175  # 'dpau', in the file's header: a foreign database is recognised
+FORMAT = 2
+UNCHECKED = 1
+"""The format of 0.1 without checksums, which is still read."""
+
+TABLES = (
+    "CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL, checksum BLOB NOT NULL)",
+    "CREATE TABLE known (name TEXT PRIMARY KEY, checksum BLOB NOT NULL, npy BLOB NOT NULL)",
+    "CREATE TABLE trials (idx INTEGER, world INTEGER, seed INTEGER NOT NULL, "
+    "seconds REAL NOT NULL, checksum BLOB NOT NULL, PRIMARY KEY (idx, world))",
+    # The order of the key is that of reading: arrays are read one by one, without a sort.
+    "CREATE TABLE seen (idx INTEGER, world INTEGER, name TEXT, checksum BLOB NOT NULL, "
+    "npy BLOB NOT NULL, PRIMARY KEY (idx, world, name))",
+    "CREATE TABLE looks (number INTEGER PRIMARY KEY, attack TEXT, estimator TEXT, "
+    "UNIQUE (attack, estimator))",
+)
 
 SIZE = 16
 """Bytes of a checksum; damage goes unnoticed with a chance of 2^-128."""
@@ -56,13 +69,9 @@ def trial_checksum(
     return checksum(index, world, seed, seconds, *chain.from_iterable(arrays))
 
 
-# ----------------------------------------------------------------
-# What can be wrong with a journal's file, in a user's words.
-
-
 @contextmanager
 def explained(path: Path) -> Iterator[None]:
-    """SQLite's errors as sentences that say what to do."""
+    """Turn SQLite's errors into sentences that say what to do."""
     try:
         yield
     except (UnicodeDecodeError, json.JSONDecodeError) as error:
@@ -73,75 +82,40 @@ def explained(path: Path) -> Iterator[None]:
 
 def damaged(path: Path, where: str = "") -> JournalError:
     """The error for a journal whose content cannot be right; `where` names the damaged part."""
-    told = f"{path} is damaged or cut short" + (f" ({where})" if where else "")
-    return JournalError(
-        f"{told}; put it back from a copy, or choose another folder",
-        "journal-damaged",
-        value=str(path),
+    part = f" ({where})" if where else ""
+    message = (
+        f"{path} is damaged or cut short{part}; put it back from a copy, or choose another folder"
     )
+    return JournalError(message, "journal-damaged", value=str(path))
 
 
 def foreign(path: Path) -> JournalError:
     """The error for a file that dpaudit has not written."""
-    return JournalError(
-        f"{path} is not a dpaudit journal; choose another folder", "not-a-journal", value=str(path)
-    )
+    message = f"{path} is not a dpaudit journal; choose another folder"
+    return JournalError(message, "not-a-journal", value=str(path))
 
 
-def _explanation(path: Path, said: str) -> DpauditError:
-    if "locked" in said:
-        return JournalError(
-            f"another dpaudit is at work in {path.parent}; wait for it to end",
-            "journal-locked",
-            value=str(path),
-        )
-    # SQLite tells of a quota that is full, and of a disk that is when a file is made, as of others.
-    unknown = "disk I/O error" in said or "unable to open" in said
-    if "full" in said or (unknown and not has_room(path.parent)):
-        return DiskFull(
-            f"the disk is full; what is in {path} is kept: make room and go on",
-            "disk-full",
-            value=str(path),
-        )
-    if "not a database" in said:
+def _explanation(path: Path, message: str) -> DpauditError:
+    if "locked" in message:
+        message = f"another dpaudit is at work in {path.parent}; wait for it to end"
+        return JournalError(message, "journal-locked", value=str(path))
+    # SQLite reports a full quota, and a disk that is full when a file is made, as other errors.
+    unknown = "disk I/O error" in message or "unable to open" in message
+    if "full" in message or (unknown and not has_room(path.parent)):
+        message = f"the disk is full; the content of {path} is kept: make room and go on"
+        return DiskFull(message, "disk-full", value=str(path))
+    if "not a database" in message:
         return foreign(path)
-    if any(words in said for words in ("malformed", "no such table", "not decode")):
+    if any(words in message for words in ("malformed", "no such table", "not decode")):
         return damaged(path)
-    return JournalError(f"{path} cannot be used: {said}", "journal-unusable", value=str(path))
+    return JournalError(f"{path} cannot be used: {message}", "journal-unusable", value=str(path))
 
-
-# ----------------------------------------------------------------
-# The file that a journal is: opened, recognised, checked, and written in whole transactions.
-
-
-NAME = "journal.sqlite"
-"""Of the file in a run's folder."""
-
-DATABASE = b"SQLite format 3\0"
-"""The first bytes of any SQLite file."""
-
-APPLICATION_ID = 0x64706175  # 'dpau', in the file's header: a foreign database is recognised
-FORMAT = 2
-UNCHECKED = 1
-"""The format of 0.1 without checksums, which is still read."""
-
-TABLES = (
-    "CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL, checksum BLOB NOT NULL)",
-    "CREATE TABLE known (name TEXT PRIMARY KEY, checksum BLOB NOT NULL, npy BLOB NOT NULL)",
-    "CREATE TABLE trials (idx INTEGER, world INTEGER, seed INTEGER NOT NULL, "
-    "seconds REAL NOT NULL, checksum BLOB NOT NULL, PRIMARY KEY (idx, world))",
-    # The order of the key is that of reading: arrays are read one by one, without a sort.
-    "CREATE TABLE seen (idx INTEGER, world INTEGER, name TEXT, checksum BLOB NOT NULL, "
-    "npy BLOB NOT NULL, PRIMARY KEY (idx, world, name))",
-    "CREATE TABLE looks (number INTEGER PRIMARY KEY, attack TEXT, estimator TEXT, "
-    "UNIQUE (attack, estimator))",
-)
 
 Opened = TypeVar("Opened", bound="JournalFile")
 
 
 class JournalFile:
-    """One SQLite file of dpaudit's own; what goes wrong with it is said in a user's words."""
+    """One SQLite file of dpaudit's own; its errors are sentences for a user."""
 
     def __init__(self, path: Path, db: sqlite3.Connection) -> None:
         self.path = path
@@ -156,28 +130,19 @@ class JournalFile:
             return cls(path, sqlite3.connect(path, timeout=1.0, isolation_level=None))
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self._db.close()
 
     def __enter__(self: Opened) -> Opened:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        tb: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     def _tables(self) -> int:
         # A first query also takes back what a killed process has left half written.
         (tables,) = self._db.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()
         return int(tables)
-
-    def _is_empty(self) -> bool:
-        # SQLite would take a foreign file of a few bytes for an empty one, and overwrite it.
-        return self._tables() == 0 and os.path.getsize(self.path) == 0
 
     def _check(self) -> None:
         """Refuse a foreign, unfinished, newer or damaged file."""
@@ -187,12 +152,9 @@ class JournalFile:
             if application != APPLICATION_ID:
                 raise foreign(self.path)
             if self._format not in (UNCHECKED, FORMAT):
-                raise JournalError(
-                    f"{self.path} has format {self._format}; this dpaudit reads formats "
-                    f"{UNCHECKED} to {FORMAT}",
-                    "journal-format",
-                    value=self._format,
-                )
+                message = f"{self.path} has format {self._format}; this dpaudit reads formats"
+                message += f" {UNCHECKED} to {FORMAT}"
+                raise JournalError(message, "journal-format", value=self._format)
             # Not quick_check, which does not hold indices against their tables.
             (health,) = self._db.execute("PRAGMA integrity_check(1)").fetchone()
             (pages,) = self._db.execute("PRAGMA page_count").fetchone()
@@ -210,24 +172,29 @@ class JournalFile:
         return self._format != UNCHECKED
 
     @property
-    def _kept(self) -> str:
-        """The column of checksums, as a query names it."""
+    def _checksum_column(self) -> str:
+        """The name of the checksum column in a query."""
         return "checksum" if self._checked else "NULL"
 
     def _refuse_changed(self, kept: bytes, *parts: object, where: str = "") -> None:
-        """Refuse what is not as it was written, by its checksum."""
+        """Refuse parts that are not as they were written, by their checksum."""
         if self._checked and checksum(*parts) != kept:
             raise damaged(self.path, where)
 
     def _get(self, key: str) -> Any:
         with self._explained():
-            query = f"SELECT value, {self._kept} FROM meta WHERE key = ?"
-            row = self._db.execute(query, (key,)).fetchone()
-            if row is None:
+            query = f"SELECT value, {self._checksum_column} FROM meta WHERE key = ?"
+            rows = self._rows(query, key)
+            if not rows:
                 return None
-            value, kept = row
+            ((value, kept),) = rows
             self._refuse_changed(kept, key, value)
             return json.loads(value)
+
+    def _rows(self, query: str, *values: object) -> list[Any]:
+        """All rows of a query."""
+        with self._explained():
+            return self._db.execute(query, values).fetchall()
 
     def _put(self, key: str, value: Mapping[str, Any]) -> None:
         text = json.dumps(value)
@@ -250,12 +217,12 @@ class JournalFile:
 
 
 def is_blank(path: Path) -> bool:
-    """True where a run has not begun: there is no file, or nothing was committed to it."""
+    """Return True if a run has not begun: there is no file, or nothing was committed to it."""
     return not any(_header(path))
 
 
 def _is_foreign(path: Path) -> bool:
-    """True where a file's header shows another program's; SQLite might change or add files.
+    """Return True if a file's header is another program's; SQLite might change or add files.
 
     An empty header is that of a journal whose first transaction was interrupted.
     """
@@ -265,7 +232,7 @@ def _is_foreign(path: Path) -> bool:
 
 
 def _header(path: Path) -> bytes:
-    # What cannot be opened is told by SQLite; to open a pipe is to wait for its writer.
+    # SQLite reports a file that cannot be opened; opening a pipe would wait for its writer.
     if path.is_file():
         with suppress(OSError), path.open("rb") as file:
             return file.read(100)
@@ -273,17 +240,16 @@ def _header(path: Path) -> bytes:
 
 
 def to_cell(array: Array) -> bytes:
-    """An array as a cell holds it."""
+    """The bytes of a cell for an array."""
     buffer = io.BytesIO()
     np.save(buffer, array, allow_pickle=False)
     return buffer.getvalue()
 
 
 def from_cell(npy: bytes) -> Array:
-    """The array that a cell holds."""
+    """The array of a cell."""
     try:
-        array: Array = np.load(io.BytesIO(npy), allow_pickle=False)
+        return np.asarray(np.load(io.BytesIO(npy), allow_pickle=False))
     except Exception as error:
-        # SQLite does not check what its cells hold, and numpy raises many things on damaged ones.
+        # SQLite does not check its cells, and numpy raises many things on damaged ones.
         raise sqlite3.DatabaseError("malformed array") from error
-    return array

@@ -1,14 +1,15 @@
 """The journal: every trial of one run, in one SQLite file, one transaction a batch of trials.
 
-A kill at any instant loses the trials in flight and nothing else: those that were played together
-are written together. While a run plays it holds the file exclusively, so that a second process on
-the same folder is refused, not mixed in.
+A kill at any instant loses the trials in flight and nothing else: trials that run together are
+written together. A run holds the file exclusively, so that a second process on the same folder is
+refused.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
@@ -33,30 +34,31 @@ from dpaudit.types import TEST, Array, Known, Observation, Observations, Trial
 
 
 class Journal(JournalFile):
-    """A run's trials and what is known beforehand; made by `Journal.play` or `Journal.read`."""
+    """A run's trials and what is known beforehand; made by `open_for_writing` or `read`."""
 
     @classmethod
-    def play(cls, path: Path, settings: Mapping[str, Any], durable: bool = True) -> Journal:
-        """A journal to add trials to: a new one, or that of the same settings.
+    def open_for_writing(
+        cls, path: Path, settings: Mapping[str, Any], durable: bool = True
+    ) -> Journal:
+        """Open a journal to add trials to: a new one, or that of the same settings.
 
-        One that need not be `durable`, because nobody will go on with it, waits for no disk.
+        A journal that is not `durable`, because no run goes on with it, waits for no disk.
         """
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            reason = error.strerror or error
+            folder, reason = str(path.parent), error.strerror or error
+            message = f"the folder {folder} cannot be made ({reason}); choose another --out"
             raise kind_of(error, JournalError)(
-                f"the folder {path.parent} cannot be made ({reason}); choose another --out",
-                "folder-unwritable",
-                option="out",
-                value=str(path.parent),
+                message, "folder-unwritable", option="out", value=folder
             ) from error
-        journal = cls._connect(path)
-        try:
+        with ExitStack() as on_error:
+            journal = on_error.enter_context(cls._connect(path))
             with journal._explained():
-                if not journal._is_empty():
+                # SQLite would take a foreign file of a few bytes for an empty one.
+                if journal._tables() or os.path.getsize(path):
                     journal._check()
-                    journal._refuse_unchecked()
+                    journal._refuse_old()
                 if not durable:
                     journal._db.execute("PRAGMA synchronous = OFF")
                 journal._db.execute("PRAGMA locking_mode = EXCLUSIVE")
@@ -71,29 +73,20 @@ class Journal(JournalFile):
                         journal._db.execute(statement)
                     journal._put("settings", settings)
                     journal._db.execute("COMMIT")
-        except BaseException:
-            journal.close()
-            raise
+            on_error.pop_all()
         return journal
 
     @classmethod
     def read(cls, path: Path) -> Journal:
-        """The journal of an existing run."""
+        """Open the journal of an existing run."""
         if not os.path.isfile(path):
-            raise JournalError(
-                f"there is no run at {path.parent} (no {path.name} in it)",
-                "no-run",
-                value=str(path.parent),
-            )
-        journal = cls._connect(path)
-        try:
+            message = f"there is no run at {path.parent} (no {path.name} in it)"
+            raise JournalError(message, "no-run", value=str(path.parent))
+        with ExitStack() as on_error:
+            journal = on_error.enter_context(cls._connect(path))
             journal._check()
-        except BaseException:
-            journal.close()
-            raise
+            on_error.pop_all()
         return journal
-
-    # ------------------------------------------------------------ the run
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -105,7 +98,7 @@ class Journal(JournalFile):
 
     @property
     def facts(self) -> dict[str, Any] | None:
-        """What was settled before the first trial (claim, canary, sizes); None before that."""
+        """The facts that were fixed before the first trial (claim, canary, sizes); None before."""
         facts: dict[str, Any] | None = self._get("facts")
         return facts
 
@@ -114,13 +107,15 @@ class Journal(JournalFile):
         """The arrays that the adversary has beforehand."""
         with self._explained():
             known = {}
-            for name, npy, kept in self._db.execute(f"SELECT name, npy, {self._kept} FROM known"):
+            for name, npy, kept in self._rows(
+                f"SELECT name, npy, {self._checksum_column} FROM known"
+            ):
                 self._refuse_changed(kept, name, npy)
                 known[name] = from_cell(npy)
             return known
 
-    def settle(self, facts: Mapping[str, Any], known: Known) -> None:
-        """Write down, at once and for good, what is fixed before the first trial."""
+    def write_facts(self, facts: Mapping[str, Any], known: Known) -> None:
+        """Write the facts and the adversary's arrays, once, before the first trial."""
         with self._transaction():
             self._put("facts", facts)
             for name, array in known.items():
@@ -128,14 +123,12 @@ class Journal(JournalFile):
                 row = (name, checksum(name, npy), npy)
                 self._db.execute("INSERT INTO known VALUES (?, ?, ?)", row)
 
-    # ------------------------------------------------------------ trials
-
     def add(self, trial: Trial, seen: Observation, seconds: float) -> None:
-        """One finished trial, in one transaction."""
+        """Add one finished trial."""
         self.add_all([trial], [seen], seconds)
 
     def add_all(self, trials: Sequence[Trial], seen: Sequence[Observation], seconds: float) -> None:
-        """Finished trials that took so long each, all of them in one transaction."""
+        """Add finished trials that took so many seconds each, in one transaction."""
         with self._transaction():
             for trial, observation in zip(trials, seen, strict=True):
                 self._add(trial, observation, float(seconds))
@@ -152,27 +145,28 @@ class Journal(JournalFile):
         self._db.execute("INSERT INTO trials VALUES (?, ?, ?, ?, ?)", cells)
 
     def missing(self, wanted: Iterable[Trial]) -> list[Trial]:
-        """Those of the wanted trials that have not been played."""
-        with self._explained():
-            done = set(self._db.execute("SELECT world, idx FROM trials"))
+        """The wanted trials that are not in the journal."""
+        done = set(self._rows("SELECT world, idx FROM trials"))
         return [trial for trial in wanted if (trial.world, trial.index) not in done]
 
     def trials(self) -> tuple[Array, Array]:
         """The worlds and indices of all trials, in the order of `observations`."""
-        with self._explained():
-            rows = self._db.execute("SELECT world, idx FROM trials ORDER BY idx, world").fetchall()
+        rows = self._rows("SELECT world, idx FROM trials ORDER BY idx, world")
         table = np.array(rows, dtype=np.int64).reshape(-1, 2)
         return table[:, 0], table[:, 1]
 
     def observations(self, first: int = 0, before: int | None = None) -> Observations:
-        """Everything that was seen in every trial, stacked over trials of such indices."""
-        names = self._common_names()
-        return {name: np.stack(list(self.arrays(name, first, before))) for name in names}
+        """The observations that every trial has, stacked over the trials of these indices."""
+        names = self._rows(
+            "SELECT name FROM seen GROUP BY name "
+            "HAVING COUNT(*) = (SELECT COUNT(*) FROM trials) ORDER BY name"
+        )
+        return {name: np.stack(list(self.arrays(name, first, before))) for (name,) in names}
 
     def arrays(self, name: str, first: int = 0, before: int | None = None) -> Iterator[Array]:
-        """One kind of observation, from those trials of such indices that have it."""
+        """One kind of observation, from the trials of these indices that have it."""
         query = (
-            f"SELECT idx, world, name, npy, {self._kept} FROM seen "
+            f"SELECT idx, world, name, npy, {self._checksum_column} FROM seen "
             "WHERE name = ? AND idx >= ? AND (? IS NULL OR idx < ?) ORDER BY idx, world"
         )
         with self._explained():
@@ -184,74 +178,57 @@ class Journal(JournalFile):
         return from_cell(npy)
 
     def whole_pairs(self) -> int:
-        """How many indices from 0 on have been played in both worlds, without a gap."""
+        """The number of indices from 0 on with trials in both worlds, without a gap."""
         _, indices = self.trials()
         played = np.bincount(indices, minlength=1)
         return int(np.argmin(np.append(played, 0) == 2))
 
     def shapes(self) -> dict[str, tuple[int, ...]]:
-        """What a trial releases of the canary, by name; empty before the first one."""
+        """The shapes of a trial's observations of the canary, by name; empty without a trial."""
         query = (
-            f"SELECT idx, world, name, npy, {self._kept} FROM seen WHERE (idx, world) IN "
-            "(SELECT idx, world FROM trials ORDER BY idx, world LIMIT 1)"
+            f"SELECT idx, world, name, npy, {self._checksum_column} FROM seen "
+            "WHERE (idx, world) IN (SELECT idx, world FROM trials ORDER BY idx, world LIMIT 1)"
         )
         with self._explained():
-            rows = self._db.execute(query).fetchall()
-            return {row[2]: self._array(*row).shape for row in rows if not row[2].startswith(TEST)}
+            rows = [row for row in self._rows(query) if not row[2].startswith(TEST)]
+            return {row[2]: self._array(*row).shape for row in rows}
 
     def seconds(self) -> float:
         """The time that all trials took, added up over workers."""
-        with self._explained():
-            (total,) = self._db.execute("SELECT TOTAL(seconds) FROM trials").fetchone()
+        ((total,),) = self._rows("SELECT TOTAL(seconds) FROM trials")
         return float(total)
-
-    def _common_names(self) -> list[str]:
-        with self._explained():
-            rows = self._db.execute(
-                "SELECT name FROM seen GROUP BY name "
-                "HAVING COUNT(*) = (SELECT COUNT(*) FROM trials) ORDER BY name"
-            )
-            return [name for (name,) in rows]
-
-    # ------------------------------------------------------------ looks
 
     def look(self, attack: str, estimator: str) -> int:
         """The number of a look by another primary than the run's own: 2 for the first of them.
 
-        Only a new one is written down, so that a run which may only be read can be judged.
+        Only a new one is written, so that a read-only run can be judged.
         """
-        if known := self._known(attack, estimator):
-            return known
+        if number := self._number(attack, estimator):
+            return number
         with self._transaction():
-            number = self._next()
+            number = self.upcoming(attack, estimator)
             self._db.execute("INSERT INTO looks VALUES (?, ?, ?)", (number, attack, estimator))
         return number
 
     def upcoming(self, attack: str, estimator: str) -> int:
-        """The number that such a look has or would have; nothing is written down."""
-        with self._explained():
-            return self._known(attack, estimator) or self._next()
-
-    def _known(self, attack: str, estimator: str) -> int:
-        query = "SELECT number FROM looks WHERE attack = ? AND estimator = ?"
-        with self._explained():
-            found = self._db.execute(query, (attack, estimator)).fetchone()
-        return int(found[0]) if found else 0
-
-    def _next(self) -> int:
-        (last,) = self._db.execute("SELECT COALESCE(MAX(number), 1) FROM looks").fetchone()
+        """The number that such a look has or would have; nothing is written."""
+        if number := self._number(attack, estimator):
+            return number
+        ((last,),) = self._rows("SELECT COALESCE(MAX(number), 1) FROM looks")
         return int(last) + 1
 
-    # ------------------------------------------------------------ checks
+    def _number(self, attack: str, estimator: str) -> int:
+        query = "SELECT number FROM looks WHERE attack = ? AND estimator = ?"
+        found = self._rows(query, attack, estimator)
+        return int(found[0][0]) if found else 0
 
     def _check(self) -> None:
-        """Refuse also a file whose looks or trials, as a list, are not as they were written.
+        """Refuse also a file whose looks or list of trials are not as they were written.
 
-        What was seen in them is checked where it is read.
+        Their arrays are checked when they are read.
         """
         super()._check()
-        with self._explained():
-            numbers = [n for (n,) in self._db.execute("SELECT number FROM looks ORDER BY number")]
+        numbers = [n for (n,) in self._rows("SELECT number FROM looks ORDER BY number")]
         if numbers != [*range(2, 2 + len(numbers))]:  # the confidence of a look depends on it
             raise damaged(self.path, "looks")
         if not self._checked:
@@ -271,34 +248,25 @@ class Journal(JournalFile):
             if unread:
                 raise damaged(self.path)
 
-    def _refuse_unchecked(self) -> None:
+    def _refuse_old(self) -> None:
         """Refuse to add trials with checksums to a journal without."""
         if not self._checked:
-            raise JournalError(
-                f"{self.path} has format {self._format}, which this dpaudit reads but does not "
-                "go on with: judge it with dpaudit report, or choose another --out",
-                "journal-old",
-                value=self._format,
-            )
+            message = f"{self.path} has format {self._format}, which this dpaudit only reads"
+            message += ": judge it with dpaudit report, or choose another --out"
+            raise JournalError(message, "journal-old", value=self._format)
 
     def _refuse_other(self, settings: Mapping[str, Any]) -> None:
         differing = differences(there=self.settings, here=settings)
         if differing:
             fixed = self.settings.get("until_decided") or self.settings.get("canaries", 1) > 1
-            again = _only_judged(differing) and not fixed
-            raise OtherConfiguration(
-                f"{self.path.parent} holds a run of another configuration ("
-                + "; ".join(differing)
-                + "); choose another --out"
-                + (", or judge it again with dpaudit report" if again else ""),
-                "other-configuration",
-                value=differing,
+            message = (
+                f"{self.path.parent} holds a run of another configuration "
+                f"({'; '.join(differing)}); choose another --out"
             )
+            if not fixed and all(text.split(":")[0] in JUDGING for text in differing):
+                message += ", or judge it again with dpaudit report"
+            raise OtherConfiguration(message, "other-configuration", value=differing)
 
 
 def _place(index: int, world: int) -> str:
     return f"trial {index} of world {world}"
-
-
-def _only_judged(differing: list[str]) -> bool:
-    return all(text.split(":")[0] in JUDGING for text in differing)

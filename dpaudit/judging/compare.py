@@ -13,7 +13,7 @@ from typing import Any
 
 from dpaudit.config.adversaries import ADVERSARIES, OBSERVER, PER_STEP
 from dpaudit.config.settings import Judging
-from dpaudit.defences import Named, Nothing, named
+from dpaudit.defences import NamedDefence, NoDefence, named_defence
 from dpaudit.errors import BadInput
 from dpaudit.estimators.published import published
 from dpaudit.journal import Journal
@@ -67,7 +67,7 @@ def compare(
     (`primary`, `defence`) has no say here. `watch` is told how many defences are done, and of
     how many.
     """
-    chosen = [named("none"), *_distinct(defences)]
+    chosen = [named_defence("none"), *_distinct(defences)]
     attacks = choice.attack_plugins
     played = read(journal)
     choice.panels(attacks, played.claim, played.seed)  # refused, if at all, before all else
@@ -109,12 +109,12 @@ def _refuse_insider(played: RunData, released: Sequence[Collection[str]]) -> Non
     )
 
 
-def _distinct(defences: Sequence[str | Defence]) -> list[Named]:
+def _distinct(defences: Sequence[str | Defence]) -> list[NamedDefence]:
     """The defences by name; 'none', which is always there, and a second mention are refused."""
     given = [defences] if isinstance(defences, str) else defences
-    found: list[Named] = []
-    for defence in map(named, given):
-        if isinstance(defence.defence, Nothing):
+    found: list[NamedDefence] = []
+    for defence in map(named_defence, given):
+        if isinstance(defence.defence, NoDefence):
             said = "'none' is compared with anyway; name a defence, such as quantize:0.01"
             raise BadInput(said, "no-effect", option="defence", value=defence.name)
         for other in found:

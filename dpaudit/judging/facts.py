@@ -94,7 +94,7 @@ def settle(
     if c.original is not None:
         known["original"] = c.original
     chosen = {GIVEN + name: array for name, array in pair.given.items()}
-    journal.settle(settled.to_dict(), {**known, **chosen})
+    journal.write_facts(settled.to_dict(), {**known, **chosen})
 
 
 def given(journal: Journal) -> Known:

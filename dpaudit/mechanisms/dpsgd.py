@@ -142,7 +142,7 @@ class DPSGD(Mechanism):
 
     def about(self, pair: Pair) -> About:
         """Describe the training, and who attacks it with this canary."""
-        adversary, told = self._adversary, self.recipe.told(self.records)
+        adversary, told = self._adversary, self.recipe.describe(self.records)
         return About(
             attacker=adversary.name,
             adversary=adversary.told(0 if pair.canary.record else self.canaries),
@@ -156,12 +156,12 @@ class DPSGD(Mechanism):
         c, initial = pair.canary, pair.given.get("initial")
         if initial is None:
             return []
-        from dpaudit.training.gradients import mean_loss, network, of_one
+        from dpaudit.training.gradients import mean_loss, network, record_gradient
 
         left = mean_loss(network(self.recipe, initial), pair.world(OUT))
         found = start_not_learned(left, self.recipe.classes)
         if c.record and c.inserted:
-            _, norm = of_one(self.recipe, initial, c.x, c.y)
+            _, norm = record_gradient(self.recipe, initial, c.x, c.y)
             found += gradient_too_small(norm, self.recipe.clip)
         return found
 

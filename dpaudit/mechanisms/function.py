@@ -250,8 +250,8 @@ class Function(Mechanism):
         # Also for a function that has just imported torch, whose generator was not seeded then.
         import torch
 
+        from dpaudit.training.isolation import one_thread
         from dpaudit.training.opacus import Tensors
-        from dpaudit.training.restored import one_thread
 
         one_thread()
         torch.manual_seed(stream(seed, "torch"))

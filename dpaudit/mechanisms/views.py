@@ -19,7 +19,7 @@ from dpaudit.types import IN, INSERTED, Array, Observation, Pair, Trial
 if TYPE_CHECKING:
     from torch import nn
 
-    from dpaudit.training.recipe import Seen
+    from dpaudit.training.job import CanaryProducts
 
 
 def example(adversary: Adversary, recipe: Recipe, size: int, samples: int) -> Observation:
@@ -130,7 +130,9 @@ class View:
         (g,) = self.aims
         return {"moved": self._moved(flat(model)) @ g, **useful}
 
-    def _fit(self, world: int, seed: int, always: bool = False) -> tuple[nn.Sequential, Seen]:
+    def _fit(
+        self, world: int, seed: int, always: bool = False
+    ) -> tuple[nn.Sequential, CanaryProducts]:
         """Train one model, and watch it: a gradient canary is put in beside the records."""
         if (canaries := len(self.aims)) > 1:
             raise BadInput(
@@ -145,9 +147,9 @@ class View:
 
     def _fitted(
         self, world: int, seed: int, inserted: Array, always: bool = False
-    ) -> tuple[nn.Sequential, Seen]:
+    ) -> tuple[nn.Sequential, CanaryProducts]:
         from dpaudit.training.dpsgd import fit
-        from dpaudit.training.recipe import GradientCanaries, Seen
+        from dpaudit.training.job import CanaryProducts, GradientCanaries
 
         fitted = fit(
             *(self.recipe, self.pair.world(world), seed),
@@ -157,7 +159,7 @@ class View:
         )
         assert fitted.products is not None
         assert fitted.background is not None
-        return fitted.model, Seen(fitted.products, fitted.background)
+        return fitted.model, CanaryProducts(fitted.products, fitted.background)
 
     @cached_property
     def aims(self) -> Array:

@@ -1,4 +1,4 @@
-"""Dropout masks, many times faster than by one random float per value."""
+"""The torch backend: DP-SGD by book-keeping (`clipping`), any loss, on the parameters' device."""
 
 from __future__ import annotations
 
@@ -10,12 +10,9 @@ import torch
 from torch import Tensor, nn
 
 from dpaudit.seeds import stream
-from dpaudit.training.clipping import Accumulator, Watch, coins
-from dpaudit.training.networks import refusal
-from dpaudit.training.recipe import Descent, Seen, cross_entropy
+from dpaudit.training.clipping import Accumulator, Shape
+from dpaudit.training.job import CanaryProducts, CanaryRecorder, TrainingJob, coins, cross_entropy
 from dpaudit.types import Array
-
-Shape = tuple[int, ...]
 
 LEVELS = 2**16
 """A value is kept by 16 random bits, so that its chance is p rounded to a multiple of 2^-16."""
@@ -24,8 +21,9 @@ LEVELS = 2**16
 class Masks:
     """Random masks of a network's dropout layers, for one batch after another.
 
-    A record's bits for all layers are drawn together, those of the last record last: on a CPU,
-    one more record at the end of a batch leaves the masks of the others as they are.
+    Many times faster than one random float per value. A record's bits for all layers are drawn
+    together, those of the last record last: on a CPU, one more record at the end of a batch
+    leaves the masks of the others as they are.
     """
 
     def __init__(
@@ -49,27 +47,14 @@ class Masks:
         bits, masks, start = random.view(torch.int16), [], 0
         for shape, least in zip(self._shapes, self._least, strict=True):
             end = start + prod(shape)
-            masks.append(_shaped(bits[:, start:end] >= least, shape))
+            mask = bits[:, start:end] >= least
+            if len(shape) > 1:
+                # Channels last in memory, like the activations that it is multiplied with.
+                masks.append(mask.view(-1, *shape[1:], shape[0]).movedim(-1, 1))
+            else:
+                masks.append(mask.view(-1, *shape))
             start = end
         return masks
-
-
-def _shaped(mask: Tensor, shape: Shape) -> Tensor:
-    """With the channels last in memory, like the activations that it will be multiplied with."""
-    if len(shape) < 2:
-        return mask.view(-1, *shape)
-    return mask.view(-1, *shape[1:], shape[0]).movedim(-1, 1)
-
-
-# ----------------------------------------------------------------
-# The torch backend: DP-SGD by book-keeping, one forward and one backward pass per batch.
-#
-# Bu, Wang, Zha and Karypis, "Differentially private optimization on large model at small cost"
-# (2022), https://arxiv.org/abs/2210.00038, with per-sample gradients formed for convolutions only
-# (`per_sample`). It takes any loss and runs on the device that the model's parameters are on.
-
-
-__all__ = ["clipped_sum", "descend", "mc_dropout", "refusal"]
 
 
 def clipped_sum(
@@ -79,12 +64,11 @@ def clipped_sum(
     gradients = Accumulator(model, x.shape[1:])
     for part in torch.arange(len(y), device=x.device).split(gradients.capacity):
         gradients.add(x[part], y[part], clip, [mask[part] for mask in masks], cross_entropy)
-    total: Array = gradients.sum.cpu().numpy()
-    return total
+    return np.asarray(gradients.sum.cpu().numpy())
 
 
-def descend(job: Descent) -> Seen | None:
-    """Train `job.model` in place; what is seen of gradient canaries, where there are any.
+def train(job: TrainingJob) -> CanaryProducts | None:
+    """Train `job.model` in place; return the products of its gradient canaries, if any.
 
     Coins, masks and noise come from streams of their own. A coin is a function of the seed,
     the step and the record's place alone: a record at the end of the data whose coin never
@@ -96,39 +80,37 @@ def descend(job: Descent) -> Seen | None:
     gradients = Accumulator(job.model, job.x.shape[1:])
     device = gradients.sum.device
     x, y = job.x.to(device), job.y.to(device)
-    masks = Masks(gradients.dropped, _generator(job.seed, "masks", device))
+    masks = Masks(gradients.dropouts, _generator(job.seed, "masks", device))
     noise = _generator(job.seed, "noise", device)
-    canaries = job.gradient_canaries
-    watch = None if canaries is None else Watch(job, canaries, gradients.sum)
+    recorder = CanaryRecorder(job, gradients.sum) if job.gradient_canaries else None
     for step in range(job.steps):
         gradients.sum.normal_(0, job.noise_multiplier * job.clip, generator=noise)
-        before = gradients.sum.clone() if watch else gradients.sum
-        there = coins(job.seed, "coins", step, len(job.y), job.sample_rate)
-        chosen = torch.from_numpy(np.flatnonzero(there)).to(device)
-        # An empty batch is a batch too: the loss is told of it.
+        before = gradients.sum.clone() if recorder else gradients.sum
+        batch = coins(job.seed, "coins", step, len(job.y), job.sample_rate)
+        chosen = torch.from_numpy(np.flatnonzero(batch)).to(device)
+        # An empty batch is a batch too: the loss is called with it.
         for part in chosen.split(gradients.capacity):
             gradients.add(x[part], y[part], job.clip, masks.draw(len(part)), job.loss)
-        if watch:
+        if recorder:
             records = gradients.sum - before
-            gradients.sum += watch.drawn(step)
-            watch.see(records, gradients.sum)
+            gradients.sum += recorder.draw(step)
+            recorder.add(records, gradients.sum)
         gradients.move(job.rate_per_sum)
-    return watch.seen() if watch else None
+    return recorder.products() if recorder else None
 
 
 def mc_dropout(model: nn.Sequential, x: Array, samples: int, seed: int) -> Array:
     """Class probabilities of `samples` passes with dropout on: (samples, records, classes)."""
     network = Accumulator(model, x.shape[1:])
     device = network.sum.device
-    masks = Masks(network.dropped, torch.Generator(device).manual_seed(seed))
+    masks = Masks(network.dropouts, torch.Generator(device).manual_seed(seed))
     records = torch.as_tensor(x).to(device)
     passes = torch.arange(samples * len(x), device=device) % len(x)
     rows = [
         network.logits(records[part], masks.draw(len(part))).softmax(dim=1).cpu()
         for part in passes.split(network.capacity)
     ]
-    said: Array = torch.cat(rows).numpy()
-    return said.reshape(samples, len(x), -1)
+    return np.asarray(torch.cat(rows).reshape(samples, len(x), -1).numpy())
 
 
 def _generator(seed: int, purpose: str, device: torch.device) -> torch.Generator:

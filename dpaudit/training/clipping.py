@@ -1,9 +1,9 @@
-"""Per-sample gradients of a layer from its input and the gradient of its output.
+"""The sum of clipped gradients by book-keeping: one forward and one backward pass a batch.
 
-Book-keeping: Bu, Wang, Zha and Karypis, "Differentially private optimization on large model at
-small cost" (2022), https://arxiv.org/abs/2210.00038. A layer's input a_i and output gradient g_i
-are all that is needed of record i, first for the norm of its gradient, then for the sum of the
-gradients times c_i = min(1, C / norm_i).
+Bu, Wang, Zha and Karypis, "Differentially private optimization on large model at small cost"
+(2022), https://arxiv.org/abs/2210.00038. A layer's input a_i and output gradient g_i are all
+that is needed of record i, first for the norm of its gradient, then for the sum of the gradients
+times c_i = min(1, C / norm_i).
 """
 
 from __future__ import annotations
@@ -11,27 +11,22 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from math import prod
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from dpaudit.seeds import stream
-from dpaudit.training.networks import leaves, out_of_place
-from dpaudit.training.recipe import Descent, GradientCanaries, Loss, Seen
-from dpaudit.types import Array
+from dpaudit.training.job import Loss
+from dpaudit.training.layers import leaves, out_of_place
 
-# ----------------------------------------------------------------
-# Per-sample gradients of a layer from its input and the gradient of its output.
-#
-# Book-keeping: Bu, Wang, Zha and Karypis, "Differentially private optimization on large model at
-# small cost" (2022), https://arxiv.org/abs/2210.00038. A layer's input a_i and output gradient g_i
-# are all that is needed of record i, first for the norm of its gradient, then for the sum of the
-# gradients times c_i = min(1, C / norm_i).
+Shape = tuple[int, ...]
+Parametric = nn.Conv2d | nn.Linear
+
+BUDGET = 96 * 2**20
+"""Bytes of the activations, patches and gradients of the records in one pass, roughly."""
 
 
-class OfLinear:
-    """The gradient of a linear layer is g_i a_i^T, of norm |g_i| |a_i|: it is never formed."""
+class LinearGradients:
+    """The gradients g_i a_i^T of a linear layer, of norm |g_i| |a_i|: they are never formed."""
 
     def __init__(self, layer: nn.Linear, a: Tensor, g: Tensor) -> None:
         self._biased, self._a, self._g = layer.bias is not None, a, g
@@ -42,15 +37,15 @@ class OfLinear:
         return self._g.square().sum(1) * (squared + 1 if self._biased else squared)
 
     def add_to(self, weight: Tensor, bias: Tensor | None, c: Tensor) -> None:
-        """Sum of c_i g_i a_i^T: one matrix product."""
+        """Add the sum of c_i g_i a_i^T, by one matrix product."""
         weighted = self._g * c[:, None]
         weight.addmm_(weighted.t(), self._a)
         if bias is not None:
             bias.add_(weighted.sum(0))
 
 
-class OfConv2d:
-    """The gradient of a convolution, formed for each record: sum over places of g_i U_i^T.
+class Conv2dGradients:
+    """The gradients of a convolution, formed for each record: sum over places of g_i U_i^T.
 
     U_i are the patches under the kernel. The norm without the gradient, from the Gram matrices
     of g_i and U_i, costs more where there are more places than channels. All is laid out with
@@ -68,63 +63,32 @@ class OfConv2d:
         self._bias = None if layer.bias is None else g.sum(2).view(records, layer.out_channels)
 
     def squared_norms(self) -> Tensor:
-        """The sum of all squares."""
-        # In one pass over the memory, where a product of the whole would take three.
+        """The sum of all squares, in one pass over the memory where a product would take three."""
         norms: Tensor = torch.linalg.vector_norm(self._weight, dim=1).square()
         return norms if self._bias is None else norms + self._bias.square().sum(1)
 
     def add_to(self, weight: Tensor, bias: Tensor | None, c: Tensor) -> None:
-        """Sum of c_i G_i."""
+        """Add the sum of c_i G_i."""
         channels_last = weight.permute(0, 2, 3, 1)
         channels_last += (c @ self._weight).view(channels_last.shape)
         if bias is not None and self._bias is not None:
             bias.addmv_(self._bias.t(), c)
 
 
-def patches(layer: nn.Conv2d, a: Tensor, places: tuple[int, ...]) -> Tensor:
-    """What is under the kernel at each place: (records x groups, places, kernel x channels)."""
+def patches(layer: nn.Conv2d, a: Tensor, places: Shape) -> Tensor:
+    """The values under the kernel at each place: (records x groups, places, kernel x channels)."""
     # A view of overlapping windows: copied out by the reshape, in runs of whole kernel rows.
-    a = functional.pad(a.permute(0, 2, 3, 1), (0, 0, *edges(layer))).contiguous()
+    zeros = layer._reversed_padding_repeated_twice  # left, right, top, bottom
+    a = functional.pad(a.permute(0, 2, 3, 1), (0, 0, *zeros)).contiguous()
     record, row, column, channel = a.stride()
     inside = a.shape[3] // layer.groups
+    (down, right), (tall, wide) = layer.stride, layer.dilation
     windows = a.as_strided(
         (len(a), layer.groups, *places, *layer.kernel_size, inside),
-        (
-            record,
-            inside * channel,
-            row * layer.stride[0],
-            column * layer.stride[1],
-            row * layer.dilation[0],
-            column * layer.dilation[1],
-            channel,
-        ),
+        (record, inside * channel, row * down, column * right, row * tall, column * wide, channel),
     )
     size = prod(layer.kernel_size) * inside
     return windows.reshape(len(a) * layer.groups, prod(places), size)
-
-
-def edges(layer: nn.Conv2d) -> list[int]:
-    """The zeros around an image: left, right, top, bottom."""
-    around: list[int] = []
-    for axis in (1, 0):
-        if layer.padding == "same":
-            zeros = layer.dilation[axis] * (layer.kernel_size[axis] - 1)
-            around += [zeros // 2, zeros - zeros // 2]
-        else:
-            zeros = 0 if layer.padding == "valid" else int(layer.padding[axis])
-            around += [zeros, zeros]
-    return around
-
-
-# ----------------------------------------------------------------
-# A network's sum of clipped gradients: one forward and one backward pass for many records.
-
-
-Shape = tuple[int, ...]
-Parametric = nn.Conv2d | nn.Linear
-
-BUDGET = 96 * 2**20
-"""Bytes of the activations, patches and gradients of the records in one pass, roughly."""
 
 
 class Tape:
@@ -139,7 +103,7 @@ class Tape:
     def through(
         self, layers: Iterable[nn.Module], h: Tensor, masks: Sequence[Tensor] = ()
     ) -> Tensor:
-        """What comes out of layers, one after the other; `masks` are of those that drop out."""
+        """Call the layers one after the other; `masks` are those of the dropout layers."""
         kept = iter(masks)
         for layer in layers:
             if isinstance(layer, nn.Dropout):
@@ -155,10 +119,12 @@ class Tape:
         return h
 
     def add_clipped(self, total: Tensor, clip: float, sums: Sequence[Tensor]) -> None:
-        """Add the gradients of a total over records, each record's cut to a norm of `clip`."""
+        """Add the gradients of a total over records, each record's clipped to a norm of `clip`."""
         slopes = torch.autograd.grad(total, [output for _, _, output in self._called])
         gradients = [
-            OfLinear(layer, a, g) if isinstance(layer, nn.Linear) else OfConv2d(layer, a, g)
+            LinearGradients(layer, a, g)
+            if isinstance(layer, nn.Linear)
+            else Conv2dGradients(layer, a, g)
             for (layer, a, _), g in zip(self._called, slopes, strict=True)
         ]
         norms = torch.stack([gradient.squared_norms() for gradient in gradients]).sum(0).sqrt()
@@ -171,8 +137,8 @@ class Tape:
 class Accumulator:
     """The flat sum of one batch, in the order of the network's parameters.
 
-    `capacity` is the number of records that a pass should have at most: a batch of more is
-    added in several.
+    `capacity` is the number of records that a pass should have at most: a larger batch is
+    added in several passes.
     """
 
     def __init__(self, model: nn.Sequential, shape: Shape) -> None:
@@ -181,24 +147,24 @@ class Accumulator:
         self.sum = torch.zeros_like(nn.utils.parameters_to_vector(self._parameters).detach())
         pieces = self.sum.split([p.numel() for p in self._parameters])
         self._sums = [s.view_as(p) for s, p in zip(pieces, self._parameters, strict=True)]
-        self.dropped, self.capacity = self._trace(shape)
+        self.dropouts, self.capacity = self._trace(shape)
 
     def _trace(self, shape: Shape) -> tuple[list[tuple[nn.Dropout, Shape]], int]:
-        """The dropout layers with what a record is there, and the capacity."""
-        dropped: list[tuple[nn.Dropout, Shape]] = []
+        """The dropout layers, each with the shape of a record there, and the capacity."""
+        dropouts: list[tuple[nn.Dropout, Shape]] = []
         values, h = 0, self.sum.new_zeros((1, *shape))
         with torch.no_grad():
             for layer in self._layers:
                 if isinstance(layer, nn.Dropout):
-                    dropped.append((layer, tuple(h.shape[1:])))
+                    dropouts.append((layer, tuple(h.shape[1:])))
                 else:
                     h = layer(h)
                 if isinstance(layer, nn.Conv2d):
-                    patches = prod(h.shape[2:]) * layer.weight[0].numel() * layer.groups
-                    values += patches + layer.weight.numel()
+                    under = prod(h.shape[2:]) * layer.weight[0].numel() * layer.groups
+                    values += under + layer.weight.numel()
                 # Kept for the way back, its gradient, and a pool's indices or a mask.
                 values += 3 * h.numel()
-        return dropped, max(1, BUDGET // (values * self.sum.element_size()))
+        return dropouts, max(1, BUDGET // (values * self.sum.element_size()))
 
     def add(self, x: Tensor, y: Tensor, clip: float, masks: Sequence[Tensor], loss: Loss) -> None:
         """Add the gradients of some records, each clipped to a norm of at most `clip`."""
@@ -208,7 +174,7 @@ class Accumulator:
         tape.add_clipped(total, clip, self._sums)
 
     def logits(self, x: Tensor, masks: Sequence[Tensor]) -> Tensor:
-        """What the network says of some records."""
+        """The logits of some records under dropout masks."""
         with torch.no_grad():
             return Tape().through(self._layers, channels_last(x), masks).detach()
 
@@ -224,7 +190,7 @@ def without_parameters(layer: Parametric, h: Tensor) -> Tensor:
     weight, bias = layer.weight.detach(), None if layer.bias is None else layer.bias.detach()
     if isinstance(layer, nn.Linear):
         return functional.linear(h, weight, bias)
-    # The layer's own forward pass, which knows what padding is the 'same'.
+    # The layer's own forward pass, which knows the padding of 'same'.
     output: Tensor = layer._conv_forward(h, weight, bias)
     return output
 
@@ -236,43 +202,3 @@ def channels_last(x: Tensor) -> Tensor:
     the strides.
     """
     return torch.empty_like(x, memory_format=torch.channels_last).copy_(x) if x.dim() == 4 else x
-
-
-# ----------------------------------------------------------------
-# Gradient canaries in torch: what they add to a step, and what is seen of them.
-
-
-class Watch:
-    """The gradient canaries of one descent, whose sums are tensors such as `like`."""
-
-    def __init__(self, job: Descent, canaries: GradientCanaries, like: Tensor) -> None:
-        self._job, self._canaries = job, canaries
-        rows = np.ascontiguousarray(canaries.directions, np.float32)
-        self._directions = torch.from_numpy(rows).to(like)
-        self._rows: list[Tensor] = []
-
-    def drawn(self, step: int) -> Tensor:
-        """C times the sum of the inserted directions whose coins fall at this step."""
-        rate = self._canaries.rate(self._job.sample_rate)
-        there = coins(self._job.seed, "canary", step, len(self._directions), rate)
-        inserted = torch.from_numpy(there & self._canaries.inserted).to(self._directions)
-        return self._job.clip * (inserted @ self._directions)
-
-    def see(self, records: Tensor, noisy: Tensor) -> None:
-        """Take down a step: the sum of its records alone, and all of it."""
-        self._rows.append(torch.stack([noisy, records]) @ self._directions.T / self._job.clip)
-
-    def seen(self) -> Seen:
-        """All steps taken down."""
-        return Seen(*torch.stack(self._rows, dim=1).cpu().double().numpy())
-
-
-def coins(seed: int, purpose: str, step: int, count: int, rate: float) -> Array:
-    """Whether each of so many is in the batch of this step.
-
-    The counter of Philox begins anew at each step, so that none's coin depends on how many
-    there are.
-    """
-    counted = np.random.Philox(key=stream(seed, purpose), counter=[0, step, 0, 0])
-    drawn: Array = np.random.Generator(counted).random(count) < rate
-    return drawn

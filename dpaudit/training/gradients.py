@@ -1,8 +1,4 @@
-"""Initial parameters that an adversary crafts: those of a network that has learned all it can.
-
-Trained on data of its own until next to nothing is left of ordinary records' gradients, so that
-what moves a model afterwards is the canary and the noise.
-"""
+"""The adversary's gradients: crafted initial parameters, and single records' gradients there."""
 
 from __future__ import annotations
 
@@ -13,7 +9,6 @@ from dataclasses import replace
 import numpy as np
 import torch
 from torch import nn
-from torch.nn import functional
 from torch.nn.functional import cross_entropy
 
 from dpaudit.errors import BadInput
@@ -23,21 +18,18 @@ from dpaudit.training.dpsgd import fit
 from dpaudit.training.recipe import Recipe
 from dpaudit.types import Array, Known, Records
 
-# ----------------------------------------------------------------
-# Initial parameters that an adversary crafts: those of a network that has learned all it can.
-#
-# Trained on data of its own until next to nothing is left of ordinary records' gradients, so that
-# what moves a model afterwards is the canary and the noise.
-
-
 BATCH, RATE, CLIP = 256, 0.5, 10.0
 
 ROUND, ROUNDS, LEARNED = 500, 12, 1e-3
-"""Steps between looks at the mean loss, how many looks at most, and what is enough."""
+"""Steps between looks at the mean loss, the most looks, and the loss that is small enough."""
 
 
 def pretrained(recipe: Recipe, records: Records, seed: int) -> Array:
-    """The flat parameters of the recipe's network, trained without noise on these records."""
+    """The flat parameters of the recipe's network, trained without noise on these records.
+
+    The adversary trains on data of its own until ordinary records' gradients are close to 0, so
+    that a model is moved afterwards by the canary and the noise.
+    """
     training = replace(
         recipe.training,
         steps=ROUND,
@@ -53,12 +45,9 @@ def pretrained(recipe: Recipe, records: Records, seed: int) -> Array:
         theta = flat(model)
         loss = mean_loss(model, records)
         if not math.isfinite(loss):
-            raise BadInput(
-                "the network that the adversary trains beforehand has no finite loss on these "
-                "records; scale their values to [0, 1], or take --adversary observer",
-                "not-finite",
-                option="adversary",
-            )
+            message = "the adversary's own training has no finite loss on these records; scale "
+            message += "their values to [0, 1], or take --adversary observer"
+            raise BadInput(message, "not-finite", option="adversary")
         if loss < LEARNED:
             break
     assert theta is not None
@@ -73,23 +62,18 @@ def network(recipe: Recipe, theta: Array) -> nn.Sequential:
 
 
 def flat(model: nn.Module) -> Array:
-    """A network's parameters, one after the other."""
-    parameters: Array = nn.utils.parameters_to_vector(model.parameters()).detach().numpy()
-    return parameters
+    """The parameters of a network as one vector."""
+    return np.asarray(nn.utils.parameters_to_vector(model.parameters()).detach().numpy())
 
 
 def mean_loss(model: nn.Sequential, records: Records) -> float:
-    """How far a network is from having learned these records."""
+    """The mean cross-entropy of a network on these records."""
     logits = torch.as_tensor(predict.logits(model, records.x))
-    return float(functional.cross_entropy(logits, torch.as_tensor(records.y)))
+    return float(cross_entropy(logits, torch.as_tensor(records.y)))
 
 
-# ----------------------------------------------------------------
-# Gradients of single records at given parameters, dropout off: an adversary's aim.
-
-
-def each(recipe: Recipe, theta: Array, records: Records) -> Iterator[Array]:
-    """The flat gradient of every record's loss, one after the other."""
+def record_gradients(recipe: Recipe, theta: Array, records: Records) -> Iterator[Array]:
+    """The flat gradient of every record's loss, one after the other, without dropout."""
     model = network(recipe, theta)
     parameters = list(model.parameters())
     for x, y in zip(torch.as_tensor(records.x), torch.as_tensor(records.y), strict=True):
@@ -98,15 +82,15 @@ def each(recipe: Recipe, theta: Array, records: Records) -> Iterator[Array]:
         yield torch.cat([piece.flatten() for piece in pieces]).numpy()
 
 
-def of_one(recipe: Recipe, theta: Array, x: Array, y: int) -> tuple[Array, float]:
+def record_gradient(recipe: Recipe, theta: Array, x: Array, y: int) -> tuple[Array, float]:
     """One record's gradient, and its norm."""
-    (g,) = each(recipe, theta, Records(x[None], np.array([y])))
+    (g,) = record_gradients(recipe, theta, Records(x[None], np.array([y])))
     return g, float(np.linalg.norm(g))
 
 
 def direction(recipe: Recipe, theta: Array, x: Array, y: int) -> Array:
     """The unit vector along one record's gradient."""
-    g, norm = of_one(recipe, theta, x, y)
+    g, norm = record_gradient(recipe, theta, x, y)
     return np.asarray(g / max(norm, np.finfo(np.float32).tiny))
 
 
@@ -119,9 +103,9 @@ def directions(given: Known, parameters: int) -> Array | None:
     return given.get("directions")
 
 
-def moved(recipe: Recipe, theta: Array, records: Records) -> Array:
-    """How much each parameter is moved by these records: the sum of clipped gradients' sizes."""
+def parameter_movement(recipe: Recipe, theta: Array, records: Records) -> Array:
+    """The sum of the absolute values of the records' clipped gradients, for each parameter."""
     total = np.zeros(len(theta))
-    for g in each(recipe, theta, records):
+    for g in record_gradients(recipe, theta, records):
         total += np.abs(g) * min(1.0, recipe.clip / max(float(np.linalg.norm(g)), 1e-30))
     return total

@@ -1,4 +1,4 @@
-"""How records lie in memory."""
+"""The Opacus backend: any module that Opacus takes, by Opacus' own clipping and noise."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ from torch import Tensor
 from torch.nn.utils import parameters_to_vector
 from torch.utils.data import TensorDataset
 
-from dpaudit.training.clipping import Watch
-from dpaudit.training.recipe import Descent, Seen
+from dpaudit.training.job import CanaryProducts, CanaryRecorder, TrainingJob
 from dpaudit.types import Array, Records
 
 
@@ -42,12 +41,8 @@ class Tensors(TensorDataset):
         return self.tensors[1].numpy()
 
 
-# ----------------------------------------------------------------
-# The Opacus backend: any module that Opacus takes, by Opacus' own clipping and noise.
-
-
-def descend(job: Descent) -> Seen | None:
-    """Train `job.model` in place; what is seen of gradient canaries, where there are any."""
+def train(job: TrainingJob) -> CanaryProducts | None:
+    """Train `job.model` in place; return the products of its gradient canaries, if any."""
     wrapped = GradSampleModule(job.model, loss_reduction="sum")
     optimizer = _Optimizer(
         torch.optim.SGD(wrapped.parameters(), lr=job.rate_per_sum),
@@ -57,30 +52,26 @@ def descend(job: Descent) -> Seen | None:
         loss_reduction="sum",
     )
     x = row_by_row(job.x)
-    canaries = job.gradient_canaries
-    watch = None if canaries is None else Watch(job, canaries, x)
+    recorder = CanaryRecorder(job, x) if job.gradient_canaries else None
     with warnings.catch_warnings():
         # The first layer's input needs no gradient, which its backward hook warns about.
         warnings.filterwarnings("ignore", message="Full backward hook is firing")
         warnings.filterwarnings("ignore", message="Using a non-full backward hook")
         for step in range(job.steps):
-            chosen = _poisson(len(job.y), job.sample_rate)
+            chosen = torch.arange(len(job.y))
+            if job.sample_rate < 1:
+                chosen = torch.nonzero(torch.rand(len(job.y)) < job.sample_rate).flatten()
             optimizer.zero_grad(set_to_none=True)
             job.loss(wrapped(x[chosen]), job.y[chosen]).sum().backward()
-            optimizer.extra = watch.drawn(step) if watch else None
+            optimizer.extra = recorder.draw(step) if recorder else None
             optimizer.step()
-            if watch:
-                watch.see(optimizer.records, parameters_to_vector(p.grad for p in optimizer.params))
+            if recorder:
+                noisy = parameters_to_vector(p.grad for p in optimizer.params)
+                recorder.add(optimizer.records, noisy)
     wrapped.to_standard_module()
     for p in job.model.parameters():
         p.grad = None
-    return watch.seen() if watch else None
-
-
-def _poisson(records: int, sample_rate: float) -> Tensor:
-    if sample_rate == 1:
-        return torch.arange(records)
-    return torch.nonzero(torch.rand(records) < sample_rate).flatten()
+    return recorder.products() if recorder else None
 
 
 class _Optimizer(DPOptimizer):  # type: ignore[misc]

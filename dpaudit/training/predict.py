@@ -1,10 +1,11 @@
-"""What a trained network releases: logits, and MC-dropout probabilities."""
+"""The outputs of a trained network: logits, and MC-dropout probabilities."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -14,7 +15,7 @@ CHUNK = 512
 """Records per forward pass: keeps the activations of the largest network small."""
 
 Forward = Callable[[Tensor], Tensor]
-"""How a model is called, where that is not the model itself."""
+"""A function that calls the model, where that is not the model itself."""
 
 
 def logits(model: Any, x: Array, forward: Forward | None = None) -> Array:
@@ -22,25 +23,21 @@ def logits(model: Any, x: Array, forward: Forward | None = None) -> Array:
     if isinstance(model, nn.Module):
         model.eval()
     with torch.no_grad():
-        rows = [(forward or model)(part) for part in torch.as_tensor(x).split(CHUNK)]
-        return torch.cat(rows).numpy()
+        return _chunked(forward or model, torch.as_tensor(x))
 
 
 def mc_dropout(
     model: nn.Module, x: Array, samples: int, seed: int, forward: Forward | None = None
 ) -> Array:
     """Class probabilities of `samples` passes with dropout on: (samples, records, classes)."""
-
-    def probabilities(part: Tensor) -> Tensor:
-        return torch.softmax((forward or model)(part), dim=1)
-
-    return mc_logits(model, x, samples, seed, probabilities)
+    ask = forward or model
+    return mc_logits(model, x, samples, seed, lambda part: torch.softmax(ask(part), dim=1))
 
 
 def mc_logits(
     model: nn.Module, x: Array, samples: int, seed: int, forward: Forward | None = None
 ) -> Array:
-    """What the model says in so many passes with dropout on: (samples, records, classes)."""
+    """The outputs of `samples` passes with dropout on: (samples, records, classes)."""
     records = torch.as_tensor(x)
     repeated = records.repeat((samples, *[1] * (records.dim() - 1)))
     model.eval()
@@ -48,20 +45,22 @@ def mc_logits(
         layer.train()
     with torch.random.fork_rng(devices=[]), torch.no_grad():
         torch.manual_seed(seed)
-        flat: Array = torch.cat(
-            [(forward or model)(part) for part in repeated.split(CHUNK)]
-        ).numpy()
+        flat = _chunked(forward or model, repeated)
     model.eval()
     return flat.reshape(samples, len(x), -1)
 
 
+def _chunked(forward: Forward, x: Tensor) -> Array:
+    return np.asarray(torch.cat([forward(part) for part in x.split(CHUNK)]).numpy())
+
+
 def drops(model: nn.Module) -> bool:
-    """Whether passes with dropout on differ: some layer has a rate above 0."""
+    """Return True if passes with dropout on differ: some layer has a rate above 0."""
     return any(layer.p > 0 for layer in _dropouts(model))
 
 
 def has_dropout(model: nn.Module) -> bool:
-    """Whether there are layers of dropout, of any rate."""
+    """Return True if there are dropout layers, of any rate."""
     return any(True for _ in _dropouts(model))
 
 

@@ -1,4 +1,4 @@
-"""A checkpoint on disk: tensors by name, read as data, never as code.
+"""A checkpoint's tensors by name: read as data, and loaded into a network.
 
 Pickles run code when they are loaded. Only torch's restricted reader (`weights_only=True`) opens
 one here, which knows tensors and plain containers and refuses everything else.
@@ -15,6 +15,8 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.nn.modules.batchnorm import _BatchNorm
+from torch.nn.modules.instancenorm import _InstanceNorm
 
 from dpaudit.checks import listed
 from dpaudit.errors import BadInput, blamed
@@ -22,21 +24,23 @@ from dpaudit.files import opened
 from dpaudit.training import networks
 from dpaudit.training.networks import NETWORKS, Shape
 
-# ----------------------------------------------------------------
-# A checkpoint on disk: tensors by name, read as data, never as code.
-#
-# Pickles run code when they are loaded. Only torch's restricted reader (`weights_only=True`) opens
-# one here, which knows tensors and plain containers and refuses everything else.
-
-
 State = dict[str, Tensor]
 
-RECIPE = "torch.save(model.state_dict(), 'model.pt')"
+SAVE = "torch.save(model.state_dict(), 'model.pt')"
 WRAPPED = ("state_dict", "model_state_dict", "module_state_dict", "model", "module")
-"""Where training loops put the parameters beside other things."""
+"""Keys under which training loops save the parameters beside other things."""
 
 PREFIXES = ("_module.", "module.", "_orig_mod.")
-"""What Opacus, DataParallel and torch.compile put before every name."""
+"""The prefixes that Opacus, DataParallel and torch.compile put before every name."""
+
+FORMS = {
+    "is_sparse": "sparse numbers",
+    "is_quantized": "quantized numbers",
+    "is_meta": "no numbers",
+    "is_complex": "complex numbers",
+    "is_floating_point": "floats",
+}
+"""The kinds of numbers in a tensor; all others are whole numbers or truth values."""
 
 
 def read(path: Path) -> State:
@@ -44,20 +48,95 @@ def read(path: Path) -> State:
     with opened(path, "a checkpoint") as file:
         start = file.read(8)
     if not start:
-        raise BadInput(
-            f"{path}: it is empty; save the parameters again: {RECIPE}",
-            "file-empty",
-            value=str(path),
-        )
-    if path.suffix.lower() == ".safetensors":
-        return _safetensors(path)
-    if zipfile.is_zipfile(path):
-        _refuse_bomb(path)
-    return _tensors(path, _unpickled(path))
+        raise _unusable(path, f"it is empty; save the parameters again: {SAVE}", "file-empty")
+    try:
+        if path.suffix.lower() == ".safetensors":
+            return _safetensors(path)
+        if zipfile.is_zipfile(path):
+            _refuse_bomb(path)
+        return _tensors(path, _unpickled(path))
+    except BadInput:
+        raise
+    except MemoryError as error:
+        raise _unusable(path, "it does not fit into memory", "out-of-memory") from error
+    except Exception as error:  # zipfile, pickle and torch raise many things on damaged files
+        reason = " ".join(str(error).split())[:100]
+        reason = reason if " " in reason else type(error).__name__  # not a bare number
+        message = f"it is cut short, damaged or no checkpoint ({reason}); save it again"
+        raise _unusable(path, message, "file-damaged") from error
 
 
-def renamed(state: State, network: Collection[str]) -> State:
-    """The same by a network's own names: without what wrappers put before every one of them."""
+def _unusable(path: Path, message: str, code: str) -> BadInput:
+    return BadInput(f"{path}: {message}", code, value=str(path))
+
+
+def _unpickled(path: Path) -> Any:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of old formats, which are data too
+            return torch.load(path, map_location="cpu", weights_only=True)
+    except pickle.UnpicklingError as error:
+        if "Unsupported" not in str(error) and "GLOBAL" not in str(error):
+            raise
+        message = "a whole pickled model, or holds other Python objects, which may run code"
+        raise _holds_code(path, message) from error
+    except Exception as error:
+        if "TorchScript" not in str(error):
+            raise
+        raise _holds_code(path, "a TorchScript archive, which is code") from error
+
+
+def _holds_code(path: Path, message: str) -> BadInput:
+    message = f"it is {message}, and is not opened; save the parameters alone: {SAVE}"
+    return _unusable(path, message, "holds-code")
+
+
+def _refuse_bomb(path: Path) -> None:
+    """Refuse an archive that declares more than it holds: torch stores tensors uncompressed."""
+    with zipfile.ZipFile(path) as archive:
+        declared = sum(entry.file_size for entry in archive.infolist())
+    if declared > (size := path.stat().st_size):
+        message = f"it declares {declared:,} bytes and has {size:,}; it is no checkpoint of torch"
+        raise _unusable(path, message, "file-inflates")
+
+
+def _tensors(path: Path, loaded: Any) -> State:
+    for name in WRAPPED:
+        if isinstance(loaded, Mapping) and _is_state(loaded.get(name)):
+            loaded = loaded[name]
+            break
+    if not _is_state(loaded):
+        held = f"a {type(loaded).__name__}"
+        if isinstance(loaded, Mapping):
+            held = ", ".join(map(str, list(loaded)[:6])) or "nothing"
+        message = f"it holds {held}, and no tensors by name; save it with {SAVE}"
+        raise _unusable(path, message, "no-tensors")
+    return dict(loaded)
+
+
+def _is_state(loaded: Any) -> bool:
+    return (
+        isinstance(loaded, Mapping)
+        and bool(loaded)
+        and all(isinstance(k, str) and isinstance(v, Tensor) for k, v in loaded.items())
+    )
+
+
+def _safetensors(path: Path) -> State:
+    try:
+        from safetensors.torch import load_file
+    except ImportError as error:
+        message = "safetensors, which reads .safetensors files, does not import"
+        message = f"{path}: {message}; pip install 'dpaudit[safetensors]'"
+        raise BadInput(message, "needs-package", value="safetensors") from error
+    loaded: State = load_file(path, device="cpu")
+    if not loaded:
+        raise _unusable(path, "it holds no tensors", "no-tensors")
+    return loaded
+
+
+def unwrapped(state: State, network: Collection[str]) -> State:
+    """The state by a network's own names, without the prefixes that wrappers put before them."""
     if set(state) == set(network):
         return state
     own = dict(zip(_bare(network), network, strict=True))
@@ -74,183 +153,47 @@ def _bare(names: Collection[str]) -> list[str]:
     return found
 
 
-def _unpickled(path: Path) -> Any:
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of old formats, which are data too
-            return torch.load(path, map_location="cpu", weights_only=True)
-    except pickle.UnpicklingError as error:
-        if "Unsupported" in str(error) or "GLOBAL" in str(error):
-            raise BadInput(
-                f"{path}: it is a whole pickled model, or holds other Python objects, which may "
-                f"run code and are not opened; save its parameters alone: {RECIPE}",
-                "holds-code",
-                value=str(path),
-            ) from error
-        raise _damaged(path, error) from error
-    except MemoryError as error:
-        raise BadInput(
-            f"{path}: it does not fit into memory", "out-of-memory", value=str(path)
-        ) from error
-    except Exception as error:
-        if "TorchScript" in str(error):
-            raise BadInput(
-                f"{path}: it is a TorchScript archive, which is code and is not opened; save the "
-                f"parameters alone: {RECIPE}",
-                "holds-code",
-                value=str(path),
-            ) from error
-        raise _damaged(path, error) from error
-
-
-def _damaged(path: Path, error: Exception) -> BadInput:
-    told = " ".join(str(error).split())[:100]
-    told = told if " " in told else type(error).__name__  # a bare number tells nobody anything
-    return BadInput(
-        f"{path}: it is cut short, damaged or no checkpoint ({told}); save it again",
-        "file-damaged",
-        value=str(path),
-    )
-
-
-def _refuse_bomb(path: Path) -> None:
-    """Refuse an archive that declares more than it holds: torch stores tensors uncompressed."""
-    try:
-        with zipfile.ZipFile(path) as archive:
-            declared = sum(entry.file_size for entry in archive.infolist())
-    except Exception as error:  # zipfile raises many things on damaged archives
-        raise _damaged(path, error) from error
-    if declared > path.stat().st_size:
-        raise BadInput(
-            f"{path}: it declares {declared:,} bytes and has {path.stat().st_size:,}; it is no "
-            "checkpoint of torch",
-            "file-inflates",
-            value=str(path),
-        )
-
-
-def _tensors(path: Path, loaded: Any) -> State:
-    for name in WRAPPED:
-        if isinstance(loaded, Mapping) and _is_state(loaded.get(name)):
-            loaded = loaded[name]
-            break
-    if not _is_state(loaded):
-        what = f"a {type(loaded).__name__}"
-        if isinstance(loaded, Mapping):
-            what = f"{', '.join(map(str, list(loaded)[:6])) or 'nothing'}"
-        raise BadInput(
-            f"{path}: it holds {what}, and no tensors by name; save it with {RECIPE}",
-            "no-tensors",
-            value=str(path),
-        )
-    return dict(loaded)
-
-
-def _is_state(loaded: Any) -> bool:
-    return (
-        isinstance(loaded, Mapping)
-        and bool(loaded)
-        and all(isinstance(k, str) and isinstance(v, Tensor) for k, v in loaded.items())
-    )
-
-
-def _safetensors(path: Path) -> State:
-    try:
-        from safetensors.torch import load_file
-    except ImportError as error:
-        raise BadInput(
-            f"{path}: .safetensors files are read with safetensors, which does not import; pip "
-            "install 'dpaudit[safetensors]'",
-            "needs-package",
-            value="safetensors",
-        ) from error
-    try:
-        loaded: State = load_file(path, device="cpu")
-    except MemoryError as error:
-        raise BadInput(
-            f"{path}: it does not fit into memory", "out-of-memory", value=str(path)
-        ) from error
-    except Exception as error:
-        raise _damaged(path, error) from error
-    if not loaded:
-        raise BadInput(f"{path}: it holds no tensors", "no-tensors", value=str(path))
-    return loaded
-
-
-# ----------------------------------------------------------------
-# A network with the parameters of a checkpoint, or every reason why they do not fit.
-
-
-Shapes = dict[str, Shape]
-
-FORMS = {
-    "is_sparse": "sparse numbers",
-    "is_quantized": "quantized numbers",
-    "is_meta": "no numbers",
-    "is_complex": "complex numbers",
-    "is_floating_point": "floats",
-}
-"""What a tensor can hold; anything else are whole numbers, or truth values."""
-
-
 def load(
     network: Any, name: str, state: State, path: Path, shape: Shape, classes: int
 ) -> nn.Module:
     """The network, in eval mode, with this state; `shape` and `classes` are for advice alone."""
     if not isinstance(network, nn.Module):
-        raise BadInput(
-            f"{name} gave back a {type(network).__name__}, not a torch module",
-            "wrong-type",
-            value=type(network).__name__,
+        kind = type(network).__name__
+        raise BadInput(f"{name} returned a {kind}, not a torch module", "wrong-type", value=kind)
+    own: State = network.state_dict()
+    if lazy := [n for n, tensor in own.items() if nn.parameter.is_lazy(tensor)]:
+        message = (
+            f"{name} returned a network whose {listed(lazy)} have no shape before a first batch"
         )
-    own = _own(network, name)
-    state = renamed(state, own)
-    if wrong := list(mismatches(state, own)):
-        near = nearest(_shapes(state), shape, classes, name)
-        raise BadInput(
-            f"{path} does not fit {name}: {'; '.join(wrong)}{near}",
-            "shape-mismatch",
-            value=str(path),
-        )
+        message += "; pass it a batch there, or name the sizes"
+        raise BadInput(message, "lazy-parameters", value=name)
+    state = unwrapped(state, own)
+    if wrong := list(_mismatches(state, own)):
+        near = _nearest(state, shape, classes, name)
+        message = f"{path} does not fit {name}: {'; '.join(wrong)}{near}"
+        raise BadInput(message, "shape-mismatch", value=str(path))
     with blamed(name, f"does not take the parameters of {path}"):
         network.load_state_dict(state)
     strange = [n for n, t in network.state_dict().items() if not bool(torch.isfinite(t).all())]
     if strange:
-        raise BadInput(
-            f"{path}: {len(strange)} of its {len(own)} tensors have values that are NaN or "
-            f"infinite ({listed(strange)}); the training has diverged, and what such a model says "
-            "cannot be scored",
-            "not-finite",
-            value=str(path),
-        )
+        message = f"{len(strange)} of its {len(own)} tensors have values that are NaN or infinite"
+        message += f" ({listed(strange)}): the training has diverged, and nothing can be scored"
+        raise _unusable(path, message, "not-finite")
     return network.eval()
 
 
-def _own(network: nn.Module, name: str) -> State:
-    """The tensors that a network has, untrained."""
-    own: State = network.state_dict()
-    if lazy := [n for n, tensor in own.items() if nn.parameter.is_lazy(tensor)]:
-        raise BadInput(
-            f"{name} gave back a network whose {listed(lazy)} have no shape before a first batch; "
-            "give it one there, or name the sizes",
-            "lazy-parameters",
-            value=name,
-        )
-    return own
-
-
-def mismatches(has: State, wants: State) -> Iterator[str]:
-    """Everything that is missing, too much, of another shape or of another kind of numbers."""
+def _mismatches(has: State, wants: State) -> Iterator[str]:
+    """Every tensor that is missing, too much, of another shape or of another kind of numbers."""
     for name, tensor in wants.items():
         if name not in has:
-            yield f"it has no {name} {_told(tensor.shape)}"
+            yield f"it has no {name} {_size(tensor.shape)}"
         elif has[name].shape != tensor.shape:
-            yield f"its {name} is {_told(has[name].shape)}, not {_told(tensor.shape)}"
+            yield f"its {name} is {_size(has[name].shape)}, not {_size(tensor.shape)}"
         elif (form := _form(has[name])) != (wanted := _form(tensor)):
             yield f"its {name} holds {form}, not {wanted}"
     for name, tensor in has.items():
         if name not in wants:
-            yield f"its {name} {_told(tensor.shape)} is not in the network"
+            yield f"its {name} {_size(tensor.shape)} is not in the network"
 
 
 def _form(tensor: Tensor) -> str:
@@ -261,47 +204,35 @@ def _form(tensor: Tensor) -> str:
     return "truth values" if tensor.dtype == torch.bool else "whole numbers"
 
 
-def nearest(has: Shapes, shape: Shape, classes: int, but: str) -> str:
-    """Which of dpaudit's own networks has most of these tensors, in words; empty: none has any."""
-    fits: dict[str, tuple[int, int]] = {}
-    for name in NETWORKS:
-        if name == but:
-            continue
-        try:
-            with torch.device("meta"):  # nothing is drawn
-                wants = _shapes(networks.build(name, shape, classes, 0.0).state_dict())
-        except BadInput:
-            continue  # it cannot take such records
-        fits[name] = sum(has.get(key) == wanted for key, wanted in wants.items()), len(wants)
-    best = max(fits, key=lambda name: fits[name][0] / fits[name][1], default=None)
-    if best is None or fits[best][0] == 0:
-        return ""
-    found, of = fits[best]
-    return f"; of dpaudit's networks {best} is nearest, {found} of its {of} tensors fit"
-
-
-def _shapes(state: State) -> Shapes:
-    return {name: tuple(tensor.shape) for name, tensor in state.items()}
-
-
-def _told(shape: Shape) -> str:
+def _size(shape: Shape) -> str:
     return " x ".join(map(str, shape)) or "one number"
 
 
-# ----------------------------------------------------------------
-# Layers of a trained network for which no accounting of DP-SGD holds.
+def _nearest(has: State, shape: Shape, classes: int, but: str) -> str:
+    """A clause that names the built-in network with most of these tensors; empty if none has."""
+    best, fits, of = "", 0, 1
+    for name in NETWORKS:
+        try:
+            with torch.device("meta"):  # nothing is drawn
+                wants = networks.build(name, shape, classes, 0.0).state_dict()
+        except BadInput:
+            continue  # it cannot take such records
+        found = sum(n in has and has[n].shape == tensor.shape for n, tensor in wants.items())
+        if name != but and found / len(wants) > fits / of:
+            best, fits, of = name, found, len(wants)
+    if not best:
+        return ""
+    return f"; of dpaudit's networks {best} is nearest, {fits} of its {of} tensors fit"
 
 
 def buffers(network: Any) -> State:
-    """What a network keeps beside its parameters, but for layers that are known to."""
+    """The floating-point buffers of a network, but those of normalisation layers."""
     if not isinstance(network, nn.Module):
         return {}
     known = {
         id(buffer)
         for layer in network.modules()
-        if isinstance(
-            layer, (nn.modules.batchnorm._BatchNorm, nn.modules.instancenorm._InstanceNorm)
-        )
+        if isinstance(layer, (_BatchNorm, _InstanceNorm))
         for buffer in layer.buffers()
     }
     return {
@@ -311,45 +242,29 @@ def buffers(network: Any) -> State:
     }
 
 
-def cautions(network: nn.Module, untrained: State | None = None) -> list[str]:
-    """Layers for which no accounting of DP-SGD holds, with the reason.
+def layer_warnings(network: nn.Module, untrained: State | None = None) -> list[str]:
+    """Warnings of layers for which no accounting of DP-SGD holds, with the reason.
 
     `untrained` are the buffers of the network before it was given what it has learned.
     """
-    found = []
-    layers = list(network.named_modules())
-    mixing = [name for name, layer in layers if isinstance(layer, nn.modules.batchnorm._BatchNorm)]
-    if mixing:
-        found.append(
-            f"the network has batch normalisation ({listed(mixing)}), which mixes the records of a "
-            "batch and keeps their statistics without noise: clipping per record does not bound "
-            "what one of them changes, so that no accountant's epsilon holds for it; take "
-            "GroupNorm instead"
-        )
+    now, layers = buffers(network), list(network.named_modules())
+    mixing = [n for n, layer in layers if isinstance(layer, _BatchNorm)]
     tracking = [
-        name
-        for name, layer in layers
-        if isinstance(layer, nn.modules.instancenorm._InstanceNorm) and layer.track_running_stats
+        n for n, layer in layers if isinstance(layer, _InstanceNorm) and layer.track_running_stats
     ]
-    if tracking:
-        found.append(
-            f"the network has instance normalisation that keeps running statistics "
-            f"({listed(tracking)}) of the records without noise, which no accountant's epsilon "
-            "covers; set track_running_stats=False"
-        )
-    scaling = [name for name, layer in layers if getattr(layer, "max_norm", None) is not None]
-    if scaling:
-        found.append(
-            f"the network has an embedding with max_norm ({listed(scaling)}), which scales down, "
-            "without noise, the rows that a batch looks up: who was in it shows in them, and no "
-            "accountant's epsilon covers that; leave max_norm out"
-        )
-    now = buffers(network)
-    kept = [name for name, old in (untrained or {}).items() if not torch.equal(now[name], old)]
-    if kept:
-        found.append(
-            f"the network has buffers that are not those of an untrained one ({listed(kept)}): "
-            "what a training keeps there of its records has no noise, and no accountant's epsilon "
-            "covers it, unless it follows from the parameters or was drawn at random"
-        )
-    return found
+    scaling = [n for n, layer in layers if getattr(layer, "max_norm", None) is not None]
+    changed = [n for n, old in (untrained or {}).items() if not torch.equal(now[n], old)]
+    reasons = {
+        "batch normalisation ({}), which mixes the records of a batch and keeps their statistics "
+        "without noise: clipping per record does not bound the influence of one of them, so that "
+        "no accountant's epsilon holds; take GroupNorm instead": mixing,
+        "instance normalisation that keeps running statistics ({}) of the records without noise, "
+        "which no accountant's epsilon covers; set track_running_stats=False": tracking,
+        "an embedding with max_norm ({}), which scales down, without noise, the rows that a batch "
+        "looks up: they show which records were in it, and no accountant's epsilon covers that; "
+        "leave max_norm out": scaling,
+        "buffers that are not those of an untrained one ({}): a training keeps information on its "
+        "records there without noise, and no accountant's epsilon covers it, unless it follows "
+        "from the parameters or was drawn at random": changed,
+    }
+    return [f"the network has {r.format(listed(names))}" for r, names in reasons.items() if names]

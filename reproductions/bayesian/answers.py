@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from dpaudit import registry
-from dpaudit.defences import Named, named
+from dpaudit.defences import NamedDefence, named_defence
 from dpaudit.defences.chain import Composable
 from dpaudit.estimators.published import published
 from dpaudit.journal import Journal
@@ -83,7 +83,7 @@ class View:
     nothing, and those `by_curve` also by the claim's kind of training.
     """
 
-    released: Named
+    released: NamedDefence
     estimates: tuple[str, ...]
     bounds: tuple[str, ...]
     aucs: tuple[str, ...]
@@ -103,20 +103,22 @@ def views(passes: Sequence[int] = PASSES, units: Sequence[float] = UNITS) -> lis
     fitted = ("mean+std", "learned")
     return [
         View(
-            *(named(PLAIN), ("loss",), ("loss", "learned"), ("loss", "learned")),
+            *(named_defence(PLAIN), ("loss",), ("loss", "learned"), ("loss", "learned")),
             useful=False,
             by_curve=True,
         ),
         View(
-            *(named(BAYESIAN), every, (*every, "learned"), SINGLES, str(PLAIN), "loss"),
+            *(named_defence(BAYESIAN), every, (*every, "learned"), SINGLES, str(PLAIN), "loss"),
             by_curve=True,
         ),
-        View(named(BAYESIAN), (), (), ("learned",), str(PLAIN), useful=False),
-        View(named(MEAN_STD), ("mean+std",), fitted, ("learned",), str(PLAIN)),
-        View(named(MEAN_STD), (), (), ("mean", "inv_std"), str(PLAIN), "loss", useful=False),
+        View(named_defence(BAYESIAN), (), (), ("learned",), str(PLAIN), useful=False),
+        View(named_defence(MEAN_STD), ("mean+std",), fitted, ("learned",), str(PLAIN)),
+        View(
+            named_defence(MEAN_STD), (), (), ("mean", "inv_std"), str(PLAIN), "loss", useful=False
+        ),
         *(
             View(
-                named(BAYESIAN + named(f"fewer-samples:{t}").defence),
+                named_defence(BAYESIAN + named_defence(f"fewer-samples:{t}").defence),
                 *(every, fitted, (*SINGLES, "learned"), str(BAYESIAN)),
                 useful=t <= TESTED,
             )
@@ -124,7 +126,7 @@ def views(passes: Sequence[int] = PASSES, units: Sequence[float] = UNITS) -> lis
         ),
         *(
             View(
-                named(rounded(unit)),
+                named_defence(rounded(unit)),
                 *(("mean+std",), fitted, ("mean", "inv_std", "learned"), MEAN_STD),
             )
             for unit in units

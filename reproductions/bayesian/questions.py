@@ -50,11 +50,11 @@ def played(game: Game, folder: Path, pool: Executor) -> Path:
 def cost(game: Game) -> float:
     """The processor seconds that one model takes, measured on one of its own."""
     from dpaudit.audit.preparation import neighbouring, prepare
-    from dpaudit.executors import Here
+    from dpaudit.executors import SerialExecutor
     from dpaudit.seeds import trials
 
     prepared = prepare(game.config())
-    with Here() as pool:
+    with SerialExecutor() as pool:
         pair = neighbouring(prepared, pool, lambda *words: None)
     # The first models are also asked about test records, and one before it warms everything up.
     one, other = trials(0, 200)[-2:]
@@ -99,9 +99,9 @@ def quick(scale: float, folder: Path) -> list[dict[str, Any]]:
 @contextmanager
 def executor(workers: int) -> Iterator[Executor]:
     """Where models are trained: one worker is this process."""
-    from dpaudit.executors import Here, local_pool
+    from dpaudit.executors import SerialExecutor, local_pool
 
-    with Here() if workers == 1 else local_pool(workers) as pool:
+    with SerialExecutor() if workers == 1 else local_pool(workers) as pool:
         yield pool
 
 

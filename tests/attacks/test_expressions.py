@@ -1,7 +1,7 @@
 import pytest
 from refusals import refuses
 
-from dpaudit.attacks import parse
+from dpaudit.attacks.classifier import parse
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,8 @@ import numpy as np
 import pytest
 from refusals import refuses
 
-from dpaudit.attacks import Learned, Loss, Max, Mean, Min, inv_std, max_, mean, min_, minus_loss
+from dpaudit.attacks import Learned, Loss
+from dpaudit.attacks.classifier import Max, Mean, Min, inv_std, max_, mean, min_, minus_loss
 from dpaudit.attacks.learned import Discriminant, LearnedRule, spanned
 from dpaudit.outputs import softmax, summarised
 from dpaudit.rates import BoundCriterion, PointCriterion

@@ -1,6 +1,7 @@
 import numpy as np
 
-from dpaudit.attacks import Loss, minus_loss
+from dpaudit.attacks import Loss
+from dpaudit.attacks.classifier import minus_loss
 from dpaudit.rates import PointCriterion
 
 

@@ -3,7 +3,8 @@ from functools import partial
 import numpy as np
 import pytest
 
-from dpaudit.attacks import InvStd, Max, Mean, Min, ThresholdAttack, inv_std, max_, mean, min_
+from dpaudit.attacks import ThresholdAttack
+from dpaudit.attacks.classifier import InvStd, Max, Mean, Min, inv_std, max_, mean, min_
 from dpaudit.attacks.rules import ThresholdRule
 from dpaudit.attacks.search import search
 from dpaudit.attacks.statistics import OR

@@ -4,19 +4,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from refusals import refuses
 
-from dpaudit.attacks import (
-    AllFour,
-    Learned,
-    Loss,
-    Mean,
-    MeanStd,
-    MinMax,
-    ThresholdAttack,
-    inv_std,
-    max_,
-    mean,
-    min_,
-)
+from dpaudit.attacks import Learned, Loss, MeanStd, ThresholdAttack
+from dpaudit.attacks.classifier import AllFour, Mean, MinMax, inv_std, max_, mean, min_
 from dpaudit.attacks.rules import ThresholdRule
 from dpaudit.attacks.search import ASCENT, EXACT, search
 from dpaudit.attacks.statistics import AND, OR

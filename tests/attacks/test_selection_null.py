@@ -2,7 +2,8 @@
 
 import pytest
 
-from dpaudit.attacks import AllFour, InvStd, Loss, Mean, MeanStd, MinMax
+from dpaudit.attacks import Loss, MeanStd
+from dpaudit.attacks.classifier import AllFour, InvStd, Mean, MinMax
 from dpaudit.attacks.search import search
 from dpaudit.rates import PointCriterion
 

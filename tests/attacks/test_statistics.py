@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from refusals import refuses
 
-from dpaudit.attacks import inv_std, max_, mean, min_, minus_loss
+from dpaudit.attacks.classifier import inv_std, max_, mean, min_, minus_loss
 from dpaudit.attacks.statistics import AND, LEAST, OR, Statistic
 from dpaudit.outputs import summarised
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from dpaudit.attacks import Steps, Updates, Weights
+from dpaudit.attacks.white_box import Steps, Updates, Weights
 
 DRAW = np.random.default_rng(5)
 U = DRAW.normal(0.3, 1.2, size=(40, 7))

@@ -12,7 +12,7 @@ from dpaudit import audit, registry
 from dpaudit.config import Config
 from dpaudit.config.settings import Judging
 from dpaudit.errors import BadInput, OtherConfiguration
-from dpaudit.executors import Here
+from dpaudit.executors import SerialExecutor
 from dpaudit.journal import Journal
 from dpaudit.judging import panel
 from dpaudit.judging.judge import deciding
@@ -270,7 +270,9 @@ class Constant(Shifted):
 
 
 def test_trials_that_are_all_equal_test_nothing(tmp_path):
-    run = dp.play(Constant(), tiny_pair(), models=400, out=tmp_path / "run", workers=Here())
+    run = dp.play(
+        Constant(), tiny_pair(), models=400, out=tmp_path / "run", workers=SerialExecutor()
+    )
     report = run.judge(attacks=("loss",))
     assert report.verdict == "INCONCLUSIVE"
     assert "canary" in report.untested
@@ -287,7 +289,7 @@ def test_nothing_is_made_twice_to_find_out_whether_it_can_be(config, tmp_path, m
     panel._estimator.cache_clear()
     prepared = audit.prepare(config)
     assert made["config"] == 1
-    audit.run(prepared, tmp_path / "run", Here()).judge()
+    audit.run(prepared, tmp_path / "run", SerialExecutor()).judge()
     assert made["canaries"] == made["mechanisms"] == 1
     assert made["attacks"] <= len(registry.names("attacks"))
     assert made["estimators"] <= 2, "what decides, and what counts beside it"

@@ -23,8 +23,8 @@ SETTINGS = {"seed": 0, "models": MODELS}
 
 @pytest.fixture
 def journal(tmp_path):
-    with Journal.play(tmp_path / "run" / "journal.sqlite", SETTINGS) as journal:
-        journal.settle(facts(), KNOWN)
+    with Journal.open_for_writing(tmp_path / "run" / "journal.sqlite", SETTINGS) as journal:
+        journal.write_facts(facts(), KNOWN)
         yield journal
 
 
@@ -119,7 +119,7 @@ def test_journal_is_the_same_for_any_workers_and_any_order(tmp_path):
     orders = [wanted, wanted[::-1], random.Random(5).sample(wanted, MODELS)]
     for number, (workers, order) in enumerate(zip((1, 2, 2), orders, strict=True)):
         path = tmp_path / str(number) / "journal.sqlite"
-        with Journal.play(path, SETTINGS) as journal, local_pool(workers) as pool:
+        with Journal.open_for_writing(path, SETTINGS) as journal, local_pool(workers) as pool:
             run_trials(Shifted(1.0), tiny_pair(), order, journal, pool)
             kept.append(dump(journal))
     assert len(kept[0]) == 4 * MODELS
@@ -139,7 +139,7 @@ def test_journal_is_the_same_though_a_worker_is_killed_in_a_trial(journal, threa
     with local_pool(2) as pool:
         run_trials(Stalling(1.0, file=file), tiny_pair(), trials(0, MODELS), journal, pool)
     assert file.exists()
-    with Journal.play(tmp_path / "undisturbed", SETTINGS) as undisturbed:
+    with Journal.open_for_writing(tmp_path / "undisturbed", SETTINGS) as undisturbed:
         run_trials(Shifted(1.0), tiny_pair(), trials(0, MODELS), undisturbed, threads)
         assert dump(journal) == dump(undisturbed)
 
@@ -159,7 +159,7 @@ def test_batches_are_the_mechanisms_own_and_change_nothing(
     run_trials(mechanism, tiny_pair(), trials(0, MODELS), journal, threads)
     assert sum(sizes) == MODELS
     assert max(sizes) == min(trials_per_call, MODELS)
-    with Journal.play(tmp_path / "single", SETTINGS) as single:
+    with Journal.open_for_writing(tmp_path / "single", SETTINGS) as single:
         run_trials(Shifted(), tiny_pair(), trials(0, MODELS), single, threads)
         assert dump(journal) == dump(single)
 

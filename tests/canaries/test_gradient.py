@@ -38,7 +38,7 @@ def test_directions_are_unit_vectors_of_the_seed(kind, recipe, data, initial, co
 def test_dirac_takes_the_parameters_that_records_move_least(recipe, data, initial):
     """Of logistic regression on all records, each of which is looked at."""
     pair = Dirac(recipe, initial, canaries=4).build(data, seed=0)
-    sizes = np.array([np.abs(g) for g in gradients.each(recipe, initial, data.pool)])
+    sizes = np.array([np.abs(g) for g in gradients.record_gradients(recipe, initial, data.pool)])
     norms = np.array([np.linalg.norm(g) for g in sizes])
     moved = (sizes * np.minimum(1, recipe.clip / norms)[:, None]).sum(axis=0)
     assert sorted(pair.given["coordinates"]) == sorted(np.argsort(moved)[:4])

@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 from refusals import refuses
 
-from dpaudit import canaries, registry
-from dpaudit.canaries import crafted
+from dpaudit import registry
+from dpaudit.canaries import Null, Replaced, crafted
 from dpaudit.errors import BadInput
 from dpaudit.papers.ensemble.adversary import Corner
 from dpaudit.papers.laplace.adversary import Negative
@@ -43,7 +43,6 @@ def one(x, y):
 def test_every_canary_that_is_registered_is_tested_here():
     named = {name for name in registry.names("canaries") if _is_built_in(name)}
     assert named == {*ALL, *GRADIENTS, "replaced", "negative", "corner", "opposites"}
-    assert len(canaries.__all__) == len(named)
 
 
 def _is_built_in(name):
@@ -122,13 +121,14 @@ def test_a_noisy_canary_keeps_its_label_and_gets_the_shadows_noise(name, build, 
     for clip in (False, True):
         canary = build(name, clip=clip).canary
         assert canary.y == data.pool.y[canary.removed]
-        expected = crafted.perturb(models, data.pool.x[canary.removed], canary.y, clip)
-        assert np.array_equal(canary.x, expected)
+        own = slice(canary.removed, canary.removed + 1)
+        expected = crafted.perturb_many(models, data.pool.x[own], data.pool.y[own], clip)
+        assert np.array_equal(canary.x, expected[0])
 
 
 def test_noise_is_not_clipped_unless_asked_for(recipe):
-    assert not canaries.AdvRandom(recipe).clip
-    assert not canaries.AdvMaxLoss(recipe).clip
+    assert not crafted.AdvRandom(recipe).clip
+    assert not crafted.AdvMaxLoss(recipe).clip
 
 
 @pytest.mark.parametrize("name", ["maxloss", "adv-maxloss"])
@@ -138,7 +138,7 @@ def test_a_maxloss_canary_is_the_hardest_record_of_the_pool(name, build, data, m
 
 def test_the_noisy_random_canary_is_never_the_random_one(build, monkeypatch):
     monkeypatch.setattr(crafted, "train_shadows", lambda *arguments: [])
-    monkeypatch.setattr(crafted, "perturb", lambda models, x, y, clip: x + 0.1)
+    monkeypatch.setattr(crafted, "perturb_many", lambda models, x, y, clip: x + 0.1)
     for seed in range(300):
         assert build("random", seed).canary.removed != build("adv-random", seed).canary.removed
 
@@ -240,7 +240,7 @@ def test_the_test_set_has_no_say(build, data):
 
 @pytest.mark.parametrize("told_apart", [None, (2, 0), (0, 1)])
 def test_a_replaced_record_keeps_its_place_and_has_another_label(told_apart, data):
-    pair = canaries.Replaced(told_apart).build(data, seed=3)
+    pair = Replaced(told_apart).build(data, seed=3)
     assert pair.adjacency == "replace"
     assert len(pair.out) == len(pair.inn) == len(data.pool)
     before, after = multiset(pair.out), multiset(pair.inn)
@@ -264,7 +264,7 @@ def test_a_corner_is_mirrored_and_brings_the_others_along(data):
 
 def test_a_label_that_no_record_has_cannot_be_replaced(data):
     with refuses("label-missing", value=7):
-        canaries.Replaced((7, 0)).build(data, seed=0)
+        Replaced((7, 0)).build(data, seed=0)
 
 
 def test_a_negative_record_is_as_far_from_what_it_replaces_as_a_record_can_be(data):
@@ -280,6 +280,6 @@ def test_a_negative_record_is_as_far_from_what_it_replaces_as_a_record_can_be(da
 
 
 def test_the_null_is_one_of_either_adjacency(data):
-    pair = canaries.Null("replace").build(data, seed=0)
+    pair = Null("replace").build(data, seed=0)
     assert pair.adjacency == "replace"
     assert multiset(pair.out) == multiset(pair.inn) == multiset(data.pool)

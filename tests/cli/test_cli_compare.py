@@ -102,8 +102,10 @@ def run_with_tests(models=16):
     draw = np.random.default_rng(0)
     seen = observe(worlds, draw, 4.0)
     asked = [draw.dirichlet(np.ones(3), size=(4, 30)) for _ in range(2)]
-    with Journal.play(Path("run/journal.sqlite"), {"seed": 0, "models": models}) as journal:
-        journal.settle(facts(), {**KNOWN, "test_y": draw.integers(3, size=30)})
+    with Journal.open_for_writing(
+        Path("run/journal.sqlite"), {"seed": 0, "models": models}
+    ) as journal:
+        journal.write_facts(facts(), {**KNOWN, "test_y": draw.integers(3, size=30)})
         for row, trial in enumerate(trials(0, models)):
             shown = {name: array[row] for name, array in seen.items()}
             journal.add(trial, {**shown, **({"test_mc": asked[row]} if row < 2 else {})}, 0.1)
@@ -197,8 +199,8 @@ def test_a_damaged_journal_is_refused(refused):
 
 
 def test_an_incomplete_run_is_refused_with_the_way_to_go_on(refused):
-    with Journal.play(Path("run/journal.sqlite"), {"seed": 0, "models": 8}) as journal:
-        journal.settle(facts(), KNOWN)
+    with Journal.open_for_writing(Path("run/journal.sqlite"), {"seed": 0, "models": 8}) as journal:
+        journal.write_facts(facts(), KNOWN)
     Path("run/config.toml").write_text("seed = 0\nmodels = 8\n")
     said = refused("compare", "run", "--defence", "quantize:0.1")
     assert "(0 of 8 models)" in said

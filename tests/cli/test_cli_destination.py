@@ -57,7 +57,7 @@ def test_a_folder_that_may_not_be_written_to_is_refused(tmp_path, monkeypatch):
 @pytest.mark.parametrize("option", ["--json", "--figure"])
 def test_a_journal_is_never_overwritten(refused, never, option):
     journal = Path("trials.png")
-    with Journal.play(journal, {"seed": 0}):
+    with Journal.open_for_writing(journal, {"seed": 0}):
         pass
     refused(*never, option, str(journal)).tells("is-journal", "trials.png")
 

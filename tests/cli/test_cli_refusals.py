@@ -164,8 +164,8 @@ def test_report_refuses_a_damaged_journal(refused):
 
 
 def test_report_refuses_an_incomplete_run_with_the_way_to_go_on(refused):
-    with Journal.play(Path("run/journal.sqlite"), {"seed": 0, "models": 8}) as journal:
-        journal.settle(facts(), KNOWN)
+    with Journal.open_for_writing(Path("run/journal.sqlite"), {"seed": 0, "models": 8}) as journal:
+        journal.write_facts(facts(), KNOWN)
     Path("run/config.toml").write_text("seed = 0\nmodels = 8\n")
     said = refused("report", "run")
     assert "(0 of 8 models)" in said

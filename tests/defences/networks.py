@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from dpaudit.attacks import InvStd, Mean, MeanStd
+from dpaudit.attacks import MeanStd
+from dpaudit.attacks.classifier import InvStd, Mean
 from dpaudit.estimators.published import in_sample
 from dpaudit.estimators.trials import Trials
 from dpaudit.outputs import summarised

@@ -5,7 +5,10 @@ import pytest
 from networks import network, numbered
 from refusals import refuses
 
-from dpaudit.defences import Chain, LabelOnly, MeanStd, Noise, Quantize, TopK, make, named
+from dpaudit.defences import MeanStd, Quantize, make, named_defence
+from dpaudit.defences.chain import Chain
+from dpaudit.defences.numbers import Noise
+from dpaudit.defences.predictions import LabelOnly, TopK
 from dpaudit.errors import BadInput
 from dpaudit.protocols import Defence
 
@@ -46,7 +49,7 @@ def test_the_plus_of_a_number_is_no_plus_between_defences():
 def test_chains_read_as_code_and_as_text():
     chain = MeanStd() + Quantize(0.01) + LabelOnly()
     assert repr(chain) == "MeanStd() + Quantize(unit=0.01) + LabelOnly()"
-    assert str(chain) == named(chain).name == "mean-std + quantize:0.01 + label-only"
+    assert str(chain) == named_defence(chain).name == "mean-std + quantize:0.01 + label-only"
     assert chain == MeanStd() + (Quantize(0.01) + LabelOnly())
     assert make(str(chain)).defence == chain
 
@@ -69,7 +72,7 @@ def test_a_third_partys_defence_can_be_in_a_chain():
 
 def test_the_part_that_fails_is_named():
     with pytest.raises(BadInput, match=r"theirs failed: KeyError: 'mean'$"):
-        named(LabelOnly() + Theirs()).protect({"probabilities": np.eye(2)})
+        named_defence(LabelOnly() + Theirs()).protect({"probabilities": np.eye(2)})
     with refuses("missing-observations", value=("std",)):
         make("mean-only + mean-std").protect(network())
 

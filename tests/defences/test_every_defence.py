@@ -8,18 +8,15 @@ from networks import network, numbered, plain
 from refusals import refuses
 
 from dpaudit import registry
-from dpaudit.defences import (
+from dpaudit.defences import MeanStd, Quantize, make, named_defence
+from dpaudit.defences.numbers import Noise
+from dpaudit.defences.predictions import (
     ClipConfidence,
     FewerSamples,
     LabelOnly,
     MeanOnly,
-    MeanStd,
-    Noise,
-    Quantize,
     Temperature,
     TopK,
-    make,
-    named,
 )
 
 EVERY = {
@@ -57,7 +54,7 @@ def test_every_built_in_defence_is_here():
 @every
 def test_its_text_makes_it_and_it_tells_its_text(text, defence):
     assert make(text).defence == defence
-    assert named(defence).name == str(defence) == text
+    assert named_defence(defence).name == str(defence) == text
 
 
 @every
@@ -72,22 +69,22 @@ def test_it_explains_what_it_does_to_utility_and_posterior(text, defence):
 
 @every
 def test_what_is_let_out_is_what_it_says(text, defence):
-    assert named(defence).protect(numbered(network())).keys() == RELEASED[text]
+    assert named_defence(defence).protect(numbered(network())).keys() == RELEASED[text]
 
 
 @every
 def test_rows_are_defended_each_for_itself(text, defence):
     seen = numbered(network(rows=7))
-    among = named(defence).protect(seen)
+    among = named_defence(defence).protect(seen)
     some = np.array([5, 0, 3])
-    alone = named(defence).protect({name: array[some] for name, array in seen.items()})
+    alone = named_defence(defence).protect({name: array[some] for name, array in seen.items()})
     for name, array in alone.items():
         np.testing.assert_array_equal(array, among[name][some])
 
 
 @every
 def test_mean_and_deviation_are_of_the_passes_that_are_released(text, defence):
-    kept = named(defence).protect(numbered(network()))
+    kept = named_defence(defence).protect(numbered(network()))
     if "mc" in kept:
         p = kept["mc"].astype(float)
         np.testing.assert_allclose(kept["mean"], p.mean(axis=1), rtol=1e-12)
@@ -96,7 +93,7 @@ def test_mean_and_deviation_are_of_the_passes_that_are_released(text, defence):
 
 @every
 def test_logits_say_no_more_than_the_probabilities(text, defence):
-    kept = named(defence).protect(numbered(network()))
+    kept = named_defence(defence).protect(numbered(network()))
     if "logits" in kept:
         e = np.exp(kept["logits"].astype(float))
         p = kept["probabilities"].astype(float)
@@ -111,11 +108,11 @@ def test_a_plain_network_is_defended_or_the_lack_is_told(text, defence):
     if text in ("mean-std", "mean-only", "fewer-samples:3"):
         lacks = {"mean-std": ("mean", "std"), "mean-only": ("mean",), "fewer-samples:3": ("mc",)}
         with refuses("missing-observations", value=lacks[text]) as caught:
-            named(defence).protect(seen)
+            named_defence(defence).protect(seen)
         assert text in str(caught.value)
         assert "logits, probabilities" in str(caught.value)
     else:
-        assert named(defence).protect(seen).keys() == {"logits", "probabilities"}
+        assert named_defence(defence).protect(seen).keys() == {"logits", "probabilities"}
 
 
 @every
@@ -123,7 +120,7 @@ def test_logits_alone_are_defended_as_their_probabilities(text, defence):
     seen = network()
     if "logits" in RELEASED[text] and text != "fewer-samples:3":
         both, alone = (
-            named(defence).protect(numbered({name: seen[name] for name in names}))
+            named_defence(defence).protect(numbered({name: seen[name] for name in names}))
             for names in (("logits", "probabilities"), ("logits",))
         )
         np.testing.assert_allclose(alone["logits"], both["logits"], rtol=1e-4, atol=1e-6)
@@ -134,8 +131,8 @@ def test_a_diverged_model_is_no_failure(text, defence):
     seen = {name: array.copy() for name, array in network().items()}
     for array in seen.values():
         array[1] = np.nan
-    whole, _ = (named(defence).protect(numbered(s)) for s in (network(), seen))
-    kept = named(defence).protect(numbered(seen))
+    whole, _ = (named_defence(defence).protect(numbered(s)) for s in (network(), seen))
+    kept = named_defence(defence).protect(numbered(seen))
     for name, array in kept.items():
         np.testing.assert_array_equal(array[[0, 2, 3]], whole[name][[0, 2, 3]])
 

@@ -7,7 +7,7 @@ import pytest
 from refusals import refuses
 
 from dpaudit import registry
-from dpaudit.defences import Named, Nothing, Quantize, make, named
+from dpaudit.defences import NamedDefence, NoDefence, Quantize, make, named_defence
 from dpaudit.errors import BadInput
 from dpaudit.protocols import Defence
 
@@ -35,13 +35,13 @@ class Unmade(Plain):
         raise ArithmeticError("two\nlines")
 
 
-class NoDefence:
+class NotADefence:
     """Protects nothing."""
 
 
 @pytest.fixture
 def third_parties(monkeypatch):
-    classes = {"plain": Plain, "optional": Optional, "unmade": Unmade, "no-defence": NoDefence}
+    classes = {"plain": Plain, "optional": Optional, "unmade": Unmade, "no-defence": NotADefence}
     entries = {
         name: EntryPoint(name, f"{__name__}:{c.__name__}", "dpaudit.defences")
         for name, c in classes.items()
@@ -88,29 +88,29 @@ def test_what_is_unknown_or_fails_when_it_is_made_is_named(third_parties, text, 
 
 
 def test_a_text_makes_the_defence_of_that_name(third_parties):
-    assert make("quantize:0.01") == Named("quantize:0.01", Quantize(0.01))
-    assert isinstance(make("none").defence, Nothing)
+    assert make("quantize:0.01") == NamedDefence("quantize:0.01", Quantize(0.01))
+    assert isinstance(make("none").defence, NoDefence)
     assert isinstance(make("plain").defence, Plain)
     assert [make(text).defence.k for text in ("optional", "optional:5")] == [3.0, 5.0]
 
 
 def test_a_defence_that_is_made_already_goes_by_its_text():
-    assert named(Quantize(0.05)) == Named("quantize:0.05", Quantize(0.05))
-    assert named(named("quantize:0.05")) == named("quantize:0.05")
-    assert named(Nothing()).name == "none"
-    assert str(named("quantize:0.05")) == "quantize:0.05"
+    assert named_defence(Quantize(0.05)) == NamedDefence("quantize:0.05", Quantize(0.05))
+    assert named_defence(named_defence("quantize:0.05")) == named_defence("quantize:0.05")
+    assert named_defence(NoDefence()).name == "none"
+    assert str(named_defence("quantize:0.05")) == "quantize:0.05"
 
 
-@pytest.mark.parametrize("given", [None, 0.01, NoDefence(), object])
+@pytest.mark.parametrize("given", [None, 0.01, NotADefence(), object])
 def test_what_is_no_defence_is_refused(given):
     with refuses("not-a-defence", "defence", type(given).__name__):
-        named(given)
+        named_defence(given)
 
 
 def behaving(protect):
     defence = Plain()
     defence.protect = protect
-    return Named("theirs:1", defence)
+    return NamedDefence("theirs:1", defence)
 
 
 def mutates(seen):

@@ -5,7 +5,8 @@ import pytest
 from networks import network, numbered
 from refusals import refuses
 
-from dpaudit.defences import Noise, make
+from dpaudit.defences import make
+from dpaudit.defences.numbers import Noise
 from dpaudit.seeds import own
 from dpaudit.types import OWN
 

@@ -15,8 +15,10 @@ from networks import (
     plain,
 )
 
-from dpaudit.attacks import Loss, Mean, MeanStd
-from dpaudit.defences import ClipConfidence, FewerSamples, LabelOnly, Temperature, TopK, make
+from dpaudit.attacks import Loss, MeanStd
+from dpaudit.attacks.classifier import Mean
+from dpaudit.defences import make
+from dpaudit.defences.predictions import ClipConfidence, FewerSamples, LabelOnly, Temperature, TopK
 from dpaudit.estimators.published import in_sample
 from dpaudit.estimators.trials import Trials
 from dpaudit.outputs import summarised

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from networks import best_by_hand, one_pass_knows_its_mean_alone
 from refusals import refuses
 
-from dpaudit.attacks import InvStd, Loss, Mean, MeanStd, ThresholdAttack, inv_std, mean
+from dpaudit.attacks import Loss, MeanStd, ThresholdAttack
+from dpaudit.attacks.classifier import InvStd, Mean, inv_std, mean
 from dpaudit.defences import Quantize, make
 from dpaudit.estimators.published import in_sample
 from dpaudit.estimators.trials import Trials

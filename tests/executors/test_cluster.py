@@ -90,7 +90,7 @@ def content(path):
 
 
 def played(path, mechanism, executor, progress=lambda done, total: None):
-    with Journal.play(path, {"models": MODELS}) as journal:
+    with Journal.open_for_writing(path, {"models": MODELS}) as journal:
         run_trials(mechanism, tiny_pair(), trials(0, MODELS), journal, executor, progress)
     return content(path)
 
@@ -117,23 +117,22 @@ def test_journal_of_a_cluster_is_that_of_one_machine_though_a_worker_is_killed(s
     address, folder = scheduler
     with local_pool(2) as pool:
         here = played(tmp_path / "here", Shifted(1.0), pool)
-    told = []
+    killed, workers = [], tmp_path / "workers"
 
     def kill(done, total):
-        if done >= 6 and not told:
+        if not killed and len(list(workers.iterdir())) == 2:
             os.killpg(doomed.pid, signal.SIGKILL)
-            told.append(done)
+            killed.append(done)
 
-    (tmp_path / "workers").mkdir()
-    slow = Telling(1.0, folder=tmp_path / "workers", seconds=0.1)
+    workers.mkdir()
+    slow = Telling(1.0, folder=workers, seconds=0.1)
     with worker(address, folder, threads=4) as doomed, worker(address, folder):
         wait_for_workers(address, 2)
         with cluster(address) as executor:
             one, other = (executor.submit(os.urandom, 8).result() for _ in range(2))
             assert one != other, "the same call twice is two calls"
             there = played(tmp_path / "there", slow, executor, kill)
-    assert told
-    assert len(list((tmp_path / "workers").iterdir())) == 2
+    assert killed
     assert len(here) == 4 * MODELS
     assert there == here
 

@@ -13,7 +13,7 @@ import pytest
 from refusals import refuses
 
 from dpaudit.errors import WorkersLost
-from dpaudit.executors import Here, local_pool
+from dpaudit.executors import SerialExecutor, local_pool
 from dpaudit.journal import Journal
 from dpaudit.seeds import trials
 
@@ -174,13 +174,13 @@ import sys
 from pathlib import Path
 from playground import Telling, tiny_pair
 from dpaudit.audit.trials import run_trials
-from dpaudit.executors import Here, local_pool
+from dpaudit.executors import SerialExecutor, local_pool
 from dpaudit.journal import Journal
 from dpaudit.seeds import trials
 
 if __name__ == "__main__":
     folder = Path(sys.argv[1])
-    with Journal.play(folder / "journal.sqlite", {}) as journal, local_pool(2) as pool:
+    with Journal.open_for_writing(folder / "journal.sqlite", {}) as journal, local_pool(2) as pool:
         mechanism = Telling(folder=folder / "workers", seconds=60)
         run_trials(mechanism, tiny_pair(), trials(0, 8), journal, pool)
 """
@@ -214,13 +214,13 @@ def test_workers_die_with_their_parent_however_it_dies(tmp_path):
         os.kill(pid, signal.SIGKILL)
     assert gone
     assert list(shared.glob("dpaudit-*")) == []
-    with Journal.play(tmp_path / "journal.sqlite", {}) as journal:
+    with Journal.open_for_writing(tmp_path / "journal.sqlite", {}) as journal:
         assert journal.missing(trials(0, 8)) == trials(0, 8)
 
 
 def test_here_a_task_is_done_at_once_and_raises_what_it_raises():
     done = []
-    with Here() as pool:
+    with SerialExecutor() as pool:
         assert pool.submit(done.append, 1).result() is None
         assert done == [1]
         with pytest.raises(ZeroDivisionError):

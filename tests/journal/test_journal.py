@@ -19,7 +19,8 @@ from refusals import refuses
 
 from dpaudit.audit.folder import Run
 from dpaudit.errors import DiskFull, JournalError, OtherConfiguration
-from dpaudit.journal import APPLICATION_ID, FORMAT, Journal
+from dpaudit.journal import Journal
+from dpaudit.journal.file import APPLICATION_ID, FORMAT
 from dpaudit.report import to_dict
 from dpaudit.seeds import trials
 from dpaudit.types import Trial
@@ -69,8 +70,8 @@ def contents(folder):
     ids=lambda a: f"{a.dtype}{a.shape}",
 )
 def test_arrays_come_back_bit_by_bit(path, array):
-    with Journal.play(path, SETTINGS) as journal:
-        journal.settle(facts(), {"known": array})
+    with Journal.open_for_writing(path, SETTINGS) as journal:
+        journal.write_facts(facts(), {"known": array})
         journal.add(Trial(0, 1, 2**63 - 1), {"seen": array}, seconds=0.25)
     with Journal.read(path) as journal:
         for back in (journal.known["known"], next(journal.arrays("seen"))):
@@ -81,9 +82,9 @@ def test_arrays_come_back_bit_by_bit(path, array):
 
 
 def test_settings_and_facts_come_back(path):
-    with Journal.play(path, SETTINGS) as journal:
+    with Journal.open_for_writing(path, SETTINGS) as journal:
         assert journal.facts is None
-        journal.settle(facts(), KNOWN)
+        journal.write_facts(facts(), KNOWN)
     with Journal.read(path) as journal:
         assert journal.settings == SETTINGS
         assert journal.facts == facts()
@@ -92,7 +93,7 @@ def test_settings_and_facts_come_back(path):
 def test_order_of_playing_leaves_no_trace(path):
     """Trials come back by index and world, whichever worker was faster."""
     wanted = trials(0, 8)
-    with Journal.play(path, SETTINGS) as journal:
+    with Journal.open_for_writing(path, SETTINGS) as journal:
         for trial in random.Random(1).sample(wanted, len(wanted)):
             journal.add(trial, {"mark": np.array([trial.index, trial.world])}, 0.0)
         worlds, indices = journal.trials()
@@ -102,7 +103,7 @@ def test_order_of_playing_leaves_no_trace(path):
 
 
 def test_only_what_every_trial_released_is_an_observation(path):
-    with Journal.play(path, SETTINGS) as journal:
+    with Journal.open_for_writing(path, SETTINGS) as journal:
         journal.add(Trial(0, 0, 1), {"all": np.array(1.0), "some": np.array(2.0)}, 0.0)
         journal.add(Trial(0, 1, 2), {"all": np.array(3.0)}, 0.0)
         assert list(journal.observations()) == ["all"]
@@ -110,7 +111,7 @@ def test_only_what_every_trial_released_is_an_observation(path):
 
 
 def test_pickles_are_neither_written_nor_read(path):
-    with Journal.play(path, SETTINGS) as journal:
+    with Journal.open_for_writing(path, SETTINGS) as journal:
         with pytest.raises(ValueError, match="Object arrays"):
             journal.add(Trial(0, 0, 1), {"object": np.array([print])}, 0.0)
         assert journal.missing(trials(0, 8)) == trials(0, 8)
@@ -121,10 +122,10 @@ def test_pickles_are_neither_written_nor_read(path):
 
 def test_same_settings_go_on_with_what_is_missing(path):
     wanted = trials(0, 8)
-    with Journal.play(path, SETTINGS) as journal:
+    with Journal.open_for_writing(path, SETTINGS) as journal:
         for trial in wanted[:3]:
             journal.add(trial, {"a": np.array(0.0)}, 1.0)
-    with Journal.play(path, SETTINGS) as journal:
+    with Journal.open_for_writing(path, SETTINGS) as journal:
         assert journal.missing(wanted) == wanted[3:]
         journal.add(wanted[3], {"a": np.array(0.0)}, 1.0)
         assert journal.missing(wanted) == wanted[4:]
@@ -132,7 +133,7 @@ def test_same_settings_go_on_with_what_is_missing(path):
 
 
 def test_a_trial_is_written_once(path):
-    with Journal.play(path, SETTINGS) as journal:
+    with Journal.open_for_writing(path, SETTINGS) as journal:
         journal.add(Trial(0, 0, 1), {"a": np.array(1.0)}, 1.0)
         refusal(journal.add, Trial(0, 0, 1), {"a": np.array(2.0)}, 1.0)
         assert journal.observations()["a"].tolist() == [1.0]
@@ -141,7 +142,7 @@ def test_a_trial_is_written_once(path):
 def test_other_configuration_is_refused_with_all_that_differs(path, complete):
     before = contents(path.parent)
     with pytest.raises(OtherConfiguration) as caught:
-        Journal.play(path, {"seed": 1, "models": 8, "canary": "blank"})
+        Journal.open_for_writing(path, {"seed": 1, "models": 8, "canary": "blank"})
     said = str(caught.value)
     differing = ["seed: 0 there, 1 here", "canary: none there, blank here"]
     assert sorted(caught.value.value) == sorted(differing)
@@ -153,13 +154,13 @@ def test_other_configuration_is_refused_with_all_that_differs(path, complete):
 
 
 def test_where_the_data_lie_is_no_difference(path):
-    Journal.play(path, {**SETTINGS, "data": "/here.npz"}).close()
-    Journal.play(path, {**SETTINGS, "data": "/there.npz"}).close()
+    Journal.open_for_writing(path, {**SETTINGS, "data": "/here.npz"}).close()
+    Journal.open_for_writing(path, {**SETTINGS, "data": "/there.npz"}).close()
 
 
 def test_a_second_writer_is_refused_and_a_reader_too(path, complete):
-    with Journal.play(path, {"seed": 0, "models": 8}):
-        assert refusal(Journal.play, path, {"seed": 0}).code == "journal-locked"
+    with Journal.open_for_writing(path, {"seed": 0, "models": 8}):
+        assert refusal(Journal.open_for_writing, path, {"seed": 0}).code == "journal-locked"
         assert refusal(Journal.read, path).code == "journal-locked"
     Journal.read(path).close()
 
@@ -167,7 +168,9 @@ def test_a_second_writer_is_refused_and_a_reader_too(path, complete):
 # ---------------------------------------------------------------- files that are no journal
 
 
-@pytest.mark.parametrize("do", [Journal.read, lambda path: Journal.play(path, SETTINGS)])
+@pytest.mark.parametrize(
+    "do", [Journal.read, lambda path: Journal.open_for_writing(path, SETTINGS)]
+)
 class TestUnusableFile:
     """One clear sentence each, for reading and for playing, and the file stays as it was."""
 
@@ -229,14 +232,14 @@ def test_an_empty_file_is_no_run(path):
     path.touch()
     assert refusal(Journal.read, path).code == "not-a-journal"
     assert path.stat().st_size == 0
-    with Journal.play(path, SETTINGS) as journal:
+    with Journal.open_for_writing(path, SETTINGS) as journal:
         assert journal.settings == SETTINGS
 
 
 @pytest.mark.parametrize("blocked", ["run", "run/below"])
 def test_a_file_in_the_folders_place_is_refused(tmp_path, blocked):
     (tmp_path / "run").write_text("mine")
-    found = refusal(Journal.play, tmp_path / blocked / "journal.sqlite", SETTINGS)
+    found = refusal(Journal.open_for_writing, tmp_path / blocked / "journal.sqlite", SETTINGS)
     assert (found.code, found.value) == ("folder-unwritable", str(tmp_path / blocked))
     assert "--out" in str(found)
     assert (tmp_path / "run").read_text() == "mine"
@@ -443,7 +446,7 @@ def test_a_run_of_format_1_is_not_gone_on_with(tmp_path):
     with Journal.read(path) as journal:
         configured = journal.settings
     before = contents(path.parent)
-    found = refusal(Journal.play, path, configured)
+    found = refusal(Journal.open_for_writing, path, configured)
     assert (found.code, found.value) == ("journal-old", 1)
     assert contents(path.parent) == before
 
@@ -457,9 +460,9 @@ import numpy as np
 from dpaudit.journal import Journal
 from dpaudit.seeds import trials
 
-with Journal.play(Path(sys.argv[1]), {"models": 100_000}) as journal:
+with Journal.open_for_writing(Path(sys.argv[1]), {"models": 100_000}) as journal:
     if journal.facts is None:
-        journal.settle({"a": "fact"}, {"label": np.array(1)})
+        journal.write_facts({"a": "fact"}, {"label": np.array(1)})
     for trial in journal.missing(trials(0, 100_000)):
         seen = {name: np.full(3000, trial.index) for name in ("logits", "mc", "accuracy")}
         journal.add(trial, seen, 1.0)
@@ -501,14 +504,14 @@ def test_a_kill_while_the_tables_are_made_leaves_a_run_that_begins_again(path, t
         shutil.copy(f"{half}-journal", f"{path}-journal")
     db.close()
     assert path.stat().st_size > 0
-    with Journal.play(path, SETTINGS) as journal:
+    with Journal.open_for_writing(path, SETTINGS) as journal:
         assert journal.settings == SETTINGS
         assert journal.missing(trials(0, 8)) == trials(0, 8)
 
 
 def test_a_full_disk_is_told_and_costs_nothing_that_was_finished(path, complete):
     before = contents(path.parent)[path.relative_to(path.parent)]
-    with Journal.play(path, {"seed": 0, "models": 8}) as journal:
+    with Journal.open_for_writing(path, {"seed": 0, "models": 8}) as journal:
         (pages,) = journal._db.execute("PRAGMA page_count").fetchone()
         journal._db.execute(f"PRAGMA max_page_count = {pages}")
         with refuses("disk-full", value=str(path), kind=DiskFull):

@@ -8,7 +8,7 @@ from playground import KNOWN, LABEL, facts, finished, observe, worlds_and_indice
 from refusals import refuses
 
 from dpaudit.config.settings import Judging
-from dpaudit.defences import MeanStd, Nothing, Quantize
+from dpaudit.defences import MeanStd, NoDefence, Quantize
 from dpaudit.errors import BadInput, JournalError
 from dpaudit.estimators import ClopperPearson, ExactScan
 from dpaudit.journal import Journal
@@ -48,9 +48,9 @@ def bounds(defended):
 def with_tests(path, outputs, labels, models=8, name="test_mc"):
     """A journal whose first trials also show outputs on test records."""
     seen = released(models)
-    with Journal.play(path, {"seed": 0, "models": models}) as journal:
+    with Journal.open_for_writing(path, {"seed": 0, "models": models}) as journal:
         known = KNOWN if labels is None else {**KNOWN, "test_y": np.asarray(labels)}
-        journal.settle(facts(), known)
+        journal.write_facts(facts(), known)
         for row, trial in enumerate(trials(0, models)):
             shown = {n: array[row] for n, array in seen.items()}
             if row < len(outputs):
@@ -376,7 +376,7 @@ def test_a_defence_made_already_is_the_same_as_its_text(path):
     [
         ([], "none-named", None),
         (["none"], "no-effect", "none"),
-        ([Nothing()], "no-effect", "none"),
+        ([NoDefence()], "no-effect", "none"),
         (["quantize:0.1", "quantize:0.1"], "named-twice", "quantize:0.1"),
         (["quantize:0.1", "quantize:1e-1"], "named-twice", "quantize:1e-1"),
         (["quantize:0.1", Quantize(0.1)], "named-twice", "quantize:0.1"),
@@ -580,8 +580,8 @@ def test_no_label_where_no_single_class_is_largest():
 
 
 def test_a_run_that_is_not_complete_is_refused(path):
-    with Journal.play(path, {"seed": 0, "models": 8}) as journal:
-        journal.settle(facts(), KNOWN)
+    with Journal.open_for_writing(path, {"seed": 0, "models": 8}) as journal:
+        journal.write_facts(facts(), KNOWN)
     with pytest.raises(BadInput, match=r"\(0 of 8 models\)"):
         compared(path)
 

@@ -404,8 +404,8 @@ def test_advice_fits_what_was_judged():
 
 
 def incomplete(path, played):
-    with Journal.play(path, {"seed": 0, "models": 8}) as journal:
-        journal.settle(facts(), KNOWN)
+    with Journal.open_for_writing(path, {"seed": 0, "models": 8}) as journal:
+        journal.write_facts(facts(), KNOWN)
         for trial, row in zip(trials(0, 8)[:played], range(8), strict=False):
             seen = released(8)
             journal.add(trial, {name: array[row] for name, array in seen.items()}, 1.0)
@@ -427,7 +427,7 @@ def test_an_incomplete_run_is_refused_with_the_way_to_go_on(path, played):
 
 
 def test_a_run_that_settled_nothing_is_refused(path):
-    Journal.play(path, {"seed": 0, "models": 8}).close()
+    Journal.open_for_writing(path, {"seed": 0, "models": 8}).close()
     with refuses("not-complete", option="models", value=0):
         judged(path)
 

@@ -258,8 +258,10 @@ def test_a_watch_takes_whole_pairs_without_a_gap_alone(tmp_path):
 
 
 def test_an_empty_journal_is_not_enough(tmp_path):
-    with Journal.play(tmp_path / "j", {"seed": 0, "models": 8, "until_decided": True}) as journal:
-        journal.settle(facts(), KNOWN)
+    with Journal.open_for_writing(
+        tmp_path / "j", {"seed": 0, "models": 8, "until_decided": True}
+    ) as journal:
+        journal.write_facts(facts(), KNOWN)
         assert journal.whole_pairs() == 0
         assert not Watch(journal, Choice(("loss",))).decided()
 

@@ -30,9 +30,9 @@ def outputs(models=3, samples=6, records=80, classes=4, seed=0):
 
 
 def measured(path, defence, shown, labels, name="test_mc", seed=0, **settings):
-    with Journal.play(path, {"seed": seed, "models": 8, **settings}) as journal:
+    with Journal.open_for_writing(path, {"seed": seed, "models": 8, **settings}) as journal:
         known = {**KNOWN, "test_y": np.asarray(labels)}
-        journal.settle(facts(), known)
+        journal.write_facts(facts(), known)
         for row, trial in enumerate(trials(seed, 8)):
             extra = {name: shown[row]} if row < len(shown) else {}
             journal.add(trial, {"logits": np.zeros(3), **extra}, seconds=0.1)

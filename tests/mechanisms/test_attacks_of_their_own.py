@@ -5,7 +5,7 @@ from settings import made
 
 import dpaudit as dp
 from dpaudit.canaries import Replaced
-from dpaudit.executors import Here
+from dpaudit.executors import SerialExecutor
 from dpaudit.papers.laplace.learning_first import LaplaceLearningFirst
 from dpaudit.papers.local.mechanism import RandomizedResponse
 
@@ -20,7 +20,7 @@ from dpaudit.papers.local.mechanism import RandomizedResponse
 def test_what_suits_a_mechanism_judges_it_without_being_named(data, tmp_path, kind, given, attack):
     mechanism = made(kind, data, **given)
     pair = Replaced((0, 1)).build(data, 0)
-    run = dp.play(mechanism, pair, models=40, out=tmp_path / "run", workers=Here())
+    run = dp.play(mechanism, pair, models=40, out=tmp_path / "run", workers=SerialExecutor())
     report = run.judge()
     assert {bound.attack for bound in report.bounds} == {attack}
     assert report.looks == 1

@@ -17,7 +17,7 @@ from dpaudit.mechanisms.dpsgd import EXACT
 from dpaudit.outputs import softmax
 from dpaudit.seeds import trials
 from dpaudit.training import backends
-from dpaudit.training.backends import BACKENDS, Backend
+from dpaudit.training.backends import BACKENDS, Implementation
 from dpaudit.training.dpsgd import fit
 from dpaudit.training.predict import logits
 from dpaudit.types import IN, OUT, Canary, DPSGDCurve, GaussianCurve, Records, neighbours
@@ -137,8 +137,8 @@ def test_every_trial_has_noise_of_its_own_though_all_start_alike(small, pair, la
 
 
 def test_every_trial_has_dropout_masks_of_its_own(small, pair, monkeypatch):
-    """Seen on models that are all the same, because nothing trains them."""
-    monkeypatch.setitem(BACKENDS, "opacus", Backend(lambda job: None))
+    """CanaryProducts on models that are all the same, because nothing trains them."""
+    monkeypatch.setitem(BACKENDS, "opacus", Implementation(lambda job: None))
     seen = small(init="fixed", backend="opacus").run(pair, trials(0, 4))
     for name, different in (("logits", 1), ("mc", 4), ("test_mc", 4)):
         assert len({observation[name].tobytes() for observation in seen}) == different
@@ -152,10 +152,10 @@ def test_both_worlds_are_trained_by_the_same_public_numbers(
     """Rate, steps and divisor come from the pool's size, never from that of D or D'."""
     jobs = []
 
-    def descend(job):
+    def train(job):
         jobs.append(job)
 
-    monkeypatch.setitem(BACKENDS, "opacus", Backend(descend))
+    monkeypatch.setitem(BACKENDS, "opacus", Implementation(train))
     mechanism = small(batch=batch, epochs=2, lr=0.5, backend="opacus")
     pair = builder.build(data, seed=0)
     mechanism.run(pair, late[:2])
@@ -230,7 +230,7 @@ def test_the_repr_tells_the_data_that_the_rate_and_the_network_are_made_from(sma
 
 
 def test_what_trains_is_built_when_asked_and_named_by_what_it_is_built_for(small, monkeypatch):
-    monkeypatch.setitem(BACKENDS, "native", Backend(lambda job: None, lambda *model: UNFIT))
+    monkeypatch.setitem(BACKENDS, "native", Implementation(lambda job: None, lambda *model: UNFIT))
     backends._first_use.cache_clear()
     mechanism = small()
     assert backends._first_use.cache_info().misses == 0

@@ -14,7 +14,7 @@ from refusals import refuses
 from dpaudit.canaries import Null
 from dpaudit.data import load
 from dpaudit.errors import BadInput
-from dpaudit.executors import Here
+from dpaudit.executors import SerialExecutor
 from dpaudit.mechanisms import Function, function
 from dpaudit.mechanisms.function import PAIRS
 from dpaudit.mechanisms.reference import Reference
@@ -261,7 +261,9 @@ def test_a_good_function_passes_its_rehearsal(data, pair, name):
 @pytest.mark.parametrize("name", ["discrete_count", "response", "choice"])
 def test_equal_draws_of_a_discrete_release_are_not_taken_for_an_ignored_seed(data, pair, name):
     for seed in range(30):
-        Function(getattr(own_functions, name), CLAIM, data, seed=seed).rehearse(pair, Here())
+        Function(getattr(own_functions, name), CLAIM, data, seed=seed).rehearse(
+            pair, SerialExecutor()
+        )
 
 
 # ---------------------------------------------------------------- whether the canary matters
@@ -269,7 +271,7 @@ def test_equal_draws_of_a_discrete_release_are_not_taken_for_an_ignored_seed(dat
 
 def equal_pairs(data, pair, name, seed=0):
     own = Function(getattr(own_functions, name), CLAIM, data, samples=6, seed=seed)
-    return own.equal_pairs(pair, Here())
+    return own.equal_pairs(pair, SerialExecutor())
 
 
 @pytest.mark.parametrize("name", ["linear", "noisy_sum", "discrete_count", "response", "choice"])
@@ -286,7 +288,7 @@ def test_a_canary_that_changes_no_release_is_told(data, pair, name):
 def test_the_null_is_idle_on_purpose_and_takes_no_calls(data):
     null = Null().build(data, seed=0)
     own = Function(own_functions.raises, CLAIM, data)
-    assert own.equal_pairs(null, Here()) == 0
+    assert own.equal_pairs(null, SerialExecutor()) == 0
 
 
 def test_usually_five_calls_are_enough(data, pair):
@@ -297,8 +299,8 @@ def test_usually_five_calls_are_enough(data, pair):
         return own_functions.noisy_sum(dataset, seed)
 
     own = Function(train, CLAIM, data)
-    own.rehearse(pair, Here())
-    own.equal_pairs(pair, Here())
+    own.rehearse(pair, SerialExecutor())
+    own.equal_pairs(pair, SerialExecutor())
     first, again, other, out, inn = seeds
     assert first == again == out == inn != other
 

@@ -16,8 +16,8 @@ from dpaudit.seeds import trials
 from dpaudit.training import gradients
 from dpaudit.training.dpsgd import fit
 from dpaudit.training.gradients import direction, network
+from dpaudit.training.job import GradientCanaries
 from dpaudit.training.predict import logits
-from dpaudit.training.recipe import GradientCanaries
 from dpaudit.types import IN, OUT, GaussianCurve, StepsCurve
 
 SMALL = {"network": "logreg", "noise_multiplier": 2.0, "batch": "full"}

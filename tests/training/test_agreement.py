@@ -10,7 +10,7 @@ from dpaudit.training.dpsgd import fit
 from dpaudit.training.predict import logits
 from dpaudit.types import Records
 
-MODELS = 50
+MODELS = 25
 RECIPE = recipe(
     network="cnn-small",
     shape=(1, 8, 8),
@@ -40,7 +40,7 @@ def reference():
 
 @pytest.mark.parametrize("backend", EVERY[:-1])
 def test_models_are_as_accurate_as_those_of_opacus(backend, reference):
-    """The means of 50 differ by less than three standard errors of their difference [3e-3]."""
+    """The means of 25 differ by less than three standard errors of their difference [3e-3]."""
     found = accuracies(backend)
     error = np.sqrt((found.var(ddof=1) + reference.var(ddof=1)) / MODELS)
     assert 0.3 < reference.mean() < 0.7

@@ -25,7 +25,7 @@ from tiny import (
 
 from dpaudit.training import dpsgd, networks
 from dpaudit.training.backends import BACKENDS
-from dpaudit.training.recipe import Descent
+from dpaudit.training.job import TrainingJob
 from dpaudit.types import Records
 
 
@@ -127,8 +127,8 @@ def test_an_empty_batch_adds_its_noise_and_counts_as_a_step(backend, network):
     model = networks.build(network, (1, 8, 8), classes=3, dropout=0.5)
     start, loss, steps = weights(model), Watched(), 3
     torch.manual_seed(0)
-    BACKENDS[backend].descend(
-        Descent(
+    BACKENDS[backend].train(
+        TrainingJob(
             model=model.train(),
             x=torch.rand(5, 1, 8, 8),
             y=torch.arange(5) % 3,

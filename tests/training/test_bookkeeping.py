@@ -12,9 +12,9 @@ from tiny import weights
 from torch import nn
 
 from dpaudit.training import backends, clipping, networks
-from dpaudit.training.bookkeeping import Masks, clipped_sum, descend, refusal
-from dpaudit.training.networks import ELEMENTWISE
-from dpaudit.training.recipe import Descent, cross_entropy
+from dpaudit.training.bookkeeping import Masks, clipped_sum, train
+from dpaudit.training.job import TrainingJob, cross_entropy
+from dpaudit.training.layers import ELEMENTWISE, refusal
 
 # Even kernels with padding "same" are tested here, and torch warns that it copies their input.
 pytestmark = pytest.mark.filterwarnings("ignore:Using padding='same' with even kernel:UserWarning")
@@ -156,12 +156,12 @@ def job(**changes):
     torch.manual_seed(1)
     small = networks.build("cnn-small", (1, 8, 8), classes=3, dropout=0.5).train()
     x, y = torch.rand(40, 1, 8, 8), torch.arange(40) % 3
-    usual = Descent(small, x, y, 0.3, 5, 0.1, 1.0, 0.5, seed=7)
+    usual = TrainingJob(small, x, y, 0.3, 5, 0.1, 1.0, 0.5, seed=7)
     return replace(usual, **changes)
 
 
 def after(how):
-    products = descend(how)
+    products = train(how)
     return weights(how.model), products
 
 
@@ -200,7 +200,7 @@ def seen(how):
         batches.append(y.tolist())
         return logits.sum(dim=1)
 
-    descend(replace(how, y=torch.arange(len(how.x)), loss=watched))
+    train(replace(how, y=torch.arange(len(how.x)), loss=watched))
     return batches
 
 
@@ -330,7 +330,7 @@ def test_everything_lies_on_the_device_of_the_parameters():
     model = networks.build("cnn-small", (1, 8, 8), classes=3, dropout=0.5).to("meta")
     gradients = clipping.Accumulator(model, (1, 8, 8))
     x, y = torch.zeros(4, 1, 8, 8, device="meta"), torch.zeros(4, dtype=torch.long, device="meta")
-    masks = [torch.ones(4, *shape, device="meta") for _, shape in gradients.dropped]
+    masks = [torch.ones(4, *shape, device="meta") for _, shape in gradients.dropouts]
     gradients.add(x, y, 1.0, masks, cross_entropy)
     gradients.move(0.1)
     assert gradients.sum.device.type == "meta"

@@ -8,8 +8,9 @@ from tiny import flat_loss, recipe, records, weights
 from dpaudit.config import settings
 from dpaudit.errors import BadInput
 from dpaudit.training import backends
-from dpaudit.training.backends import BACKENDS, FASTEST, Backend, Built, build
+from dpaudit.training.backends import BACKENDS, FASTEST, Implementation, build
 from dpaudit.training.dpsgd import fit, fit_many
+from dpaudit.types import Backend
 
 FEETLESS = BadInput("it has no feet", "no-feet")
 
@@ -45,18 +46,18 @@ def test_what_a_configuration_may_name_is_what_there_is():
 
 
 def test_the_first_that_can_is_taken(install):
-    install(swift=Backend(idle), slow=Backend(idle))
-    assert build(recipe()) == Built("swift", FASTEST)
+    install(swift=Implementation(idle), slow=Implementation(idle))
+    assert build(recipe()) == Backend("swift", FASTEST)
 
 
 def test_one_that_cannot_take_the_network_is_passed_over_and_the_reason_says_so(install):
-    install(swift=Backend(idle, lambda model, shape: FEETLESS), slow=Backend(idle))
-    assert build(recipe()) == Built("slow", "not swift: it has no feet")
+    install(swift=Implementation(idle, lambda model, shape: FEETLESS), slow=Implementation(idle))
+    assert build(recipe()) == Backend("slow", "not swift: it has no feet")
 
 
 @pytest.mark.parametrize(("factor", "taken"), [(1 + 5e-5, "swift"), (1 + 2e-4, "slow")])
 def test_one_whose_gradients_are_off_is_passed_over(install, factor, taken):
-    install(swift=Backend(idle, clipped_sum=scaled(factor)), slow=Backend(idle))
+    install(swift=Implementation(idle, clipped_sum=scaled(factor)), slow=Implementation(idle))
     chosen = build(recipe(network="mlp", dropout=0.5))
     assert chosen.name == taken
     if taken == "slow":
@@ -65,7 +66,7 @@ def test_one_whose_gradients_are_off_is_passed_over(install, factor, taken):
 
 
 def test_not_a_number_is_off_too(install):
-    install(swift=Backend(idle, clipped_sum=scaled(np.nan)), slow=Backend(idle))
+    install(swift=Implementation(idle, clipped_sum=scaled(np.nan)), slow=Implementation(idle))
     assert build(recipe()).name == "slow"
 
 
@@ -77,7 +78,7 @@ def test_half_of_the_records_of_the_check_are_clipped_and_dropout_is_on(install)
         seen.append((len(x), np.mean(norms > clip), [m.float().mean().item() for m in masks]))
         return total
 
-    install(swift=Backend(idle, clipped_sum=watched))
+    install(swift=Implementation(idle, clipped_sum=watched))
     build(recipe(network="mlp", dropout=0.5))
     ((samples, clipped, kept),) = seen
     assert (samples, clipped) == (32, 0.5)
@@ -86,7 +87,7 @@ def test_half_of_the_records_of_the_check_are_clipped_and_dropout_is_on(install)
 
 def test_a_network_is_checked_once_a_process(install):
     checked = []
-    install(swift=Backend(idle, lambda model, shape: checked.append(shape)))
+    install(swift=Implementation(idle, lambda model, shape: checked.append(shape)))
     for seed in range(3):
         fit(recipe(), records(4), seed)
     fit(recipe(lr=2.0), records(4), 0)
@@ -94,7 +95,7 @@ def test_a_network_is_checked_once_a_process(install):
 
 
 def test_a_loss_of_ones_own_is_left_to_those_that_take_any(install):
-    install(swift=Backend(idle, any_loss=False), slow=Backend(idle))
+    install(swift=Implementation(idle, any_loss=False), slow=Implementation(idle))
     assert build(recipe(), flat_loss).name == "slow"
     with refuses("unfit-network", "backend", "swift") as caught:
         build(recipe(backend="swift"), flat_loss)
@@ -102,8 +103,8 @@ def test_a_loss_of_ones_own_is_left_to_those_that_take_any(install):
 
 
 def test_a_named_one_is_taken_or_refused_in_one_sentence(install):
-    install(swift=Backend(idle, lambda model, shape: FEETLESS), slow=Backend(idle))
-    assert build(recipe(backend="slow")) == Built("slow", "as configured")
+    install(swift=Implementation(idle, lambda model, shape: FEETLESS), slow=Implementation(idle))
+    assert build(recipe(backend="slow")) == Backend("slow", "as configured")
     with refuses("unfit-network", "backend", "swift") as caught:
         build(recipe(backend="swift"))
     assert caught.value.problems == (FEETLESS,)

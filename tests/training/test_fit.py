@@ -7,7 +7,7 @@ from refusals import refuses
 from tiny import PARAMETERS, flat_loss, recipe, records, weights
 
 from dpaudit.training.dpsgd import fit, fit_many
-from dpaudit.training.recipe import GradientCanaries
+from dpaudit.training.job import GradientCanaries
 
 NOISY = recipe(batch=3, epochs=2, noise_multiplier=1.0, dropout=0.5)
 

@@ -27,8 +27,10 @@ def test_ordinary_gradients_nearly_vanish_whatever_the_recipe_says():
     theta = pretrained(RECIPE, separable(60), seed=0)
     said = logits(network(RECIPE, theta), separable(40).x).argmax(axis=1)
     assert (said == separable(40).y).mean() > 0.95
-    norms = [np.linalg.norm(g) for g in gradients.each(RECIPE, theta, separable(60))]
-    untrained = [np.linalg.norm(g) for g in gradients.each(RECIPE, 0 * theta, separable(60))]
+    norms = [np.linalg.norm(g) for g in gradients.record_gradients(RECIPE, theta, separable(60))]
+    untrained = [
+        np.linalg.norm(g) for g in gradients.record_gradients(RECIPE, 0 * theta, separable(60))
+    ]
     assert np.mean(norms) < 0.1 * np.mean(untrained)
 
 
@@ -50,7 +52,9 @@ def test_a_gradient_is_that_of_the_loss():
     """Of logistic regression at 0: (1/2 - one hot) times the pixels."""
     some = separable(3)
     theta = np.zeros(4 * 2 + 2, np.float32)
-    for g, x, y in zip(gradients.each(RECIPE, theta, some), some.x, some.y, strict=True):
+    for g, x, y in zip(
+        gradients.record_gradients(RECIPE, theta, some), some.x, some.y, strict=True
+    ):
         slope = 0.5 - np.eye(2)[y]
         expected = np.concatenate([np.outer(slope, x.ravel()).ravel(), slope])
         np.testing.assert_allclose(g, expected, atol=1e-6)

@@ -43,7 +43,7 @@ def test_what_wrappers_put_before_names_is_taken_off(tmp_path, prefix, suffix):
     path = tmp_path / f"model{suffix}"
     saved = {f"{prefix}{name}": tensor for name, tensor in WHOLE.items()}
     save_file(saved, path) if suffix == ".safetensors" else torch.save(saved, path)
-    assert same(state.renamed(state.read(path), WHOLE))
+    assert same(state.unwrapped(state.read(path), WHOLE))
 
 
 @pytest.mark.parametrize("wrapped", ["", "_module.", "module."])
@@ -53,12 +53,12 @@ def test_a_network_may_have_such_names_itself(own, wrapped):
     wants = [f"{own}{name}" for name in WHOLE]
     for before in (own, f"{wrapped}{own}", own.removeprefix("module.")):
         saved = {f"{before}{name}": tensor for name, tensor in WHOLE.items()}
-        assert list(state.renamed(saved, wants)) == wants
+        assert list(state.unwrapped(saved, wants)) == wants
 
 
 def test_a_prefix_that_not_all_names_have_is_a_name():
     saved = {"module.a": torch.ones(1), "b": torch.ones(1)}
-    assert set(state.renamed(saved, ["a", "b"])) == {"module.a", "b"}
+    assert set(state.unwrapped(saved, ["a", "b"])) == {"module.a", "b"}
 
 
 @pytest.mark.parametrize("name", state.WRAPPED)
@@ -100,12 +100,12 @@ def test_a_pickle_that_runs_code_on_load_does_not_run(tmp_path, how, suffix):
     said = refused(path, "file-damaged" if suffix == ".safetensors" else "holds-code")
     assert not mark.exists()
     if suffix != ".safetensors":
-        assert state.RECIPE in said
+        assert state.SAVE in said
 
 
 def test_a_whole_module_is_refused_with_the_recipe(tmp_path):
     torch.save(NET, tmp_path / "a.pt")
-    assert refused(tmp_path / "a.pt", "holds-code").endswith(state.RECIPE)
+    assert refused(tmp_path / "a.pt", "holds-code").endswith(state.SAVE)
 
 
 @pytest.mark.filterwarnings("ignore:.torch.jit")

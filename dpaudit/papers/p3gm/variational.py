@@ -16,8 +16,9 @@ from torch.nn import functional
 
 from dpaudit.papers.p3gm.design import Steps
 from dpaudit.seeds import ALONE, stream
-from dpaudit.training.clipping import Tape, coins
-from dpaudit.training.restored import one_thread
+from dpaudit.training.clipping import Tape
+from dpaudit.training.isolation import one_thread
+from dpaudit.training.job import coins
 from dpaudit.types import Array
 
 Kind: TypeAlias = Literal["variance", "none", "whole"]

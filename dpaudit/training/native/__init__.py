@@ -23,21 +23,21 @@ import torch
 from torch import Tensor, nn
 
 from dpaudit.errors import BadInput
+from dpaudit.training.job import CanaryProducts, GradientCanaries, TrainingJob, cross_entropy
+from dpaudit.training.layers import Refused, leaves
 from dpaudit.training.native import compiler
-from dpaudit.training.native.library import ROOM, Canaries, Data, Library, Run, library, rates
+from dpaudit.training.native.library import ROOM, Canaries, Data, Library, Run, library
 from dpaudit.training.native.plan import plan
-from dpaudit.training.networks import Refused
-from dpaudit.training.recipe import Descent, GradientCanaries, Seen, cross_entropy
 from dpaudit.types import Array
 
 SLICE = 0.2
-"""Seconds in the kernel at a time: what an interrupt waits for."""
+"""Seconds in the kernel at a time: an interrupt waits at most so long."""
 
 
 def build(model: nn.Sequential, shape: tuple[int, ...]) -> BadInput | None:
-    """Compile and load the network's kernel; return what hinders that here, as a clause."""
+    """Compile and load the network's kernel; return the reason why that fails, as a clause."""
     try:
-        _library(model, shape)
+        library(plan(model, tuple(shape)), compiler.FLAGS)
     except (Refused, compiler.NoKernel) as reason:
         return reason.with_traceback(None)  # whose frames hold the model
     return None
@@ -47,10 +47,8 @@ def clipped_sum(
     model: nn.Sequential, x: Tensor, y: Tensor, clip: float, masks: Sequence[Tensor]
 ) -> Array:
     """The flat sum of clipped gradients under given dropout masks, in torch's order."""
-    kernel = _kernel(model, x)
-    flat = _flat(model)
-    where = kernel.where(len(flat))
-    theta, out = kernel.spread(flat, where), np.zeros(kernel.c.parameters(), np.float32)
+    kernel, theta, where = _loaded(model, x)
+    out = np.zeros(kernel.c.parameters(), np.float32)
     data, _kept = _data(kernel, model, x, y)
     given = kernel.masks(masks)
     pointers = (ctypes.c_void_p * max(len(given), 1))(*[mask.ctypes.data for mask in given])
@@ -61,19 +59,12 @@ def clipped_sum(
     return out[where]
 
 
-def descend(job: Descent) -> Seen | None:
-    """Train `job.model` in place; what is seen of gradient canaries, where there are any."""
+def train(job: TrainingJob) -> CanaryProducts | None:
+    """Train `job.model` in place; return the products of its gradient canaries, if any."""
     if job.loss is not cross_entropy:
-        raise BadInput(
-            "the native backend knows no loss but cross-entropy; try another backend",
-            "unfit-loss",
-            option="backend",
-            value="native",
-        )
-    kernel = _kernel(job.model, job.x)
-    flat = _flat(job.model)
-    where = kernel.where(len(flat))
-    theta = kernel.spread(flat, where)
+        message = "the native backend takes no loss but cross-entropy; try another backend"
+        raise BadInput(message, "unfit-loss", option="backend", value="native")
+    kernel, theta, where = _loaded(job.model, job.x)
     data, _kept = _data(kernel, job.model, job.x, job.y)
     run = Run(
         sample_rate=job.sample_rate,
@@ -84,18 +75,18 @@ def descend(job: Descent) -> Seen | None:
         where=where.ctypes.data,
         parameters=len(where),
     )
-    none = GradientCanaries(np.zeros((0, len(flat))), np.zeros(0, np.bool_))
+    none = GradientCanaries(np.zeros((0, len(where))), np.zeros(0, np.bool_))
     canaries = job.gradient_canaries or none
     m, inserted = len(canaries.inserted), np.ascontiguousarray(canaries.inserted)
     directions = kernel.spread(canaries.directions, where)
-    seen = Seen(np.zeros((job.steps, m)), np.zeros((job.steps, m)))
-    watched = Canaries(
+    found = CanaryProducts(np.zeros((job.steps, m)), np.zeros((job.steps, m)))
+    recorded = Canaries(
         directions=directions.ctypes.data,
         inserted=inserted.ctypes.data,
         count=m,
         rate=canaries.rate(job.sample_rate),
-        products=seen.products.ctypes.data,
-        background=seen.background.ctypes.data,
+        products=found.products.ctypes.data,
+        background=found.background.ctypes.data,
     )
     chosen = np.zeros(max(len(job.y), m) + ROOM, np.int32)
     with kernel.worker() as worker:
@@ -104,22 +95,20 @@ def descend(job: Descent) -> Seen | None:
                 worker,
                 ctypes.byref(data),
                 ctypes.byref(run),
-                ctypes.byref(watched),
+                ctypes.byref(recorded),
                 theta.ctypes.data,
                 chosen.ctypes.data,
                 first,
                 last,
             )
     nn.utils.vector_to_parameters(torch.from_numpy(theta[where]), job.model.parameters())
-    return seen if job.gradient_canaries else None
+    return found if job.gradient_canaries else None
 
 
 def mc_dropout(model: nn.Sequential, x: Array, samples: int, seed: int) -> Array:
     """Class probabilities of `samples` passes with dropout on: (samples, records, classes)."""
     records = torch.as_tensor(x)
-    kernel = _kernel(model, records)
-    flat = _flat(model)
-    theta = kernel.spread(flat, kernel.where(len(flat)))
+    kernel, theta, _ = _loaded(model, records)
     data, _kept = _data(kernel, model, records, None)
     out = np.zeros((samples, len(records), kernel.plan.classes), np.float32)
     with kernel.worker() as worker:
@@ -131,9 +120,9 @@ def mc_dropout(model: nn.Sequential, x: Array, samples: int, seed: int) -> Array
 
 
 def _slices(total: int) -> Iterator[tuple[int, int]]:
-    """Parts of some tenths of a second, between which Python looks at signals.
+    """Parts of some tenths of a second, between which Python handles signals.
 
-    Neither steps nor passes know how they are sliced.
+    The results of steps and passes do not depend on how they are sliced.
     """
     first, at_once = 0, 1
     while first < total:
@@ -143,42 +132,30 @@ def _slices(total: int) -> Iterator[tuple[int, int]]:
         first, at_once = last, max(1, int(SLICE / max(pace, 1e-6)))
 
 
-def _library(model: nn.Sequential, shape: tuple[int, ...]) -> Library:
-    return library(plan(model, tuple(shape)), compiler.FLAGS)
+def _loaded(model: nn.Sequential, x: Tensor) -> tuple[Library, Array, Array]:
+    """The kernel of a model for such records, the model's parameters in it, and their places.
 
-
-def _kernel(model: nn.Sequential, x: Tensor) -> Library:
-    """The kernel of a model for such records, or an error that says why there is none."""
+    Raises the error that says why there is no kernel.
+    """
     try:
-        return _library(model, tuple(x.shape[1:]))
+        kernel = library(plan(model, tuple(x.shape[1:])), compiler.FLAGS)
     except (Refused, compiler.NoKernel) as reason:
-        raise BadInput(
-            f"the native backend cannot train this network: {reason}",
-            reason.code,
-            option=reason.option,
-            value=reason.value,
-        ) from reason
-
-
-def _flat(model: nn.Sequential) -> Array:
-    return nn.utils.parameters_to_vector(model.parameters()).detach().numpy()
+        message = f"the native backend cannot train this network: {reason}"
+        raise BadInput(message, reason.code, option=reason.option, value=reason.value) from reason
+    flat = nn.utils.parameters_to_vector(model.parameters()).detach().numpy()
+    where = kernel.where(len(flat))
+    return kernel, kernel.spread(flat, where), where
 
 
 def _data(
     kernel: Library, model: nn.Sequential, x: Tensor, y: Tensor | None
 ) -> tuple[Data, list[Array]]:
-    """What the kernel reads, and the arrays that must outlive it."""
-    rows, p = kernel.records(x.detach().numpy()), rates(model)
+    """The kernel's input, and the arrays that must outlive it."""
+    rows = kernel.records(x.detach().numpy())
+    p = np.array([layer.p for layer in leaves(model) if isinstance(layer, nn.Dropout)])
     labels = np.zeros(len(rows), np.int32) if y is None else y.numpy().astype(np.int32)
     if len(labels) and not 0 <= labels.min() <= labels.max() < kernel.plan.classes:
-        raise BadInput(
-            f"labels must be from 0 to {kernel.plan.classes - 1}", "out-of-range", option="labels"
-        )
-    data = Data(
-        x=rows.ctypes.data,
-        y=labels.ctypes.data,
-        records=len(x),
-        p=p.ctypes.data,
-        layers=len(p),
-    )
+        message = f"labels must be from 0 to {kernel.plan.classes - 1}"
+        raise BadInput(message, "out-of-range", option="labels")
+    data = Data(rows.ctypes.data, labels.ctypes.data, len(x), p.ctypes.data, len(p))
     return data, [rows, labels, p]

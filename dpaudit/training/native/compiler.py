@@ -7,6 +7,7 @@ import contextlib
 import hashlib
 import os
 import platform
+import re
 import shlex
 import shutil
 import stat
@@ -35,26 +36,28 @@ fill the registers: a convolution took twice as long.
 """
 
 COMPILERS = ("c++", "g++", "clang++")
-"""Looked for in this order where the environment's CXX names none."""
+"""The compilers that are tried in this order if the environment's CXX names none."""
 
 SECONDS = 300
-"""What a compiler may take before it is given up."""
+"""The time limit of a compiler."""
 
 UNFINISHED = "unfinished-"
-"""Of folders in which a kernel is being compiled."""
+"""The prefix of folders in which a kernel is being compiled."""
 
 ENOUGH = 64 * 2**20
-"""Free bytes with which no compiler fails for want of them."""
+"""Free bytes on the disk that are enough for any compiler."""
+
+ERROR = re.compile("error|fatal")
 
 
 class NoKernel(BadInput):
-    """Why there is no compiled kernel, as a clause."""
+    """The reason why there is no compiled kernel, as a clause."""
 
     code = "no-kernel"
 
 
 def kernel(source: str, flags: tuple[str, ...], anew: bool = False) -> Path:
-    """The library made of a source: one that is there, unless `anew`, or by the compiler."""
+    """The library of a source: from the cache, or compiled if there is none or `anew` is set."""
     name = f"{_key(source, flags)}.so"
     kept = cache()
     if kept and not anew and (kept / name).is_file():
@@ -70,7 +73,7 @@ def kernel(source: str, flags: tuple[str, ...], anew: bool = False) -> Path:
 
 
 def cache() -> Path | None:
-    """The user's folder of kernels, or None where there is none that is theirs alone.
+    """The user's folder of kernels, or None if others can write to it.
 
     A library that another user could have written is never loaded.
     """
@@ -78,7 +81,7 @@ def cache() -> Path | None:
         root = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
         folder = root / "dpaudit" / "kernels"
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        # Who can write the folder above could put another one in its place.
+        # A user who can write to the folder above could replace this one.
         theirs = all(map(_owned, (folder.parent, folder)))
     except (OSError, RuntimeError):
         return None
@@ -93,13 +96,12 @@ def _owned(folder: Path) -> bool:
 
 @lru_cache(maxsize=1)
 def _own_folder() -> Path:
-    """A folder that this process alone uses, gone when it ends."""
+    """A folder of this process alone, removed at its end."""
     try:
         folder = Path(tempfile.mkdtemp(prefix="dpaudit-"))
     except OSError as error:
-        raise NoKernel(
-            "there is no folder to compile its kernel in", "folder-unwritable"
-        ) from error
+        message = "there is no folder to compile its kernel in"
+        raise NoKernel(message, "folder-unwritable") from error
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return folder
 
@@ -122,18 +124,18 @@ def _compiled(source: str, flags: tuple[str, ...], target: Path) -> Path:
                 check=False,
             )
             if done.returncode or not library.is_file():
-                told = f"the C++ compiler {compiler[0]} fails{_said(done.stderr)}"
-                raise NoKernel(told, "compiler-failed", option="CXX", value=compiler[0])
+                errors = [e.strip()[:200] for e in done.stderr.splitlines() if ERROR.search(e)]
+                message = ": ".join([f"the C++ compiler {compiler[0]} fails", *errors[:1]])
+                raise NoKernel(message, "compiler-failed", option="CXX", value=compiler[0])
             library.replace(target)
     except (OSError, subprocess.SubprocessError) as error:
-        told = " ".join(str(error).split())
-        told = f"the C++ compiler {compiler[0]} cannot be run: {told}"
-        raise NoKernel(told, "compiler-missing", option="CXX", value=compiler[0]) from error
+        message = f"the C++ compiler {compiler[0]} cannot be run: {' '.join(str(error).split())}"
+        raise NoKernel(message, "compiler-missing", option="CXX", value=compiler[0]) from error
     return target
 
 
 def _sweep(folder: Path) -> None:
-    """Remove what killed compilations have left behind."""
+    """Remove the folders of compilations that were killed."""
     for left in folder.glob(f"{UNFINISHED}*"):
         with contextlib.suppress(OSError):
             if time.time() - left.stat().st_mtime > 2 * SECONDS:
@@ -145,29 +147,19 @@ def _compiler() -> list[str]:
     try:
         named = shlex.split(os.environ.get("CXX", ""))
     except ValueError as error:
-        value = os.environ["CXX"]
-        told = f"CXX is no command: {error}"
-        raise NoKernel(told, "malformed", option="CXX", value=value) from error
+        message = f"CXX is not a command: {error}"
+        raise NoKernel(message, "malformed", option="CXX", value=os.environ["CXX"]) from error
     if named:
         return named
     for name in COMPILERS:
         if found := shutil.which(name):
             return [found]
-    names = f"{', '.join(COMPILERS[:-1])} or {COMPILERS[-1]}"
-    raise NoKernel(
-        f"there is no C++ compiler ({names}) here, nor a compiled kernel of this network",
-        "compiler-missing",
-    )
-
-
-def _said(stderr: str) -> str:
-    """The compiler's first complaint."""
-    lines = [line.strip() for line in stderr.splitlines() if "error" in line or "fatal" in line]
-    return f": {lines[0][:200]}" if lines else ""
+    message = f"there is no C++ compiler ({', '.join(COMPILERS[:-1])} or {COMPILERS[-1]}) here"
+    raise NoKernel(f"{message}, nor a compiled kernel of this network", "compiler-missing")
 
 
 def _key(source: str, flags: tuple[str, ...]) -> str:
-    """A name for what a kernel depends on: the code, the flags and the processor."""
+    """The hash of all that a kernel depends on: the code, the flags and the processor."""
     headers = [path.read_text(encoding="utf-8") for path in sorted(HEADERS.glob("*.h"))]
     text = "\0".join([*headers, source, *flags, _processor()])
     return hashlib.sha256(text.encode()).hexdigest()[:32]
@@ -175,11 +167,13 @@ def _key(source: str, flags: tuple[str, ...]) -> str:
 
 @lru_cache(maxsize=1)
 def _processor() -> str:
-    """The processor's model and abilities, which -march=native looks at."""
+    """The processor's model and features, on which -march=native depends."""
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
         lines = []
     wanted = ("model name", "flags", "Features", "CPU part", "isa")
-    told = {line for line in lines if line.startswith(wanted)}
-    return "\n".join([platform.system(), platform.machine(), platform.processor(), *sorted(told)])
+    message = {line for line in lines if line.startswith(wanted)}
+    return "\n".join(
+        [platform.system(), platform.machine(), platform.processor(), *sorted(message)]
+    )

@@ -7,14 +7,13 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from math import prod
-from pathlib import Path
+from typing import Any
 
 import numpy as np
-from torch import Tensor, nn
+from torch import Tensor
 
 from dpaudit.training.native import compiler
 from dpaudit.training.native.plan import Form, Plan
-from dpaudit.training.networks import leaves
 from dpaudit.types import Array
 
 KEPT, DROPPED = 65535, 0
@@ -27,22 +26,25 @@ LANES = 16
 """Random numbers that are drawn side by side, as in random.h."""
 
 ROOM = 4 * LANES
-"""Behind the chosen records: what the kernel needs to write there."""
+"""Integers behind the chosen records, which the kernel may overwrite."""
 
-_pointer, _int64, _double = ctypes.c_void_p, ctypes.c_int64, ctypes.c_double
+_pointer, _double = ctypes.c_void_p, ctypes.c_double
+_int32, _int64 = ctypes.c_int32, ctypes.c_int64
+_uint32, _uint64 = ctypes.c_uint32, ctypes.c_uint64
 
-_ARGUMENTS = {
-    "create": [],
-    "destroy": [_pointer],
-    "vector_width": [],
-    "record_step": [],
-    "parameters": [],
-    "layout": [_pointer],
-    "clipped_sum": [_pointer, _pointer, _pointer, _pointer, _double, _pointer],
-    "descend": [_pointer] * 6 + [_int64, _int64],
-    "mc_dropout": [_pointer] * 3 + [_int64, _int64, ctypes.c_uint64, _pointer],
-    "threefry_blocks": [ctypes.c_uint64, ctypes.c_uint32, ctypes.c_uint32, _pointer],
+_SIGNATURES: dict[str, list[Any]] = {
+    "create": [_pointer],
+    "destroy": [None, _pointer],
+    "vector_width": [_int32],
+    "record_step": [_int32],
+    "parameters": [_int32],
+    "layout": [None, _pointer],
+    "clipped_sum": [None, *[_pointer] * 4, _double, _pointer],
+    "descend": [None, *[_pointer] * 6, _int64, _int64],
+    "mc_dropout": [None, *[_pointer] * 3, _int64, _int64, _uint64, _pointer],
+    "threefry_blocks": [None, _uint64, _uint32, _uint32, _pointer],
 }
+"""The kernel's functions: the type of the result, then those of the arguments."""
 
 
 class Data(ctypes.Structure):
@@ -53,7 +55,7 @@ class Data(ctypes.Structure):
         ("y", _pointer),
         ("records", _int64),
         ("p", _pointer),
-        ("layers", ctypes.c_int32),
+        ("layers", _int32),
     )
 
 
@@ -65,7 +67,7 @@ class Run(ctypes.Structure):
         ("rate_per_sum", _double),
         ("clip", _double),
         ("noise_multiplier", _double),
-        ("seed", ctypes.c_uint64),
+        ("seed", _uint64),
         ("where", _pointer),
         ("parameters", _int64),
     )
@@ -89,24 +91,21 @@ class Library:
 
     def __init__(self, plan: Plan, c: ctypes.CDLL) -> None:
         self.plan, self.c = plan, c
-        for name, arguments in _ARGUMENTS.items():
+        for name, (result, *arguments) in _SIGNATURES.items():
             function = getattr(self.c, name)
-            function.argtypes, function.restype = arguments, None
-        self.c.create.restype = ctypes.c_void_p
-        for name in ("vector_width", "record_step", "parameters"):
-            getattr(self.c, name).restype = ctypes.c_int32
+            function.argtypes, function.restype = arguments, result
         self.lanes: int = self.c.vector_width()
 
     @contextmanager
     def worker(self) -> Iterator[int]:
-        """Room for one thread's work."""
-        room = self.c.create()
-        if not room:
+        """The working memory of one thread."""
+        worker = self.c.create()
+        if not worker:
             raise MemoryError
         try:
-            yield room
+            yield worker
         finally:
-            self.c.destroy(room)
+            self.c.destroy(worker)
 
     def spread(self, values: Array, where: Array) -> Array:
         """Values in torch's order, row by row, in the kernel's; zero where it has padding."""
@@ -119,7 +118,7 @@ class Library:
         return spread
 
     def where(self, parameters: int) -> Array:
-        """Where the kernel has each of torch's parameters."""
+        """The index in the kernel of each of torch's parameters."""
         where = np.zeros(parameters, np.int32)
         self.c.layout(where.ctypes.data)
         return where
@@ -143,40 +142,32 @@ class Library:
     def masks(self, masks: Sequence[Tensor]) -> list[Array]:
         """Dropout masks in the kernel's layout."""
         pairs = zip(masks, self.plan.dropouts, strict=True)
-        return [self._mask(mask.numpy(), form) for mask, form in pairs]
-
-    def _mask(self, mask: Array, form: Form) -> Array:
-        shape = (len(mask), form.height, form.width, _up(form.channels, LANES))
-        drawn = np.full(shape, DROPPED, np.uint16)
-        planes = mask.reshape(-1, form.channels, form.height, form.width).transpose(0, 2, 3, 1)
-        drawn[..., : form.channels] = np.where(planes, KEPT, DROPPED)
-        return drawn
+        return [_mask(mask.numpy(), form) for mask, form in pairs]
 
 
-def _loaded(path: Path) -> ctypes.CDLL:
-    try:
-        return ctypes.CDLL(str(path))
-    except OSError as error:
-        told = " ".join(str(error).split())
-        raise compiler.NoKernel(
-            f"its kernel cannot be loaded: {told}", "file-unreadable", value=str(path)
-        ) from error
+def _mask(mask: Array, form: Form) -> Array:
+    shape = (len(mask), form.height, form.width, _up(form.channels, LANES))
+    drawn = np.full(shape, DROPPED, np.uint16)
+    planes = mask.reshape(-1, form.channels, form.height, form.width).transpose(0, 2, 3, 1)
+    drawn[..., : form.channels] = np.where(planes, KEPT, DROPPED)
+    return drawn
 
 
 @lru_cache(maxsize=64)
 def library(plan: Plan, flags: tuple[str, ...]) -> Library:
-    """The library of a plan, compiled if there is none yet, and loaded once a process."""
-    try:
-        c = ctypes.CDLL(str(compiler.kernel(plan.source(), flags)))
-    except OSError:
-        # Spoiled, or made where the system's libraries are others.
-        c = _loaded(compiler.kernel(plan.source(), flags, anew=True))
-    return Library(plan, c)
+    """The library of a plan, compiled if there is none yet, and loaded once a process.
 
-
-def rates(model: nn.Sequential) -> Array:
-    """The rate of each dropout layer."""
-    return np.array([layer.p for layer in leaves(model) if isinstance(layer, nn.Dropout)])
+    A kernel that does not load is compiled anew: it is damaged, or the system's libraries changed.
+    """
+    for anew in (False, True):
+        path = str(compiler.kernel(plan.source(), flags, anew))
+        try:
+            return Library(plan, ctypes.CDLL(path))
+        except OSError as error:
+            message = " ".join(str(error).split())
+    raise compiler.NoKernel(
+        f"its kernel cannot be loaded: {message}", "file-unreadable", value=path
+    )
 
 
 def _up(value: int, to: int) -> int:

@@ -1,95 +1,102 @@
-"""The stages that the kernel is made of, each written down as a C++ type."""
+"""A network as the kernel sees it: stages of fixed shapes, each written as a C++ type."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
 import torch
 from torch import nn
 
-from dpaudit.training.networks import Refused, irregular, leaves, unfit_layer, unfit_parameters
+from dpaudit.training.layers import (
+    Refused,
+    irregular,
+    leaves,
+    unfit_layer,
+    unfit_parameters,
+    unfit_shape,
+)
 
 NONE = -1
-"""In place of a dropout layer's number where there is none."""
+"""The number of a dropout layer, where there is none."""
+
+KINDS = (nn.Identity, nn.ReLU, nn.Dropout, nn.Linear, nn.Conv2d, nn.MaxPool2d)
+
+UNPOOLED = (1, 1, 1, 1, 0, 0)
+"""The window of a convolution without pooling."""
+
+DROPOUTS = 64
+"""The most dropout layers that a worker has memory for."""
 
 
 @dataclass(frozen=True)
 class Form:
-    """Channels, height and width of what flows between two stages; a row is (n, 1, 1)."""
+    """Channels, height and width of the values between two stages; a row is (n, 1, 1)."""
 
     channels: int
     height: int = 1
     width: int = 1
 
+    @property
+    def size(self) -> int:
+        """The number of values."""
+        return self.channels * self.height * self.width
+
     def written(self, padding: tuple[int, int] = (0, 0), packed: bool = False) -> str:
-        """The map of that form; `packed`: a pixel takes no more floats than it has channels."""
+        """The C++ map of that form; `packed`: a pixel takes no more floats than it has channels."""
         sizes = [self.channels, self.height, self.width, *padding]
         return f"Map<{', '.join(map(str, sizes + [self.channels] * packed))}>"
 
 
 @dataclass(frozen=True)
-class Conv:
-    """A convolution with the ReLU, the dropout and the pooling that follow it at once."""
+class Stage:
+    """One layer, or several that the kernel runs at once, from one form to another."""
 
     form: Form
     out: Form
+
+
+@dataclass(frozen=True)
+class Conv(Stage):
+    """A convolution with the ReLU, the dropout and the pooling that follow it at once."""
+
     filters: int
     kernel: tuple[int, int]
     stride: tuple[int, int]
     padding: tuple[int, int]
     shift: tuple[int, int]
-    """How much of the padding before the image is not used: that of even kernels is uneven."""
+    """The part of the padding before the image that is not used: that of even kernels is uneven."""
     bias: bool
     relu: bool = False
     dropout: int = NONE
-    window: tuple[int, ...] = (1, 1, 1, 1, 0, 0)
-    has_parameters = True
+    window: tuple[int, ...] = UNPOOLED
 
     def convolved(self) -> Form:
-        """What the convolution itself gives."""
+        """The form after the convolution itself."""
         return slid(self.form, self.filters, self.kernel, self.stride, self.padding, self.shift)
 
 
 @dataclass(frozen=True)
-class Gate:
+class Gate(Stage):
     """ReLU or dropout by itself."""
 
-    form: Form
     relu: bool
     dropout: int = NONE
-    has_parameters = False
-    padding = (0, 0)
-
-    @property
-    def out(self) -> Form:
-        """The same as came in."""
-        return self.form
 
 
 @dataclass(frozen=True)
-class Pool:
+class Pool(Stage):
     """Max-pooling by itself: kernel, stride and border of `window`, height before width."""
 
-    form: Form
-    out: Form
     window: tuple[int, ...]
-    has_parameters = False
-    padding = (0, 0)
 
 
 @dataclass(frozen=True)
-class Dense:
+class Dense(Stage):
     """A linear layer."""
 
-    form: Form
-    out: Form
     bias: bool
-    has_parameters = True
-    padding = (0, 0)
-
-
-Stage = Conv | Gate | Pool | Dense
 
 
 def slid(
@@ -100,25 +107,25 @@ def slid(
     padding: tuple[int, int],
     shift: tuple[int, int] = (0, 0),
 ) -> Form:
-    """What a sliding window makes of a form."""
+    """The form after a sliding window."""
     sides = zip((form.height, form.width), kernel, stride, padding, shift, strict=True)
     height, width = ((side + 2 * p - f - k) // s + 1 for side, k, s, p, f in sides)
     if min(height, width) < 1:
-        told = "its windows are larger than what they slide over"
-        raise Refused(told, "shape-mismatch", option="network", value=(height, width))
+        raise unfit_shape("its windows are larger than what they slide over", (height, width))
     return Form(channels, height, width)
 
 
 def written(stage: Stage, came: str, out: str, below: bool) -> str:
-    """A stage as a C++ type; `below`: whether anything before it has parameters."""
-    end = f"{str(below).lower()}>"
+    """A stage as a C++ type; `below` is true if a stage before it has parameters."""
+    end = f"{_flag(below)}>"
     if isinstance(stage, Dense):
         return f"Dense<{came}, {stage.out.channels}, {_flag(stage.bias)}, {end}"
     if isinstance(stage, Gate):
         return f"Gate<{came}, {out}, {_flag(stage.relu)}, {stage.dropout}, {end}"
+    assert isinstance(stage, Conv | Pool)
     of = stage.convolved() if isinstance(stage, Conv) else stage.form
     window = f"Windows<{', '.join(map(str, (of.height, of.width, *stage.window)))}>"
-    if isinstance(stage, Pool):
+    if not isinstance(stage, Conv):
         return f"Pool<{came}, {out}, {window}, {end}"
     sizes = ", ".join(map(str, (stage.filters, *stage.kernel)))
     conv = f"Convolution<{came}, {sizes}, {', '.join(map(str, (*stage.stride, *stage.shift)))}>"
@@ -128,14 +135,6 @@ def written(stage: Stage, came: str, out: str, below: bool) -> str:
 
 def _flag(value: bool) -> str:
     return str(value).lower()
-
-
-# ----------------------------------------------------------------
-# A network as the kernel sees it: stages of fixed shapes, written down as C++ types.
-
-
-DROPOUTS = 64
-"""As many dropout layers as a worker has room for."""
 
 
 @dataclass(frozen=True)
@@ -150,18 +149,17 @@ class Plan:
     @property
     def padding(self) -> tuple[int, int]:
         """The border of zeros that records are given."""
-        return self.images[0].padding if self.images else (0, 0)
+        return _padding(self.images)
 
     @property
     def packed(self) -> bool:
-        """Whether a record's pixels lie without gaps: only a convolution can read them so."""
+        """True if a record's pixels lie without gaps: only a convolution can read them so."""
         return bool(self.images) and isinstance(self.images[0], Conv)
 
     @property
     def classes(self) -> int:
         """The number of logits."""
-        last = (self.images + self.rows)[-1].out
-        return last.channels * last.height * last.width
+        return (self.images + self.rows)[-1].out.size
 
     def source(self) -> str:
         """The C++ file that makes a kernel of the plan."""
@@ -169,24 +167,25 @@ class Plan:
         first = self.input.written(self.padding, self.packed)
         came = first
         for i, stage in enumerate(stages):
-            after = stages[i + 1].padding if i + 1 < len(stages) else (0, 0)
-            out = stage.out.written(after)
+            out = stage.out.written(_padding(stages[i + 1 :]))
             types.append(written(stage, came, out, below))
             if i >= len(self.images) and not isinstance(stage, Dense):
                 types[-1] = f"Each<{types[-1]}>"
-            below, came = below or stage.has_parameters, out
+            below, came = below or isinstance(stage, Conv | Dense), out
         features = self.images[-1].out.written() if self.images else first
         images, rows = types[: len(self.images)], types[len(self.images) :]
-        return "\n".join(
-            [
-                '#include "network.h"',
-                f"using Images = Records<{', '.join(images)}>;",
-                f"using Flat = Rows<{', '.join(rows)}>;",
-                f"using Net = Network<{first}, {features}, {came}, Images, Flat>;",
-                '#include "entries.h"',
-                "",
-            ]
+        return (
+            '#include "network.h"\n'
+            f"using Images = Records<{', '.join(images)}>;\n"
+            f"using Flat = Rows<{', '.join(rows)}>;\n"
+            f"using Net = Network<{first}, {features}, {came}, Images, Flat>;\n"
+            '#include "entries.h"\n'
         )
+
+
+def _padding(stages: Sequence[Stage]) -> tuple[int, int]:
+    """The border of zeros around the input of the first stage."""
+    return stages[0].padding if stages and isinstance(stages[0], Conv) else (0, 0)
 
 
 def plan(model: nn.Sequential, shape: tuple[int, ...]) -> Plan:
@@ -194,8 +193,7 @@ def plan(model: nn.Sequential, shape: tuple[int, ...]) -> Plan:
     if any(p.dtype != torch.float32 or p.device.type != "cpu" for p in model.parameters()):
         raise unfit_parameters("its parameters are not of 32 bits on the CPU", "precision")
     if len(shape) not in (1, 3):
-        told = "its records are neither images nor rows"
-        raise Refused(told, "shape-mismatch", option="network", value=shape)
+        raise unfit_shape("its records are neither images nor rows", shape)
     form, flat = Form(*shape), len(shape) == 1
     images: list[Stage] = []
     rows: list[Stage] = []
@@ -203,13 +201,12 @@ def plan(model: nn.Sequential, shape: tuple[int, ...]) -> Plan:
     for layer in leaves(model):
         if type(layer) is nn.Flatten:
             if (layer.start_dim, layer.end_dim) != (1, -1):
-                raise unfit_layer(
-                    "its Flatten keeps more than the first dimension", layer, "dimensions"
-                )
+                clause = "its Flatten keeps more than the first dimension"
+                raise unfit_layer(clause, layer, "dimensions")
             if not any(isinstance(stage, Conv | Pool) for stage in images):
                 # What acts on single values may as well act on the row; its order is torch's.
-                form = Form(prod((form.channels, form.height, form.width)))
-                rows, images = [replace(stage, form=form) for stage in images], []
+                form = Form(form.size)
+                rows, images = [replace(stage, form=form, out=form) for stage in images], []
                 dropouts = [form for _ in dropouts]
             flat = True
             continue
@@ -227,52 +224,54 @@ def plan(model: nn.Sequential, shape: tuple[int, ...]) -> Plan:
     if reason := irregular(model):
         raise reason
     if not flat:
-        told = "it does not end in one row of logits"
-        raise Refused(told, "shape-mismatch", option="network", value="logits")
+        raise unfit_shape("it does not end in one row of logits", "logits")
     if len(dropouts) > DROPOUTS:
-        told = f"it has more than {DROPOUTS} dropout layers"
-        raise Refused(told, "too-large", option="network", value=len(dropouts))
-    return Plan(
-        input=images[0].form if images else rows[0].form,
-        images=tuple(images),
-        rows=tuple(rows),
-        dropouts=tuple(dropouts),
-    )
+        clause = f"it has more than {DROPOUTS} dropout layers"
+        raise Refused(clause, "too-large", option="network", value=len(dropouts))
+    first = (images or rows)[0].form
+    return Plan(first, tuple(images), tuple(rows), tuple(dropouts))
 
 
 def _stage(layer: nn.Module, form: Form, flat: bool, dropouts: int) -> Stage | None:
-    """One layer by itself; None where it does nothing."""
-    kind = type(layer)
-    if isinstance(layer, nn.Identity) and kind is nn.Identity:
-        return None
-    if isinstance(layer, nn.ReLU) and kind is nn.ReLU:
-        return Gate(form, relu=True)
-    if isinstance(layer, nn.Dropout) and kind is nn.Dropout:
-        if layer.p >= 1:
-            raise unfit_layer("it has a Dropout that keeps nothing", layer, "rate")
-        return Gate(form, relu=False, dropout=dropouts)
-    if isinstance(layer, nn.Linear) and kind is nn.Linear:
-        if not flat:
-            raise unfit_layer("it has a Linear before any Flatten", layer, "place")
-        _same(layer.in_features, form.channels * form.height * form.width)
-        return Dense(form, Form(layer.out_features), layer.bias is not None)
-    if isinstance(layer, nn.Conv2d) and kind is nn.Conv2d and not flat:
-        return _conv(layer, form)
-    if isinstance(layer, nn.MaxPool2d) and kind is nn.MaxPool2d and not flat:
-        return _pool(layer, form)
-    if kind in (nn.Conv2d, nn.MaxPool2d):
-        raise unfit_layer(f"it has a {kind.__name__} after a Flatten", layer, "place")
-    raise unfit_layer(f"it has a {kind.__name__}", layer)
+    """The stage of one layer by itself; None for an Identity."""
+    kind, name = type(layer), type(layer).__name__
+    if kind in (nn.Conv2d, nn.MaxPool2d) and flat:
+        raise unfit_layer(f"it has a {name} after a Flatten", layer, "place")
+    # The exact types: a subclass may do anything in its forward pass.
+    if kind not in KINDS:
+        raise unfit_layer(f"it has a {name}", layer)
+    match layer:
+        case nn.ReLU():
+            return Gate(form, form, relu=True)
+        case nn.Dropout():
+            _refuse(layer, (layer.p >= 1, "that keeps nothing", "rate"))
+            return Gate(form, form, relu=False, dropout=dropouts)
+        case nn.Linear():
+            _refuse(layer, (not flat, "before any Flatten", "place"))
+            _same(layer.in_features, form.size)
+            return Dense(form, Form(layer.out_features), layer.bias is not None)
+        case nn.Conv2d():
+            return _conv(layer, form)
+        case nn.MaxPool2d():
+            return _pool(layer, form)
+    return None
+
+
+def _refuse(layer: nn.Module, *traits: tuple[bool, str, str]) -> None:
+    """Raise the error of the first trait that the layer has: a clause, and the trait's name."""
+    for there, clause, trait in traits:
+        if there:
+            raise unfit_layer(f"it has a {type(layer).__name__} {clause}", layer, trait)
 
 
 def _conv(layer: nn.Conv2d, form: Form) -> Conv:
-    if layer.groups != 1:
-        raise unfit_layer("it has a Conv2d in groups", layer, "groups")
-    if layer.dilation != (1, 1):
-        raise unfit_layer("it has a Conv2d with a dilation", layer, "dilation")
-    if layer.padding_mode != "zeros":
-        raise unfit_layer(f"it has a Conv2d with {layer.padding_mode} padding", layer, "padding")
-    kernel = (layer.kernel_size[0], layer.kernel_size[1])
+    _refuse(
+        layer,
+        (layer.groups != 1, "in groups", "groups"),
+        (layer.dilation != (1, 1), "with a dilation", "dilation"),
+        (layer.padding_mode != "zeros", f"with {layer.padding_mode} padding", "padding"),
+    )
+    kernel = _pair(layer.kernel_size)
     padding, shift = (0, 0), (0, 0)
     if layer.padding == "same":
         # Of an even kernel it is smaller by one before the image than behind it.
@@ -287,27 +286,25 @@ def _conv(layer: nn.Conv2d, form: Form) -> Conv:
 
 
 def _pool(layer: nn.MaxPool2d, form: Form) -> Pool:
-    if layer.ceil_mode:
-        raise unfit_layer("it has a MaxPool2d in ceil mode", layer, "ceil mode")
-    if layer.return_indices:
-        raise unfit_layer("it has a MaxPool2d that gives back indices", layer, "indices")
-    if _pair(layer.dilation) != (1, 1):
-        raise unfit_layer("it has a MaxPool2d with a dilation", layer, "dilation")
-    kernel, padding = _pair(layer.kernel_size), _pair(layer.padding)
-    if prod(kernel) > 2**16:
-        raise unfit_layer("it has a MaxPool2d of more than 65,536 values", layer, "size")
-    stride = _pair(layer.stride)
+    kernel, padding, stride = map(_pair, (layer.kernel_size, layer.padding, layer.stride))
+    _refuse(
+        layer,
+        (layer.ceil_mode, "in ceil mode", "ceil mode"),
+        (layer.return_indices, "that returns indices", "indices"),
+        (_pair(layer.dilation) != (1, 1), "with a dilation", "dilation"),
+        (prod(kernel) > 2**16, "of more than 65,536 values", "size"),
+    )
     out = slid(form, form.channels, kernel, stride, padding)
     return Pool(form, out, (*kernel, *stride, *padding))
 
 
 def _fused(before: Stage, stage: Stage) -> Stage | None:
-    """Both as one stage, where the kernel has one."""
+    """Both as one stage, or None if the kernel has none."""
     if not isinstance(before, Conv):
         if isinstance(before, Gate) and isinstance(stage, Gate) and before.dropout == NONE:
             return replace(before, dropout=stage.dropout)
         return None
-    pooled = before.window != (1, 1, 1, 1, 0, 0)
+    pooled = before.window != UNPOOLED
     if isinstance(stage, Gate) and stage.relu:
         # max(., 0) keeps the order of values: before a pooling it does the same as after it.
         return replace(before, relu=True) if before.dropout == NONE else None
@@ -320,8 +317,8 @@ def _fused(before: Stage, stage: Stage) -> Stage | None:
 
 def _same(wanted: int, got: int) -> None:
     if wanted != got:
-        told = f"a layer of it takes {wanted} inputs and is given {got}"
-        raise Refused(told, "shape-mismatch", option="network", value=(wanted, got))
+        clause = f"a layer of it takes {wanted} inputs and is given {got}"
+        raise unfit_shape(clause, (wanted, got))
 
 
 def _pair(value: int | tuple[int, ...]) -> tuple[int, int]:

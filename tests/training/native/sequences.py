@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from torch import nn
 
 from dpaudit.training import native, networks
+from dpaudit.training.job import TrainingJob
 from dpaudit.training.native import compiler
-from dpaudit.training.recipe import Descent
 
 torch.set_num_threads(1)  # small networks only lose by more
 
@@ -131,7 +131,7 @@ def records(shape, n, classes=10, seed=1):
 
 def job(model, x, y, **changes):
     """One full-batch step without noise or clipping, but for what is changed."""
-    plain = Descent(
+    plain = TrainingJob(
         model=model,
         x=x,
         y=y,
@@ -152,7 +152,7 @@ def flat(model):
 def moved(model, x, y, **changes):
     """By how much a descent moves the parameters; the model itself stays as it was."""
     start = flat(model)
-    native.descend(job(model, x, y, **changes))
+    native.train(job(model, x, y, **changes))
     end = flat(model)
     nn.utils.vector_to_parameters(torch.from_numpy(start.copy()), model.parameters())
     return end - start

@@ -17,10 +17,10 @@ from sequences import NARROWER, ODD, flat, job, moved, named, odd, records, rela
 from torch import nn
 
 from dpaudit.training import native, predict
+from dpaudit.training.job import GradientCanaries
 from dpaudit.training.native import compiler
 from dpaudit.training.native.library import library
 from dpaudit.training.native.plan import plan
-from dpaudit.training.recipe import GradientCanaries
 
 # Even kernels with padding "same" are tested here, and torch warns that it copies their input.
 EVEN = pytest.mark.filterwarnings("ignore:Using padding='same' with even kernel:UserWarning")
@@ -229,7 +229,7 @@ def test_steps_do_not_know_how_they_are_sliced(monkeypatch):
 
     def descended():
         nn.utils.vector_to_parameters(torch.from_numpy(start.copy()), model.parameters())
-        seen = native.descend(job(model, x, y, gradient_canaries=canaries, **how))
+        seen = native.train(job(model, x, y, gradient_canaries=canaries, **how))
         return flat(model), seen.products, seen.background
 
     whole = descended()

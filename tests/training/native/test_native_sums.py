@@ -11,9 +11,9 @@ from sequences import NAMED, NARROWER, ODD, drawn, job, moved, named, odd, recor
 from torch import nn
 
 from dpaudit.training import backends, native
+from dpaudit.training.job import cross_entropy
 from dpaudit.training.native import compiler
 from dpaudit.training.native.plan import plan
-from dpaudit.training.recipe import cross_entropy
 
 # Even kernels with padding "same" are tested here, and torch warns that it copies their input.
 EVEN = pytest.mark.filterwarnings("ignore:Using padding='same' with even kernel:UserWarning")
@@ -192,7 +192,7 @@ def test_what_it_cannot_take_is_refused_in_words(code, value):
     assert (found.code, found.option, found.value) == (code, "network", value)
     x, y = records((1, 8, 8), 3)
     with refuses(code, "network", value) as caught:
-        native.descend(job(model, x, y))
+        native.train(job(model, x, y))
     assert str(found) in str(caught.value)
 
 

@@ -1,11 +1,11 @@
-"""A process as it was before a training: its random generators, and torch's threads."""
+"""Training without side effects: random generators and torch's threads are put back."""
 
 from __future__ import annotations
 
 import random
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 
 import numpy as np
 
@@ -23,15 +23,24 @@ def one_thread() -> None:
 
 
 @contextmanager
-def restored() -> Iterator[None]:
-    """Restore all random states and torch's number of threads on exit; imports no torch."""
-    python, numpy = random.getstate(), np.random.get_state()
+def isolated() -> Iterator[None]:
+    """Restore all random states and torch's number of threads on exit; imports no torch.
+
+    If torch is imported meanwhile, it is left as after an import: with a seed of the system's.
+    """
+    python, numpy, fresh = random.getstate(), np.random.get_state(), "torch" not in sys.modules
     try:
-        with _restored_torch() if "torch" in sys.modules else _unused_torch():
+        with nullcontext() if fresh else _restored_torch():
             yield
     finally:
         random.setstate(python)
         np.random.set_state(numpy)
+        if fresh and "torch" in sys.modules:
+            import torch
+
+            torch.seed()
+            if _threads:
+                torch.set_num_threads(_threads[0])
 
 
 @contextmanager
@@ -46,17 +55,3 @@ def _restored_torch() -> Iterator[None]:
             yield
         finally:
             torch.set_num_threads(threads)
-
-
-@contextmanager
-def _unused_torch() -> Iterator[None]:
-    """Leave torch, if it is imported meanwhile, as after an import: with a seed of the system's."""
-    try:
-        yield
-    finally:
-        if "torch" in sys.modules:
-            import torch
-
-            torch.seed()
-            if _threads:
-                torch.set_num_threads(_threads[0])

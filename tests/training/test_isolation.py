@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 import torch
 
-from dpaudit.training import restored as module
-from dpaudit.training.restored import one_thread, restored
+from dpaudit.training import isolation
+from dpaudit.training.isolation import isolated, one_thread
 
 
 @pytest.mark.parametrize("fails", [False, True])
@@ -16,7 +16,7 @@ def test_generators_and_threads_are_as_they_were_even_after_a_failure(fails):
         torch.set_num_threads(2)
         for generator in (random.seed, np.random.seed, torch.manual_seed):
             generator(7)
-        with pytest.raises(ZeroDivisionError) if fails else restored(), restored():
+        with pytest.raises(ZeroDivisionError) if fails else isolated(), isolated():
             random.seed(1)
             np.random.seed(1)
             torch.manual_seed(1)
@@ -35,11 +35,11 @@ def test_generators_and_threads_are_as_they_were_even_after_a_failure(fails):
 def test_torch_that_is_imported_meanwhile_is_left_as_after_an_import(monkeypatch):
     threads = torch.get_num_threads()
     process = SimpleNamespace(modules={})
-    monkeypatch.setattr(module, "sys", process)
-    monkeypatch.setattr(module, "_threads", [])
+    monkeypatch.setattr(isolation, "sys", process)
+    monkeypatch.setattr(isolation, "_threads", [])
     try:
         torch.set_num_threads(2)
-        with restored():
+        with isolated():
             process.modules["torch"] = torch
             one_thread()
             one_thread()

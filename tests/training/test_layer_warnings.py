@@ -4,24 +4,24 @@ import torch
 from torch import nn
 
 from dpaudit.training import networks
-from dpaudit.training.state import buffers, cautions
+from dpaudit.training.state import buffers, layer_warnings
 
 
 def test_nothing_is_said_of_layers_that_keep_nothing():
     for layers in ([nn.InstanceNorm2d(2), nn.GroupNorm(1, 2)], [nn.Embedding(3, 2)]):
-        assert cautions(nn.Sequential(*layers)) == []
-    assert cautions(networks.build("cnn-small", (1, 8, 8), 10, 0.5)) == []
+        assert layer_warnings(nn.Sequential(*layers)) == []
+    assert layer_warnings(networks.build("cnn-small", (1, 8, 8), 10, 0.5)) == []
 
 
 def test_layers_that_keep_statistics_of_their_records_are_told():
-    (said,) = cautions(nn.Sequential(nn.Linear(2, 2), nn.BatchNorm1d(2)))
+    (said,) = layer_warnings(nn.Sequential(nn.Linear(2, 2), nn.BatchNorm1d(2)))
     assert "batch normalisation (1), which mixes the records of a batch" in said
-    (said,) = cautions(nn.Sequential(nn.InstanceNorm2d(2, track_running_stats=True)))
+    (said,) = layer_warnings(nn.Sequential(nn.InstanceNorm2d(2, track_running_stats=True)))
     assert "running statistics" in said
 
 
 def test_an_embedding_that_scales_what_is_looked_up_is_told():
-    (said,) = cautions(nn.Sequential(nn.Embedding(3, 2, max_norm=1.0)))
+    (said,) = layer_warnings(nn.Sequential(nn.Embedding(3, 2, max_norm=1.0)))
     assert "an embedding with max_norm (0)" in said
 
 
@@ -36,7 +36,7 @@ def test_buffers_that_a_training_has_changed_are_told():
     network = Codes()
     untrained = buffers(network)
     assert set(untrained) == {"codebook"}
-    assert len(cautions(network, untrained)) == 1
+    assert len(layer_warnings(network, untrained)) == 1
     network.codebook += 1
-    _, said = cautions(network, untrained)
+    _, said = layer_warnings(network, untrained)
     assert "buffers that are not those of an untrained one (codebook)" in said

@@ -17,7 +17,7 @@ from tiny import PARAMETERS, clipped_gradients, recipe, records, weights
 from torch import nn
 
 from dpaudit.training import dpsgd, networks
-from dpaudit.training.recipe import GradientCanaries
+from dpaudit.training.job import GradientCanaries
 
 EACH = pytest.mark.parametrize("backend", EVERY)
 

@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 JOBS ?= 2
 
-.PHONY: demo test verify lint snapshots kept bench tightness mutants opacus ensembles laplace p3gm questions questions-cifar10 clean
+.PHONY: demo test verify lint snapshots kept bench tightness mutants opacus ensembles laplace local p3gm questions questions-cifar10 clean
 
 demo: .venv/installed  ## a first audit on embedded data, in minutes
 	$(BIN)/dpaudit run --canary adv-maxloss --samples 1000
@@ -36,36 +36,40 @@ bench: .venv/installed-dev  ## speed, as ratios measured in one run; some twenty
 
 tightness: .venv/installed-dev  ## how near bounds come to claims; some hours, goes on where it stopped
 	mkdir -p build
-	$(BIN)/python benchmarks/checkpoint.py
-	$(BIN)/python benchmarks/tightness.py --keep build/tightness --json build/tightness.json --figure build/tightness.png
+	$(BIN)/python -m reproductions.tightness.checkpoint
+	$(BIN)/python -m reproductions.tightness.run --keep build/tightness --json build/tightness.json --figure build/tightness.png
 
 mutants: .venv/installed-dev  ## broken DP-SGD trainers that must be caught; some ten minutes
-	$(BIN)/python benchmarks/catching.py
+	$(BIN)/python -m mutants.catching
 
 opacus: .venv/installed-dev  ## Opacus as its users have it; some ten minutes on two cores
 	mkdir -p build
-	$(BIN)/python benchmarks/opacus_audit.py --json build/opacus.json --figure build/opacus.png
+	$(BIN)/python -m reproductions.opacus.run --json build/opacus.json --figure build/opacus.png
 
 ensembles: .venv/installed-dev  ## private learners, aggregated and audited; DPAUDIT_DATA has pima.csv.gz
 	mkdir -p build
-	$(BIN)/python benchmarks/ensembles.py --json build/ensembles.json
+	$(BIN)/python -m reproductions.ensembles.run --json build/ensembles.json
 
 laplace: .venv/installed-dev  ## networks with Laplace noise: what audits show, what is left to use
 	mkdir -p build
-	$(BIN)/python benchmarks/laplace_audits.py --json build/laplace_audits.json
-	$(BIN)/python benchmarks/laplace_utility.py --json build/laplace_adult.json
+	$(BIN)/python -m reproductions.laplace.audits --json build/laplace_audits.json
+	$(BIN)/python -m reproductions.laplace.utility --json build/laplace_adult.json
+
+local: .venv/installed-dev  ## randomized response with hidden parameters; seconds
+	mkdir -p build
+	$(BIN)/python -m reproductions.local.run --json build/local.json --figure build/local.png
 
 p3gm: .venv/installed-dev  ## synthetic records: what is learned from them, how soon; an hour on two cores, goes on where it stopped
 	mkdir -p build
-	$(BIN)/python benchmarks/p3gm.py --json build/p3gm.json
-	$(BIN)/python benchmarks/p3gm_convergence.py --json build/p3gm_convergence.json --figure build/p3gm_convergence.png
-	$(BIN)/python benchmarks/p3gm_figures.py --data mnist --samples build/p3gm_samples.png --composition build/p3gm_composition.png
+	$(BIN)/python -m reproductions.p3gm.run --json build/p3gm.json
+	$(BIN)/python -m reproductions.p3gm.convergence --json build/p3gm_convergence.json --figure build/p3gm_convergence.png
+	$(BIN)/python -m reproductions.p3gm.figures --data mnist --samples build/p3gm_samples.png --composition build/p3gm_composition.png
 
 questions: .venv/installed-dev  ## whether Bayesian networks leak more; a quarter of an hour, goes on where it stopped
-	$(BIN)/python benchmarks/questions.py --only digits --keep build/questions --json benchmarks/results/bayesian_digits.json
+	$(BIN)/python -m reproductions.bayesian.questions --only digits --keep build/questions --json reproductions/bayesian/results/digits.json
 
 questions-cifar10: .venv/installed-dev  ## the same with the paper's CNN; an hour on two cores; DPAUDIT_DATA has cifar10_12k.npz
-	$(BIN)/python benchmarks/questions.py --only cifar10 --keep build/questions --json benchmarks/results/bayesian_cifar10.json
+	$(BIN)/python -m reproductions.bayesian.questions --only cifar10 --keep build/questions --json reproductions/bayesian/results/cifar10.json
 
 clean:  ## everything that make has made
 	rm -rf .venv build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -12,9 +12,9 @@ import math
 import numpy as np
 
 from dpaudit import checks
-from dpaudit.papers.local import frequency
 from dpaudit.papers.local.population import Population, strength
 from dpaudit.types import Array
+from reproductions.local import frequency
 
 TRUTHS = np.linspace(0.5, 1, 5001)[:-1]
 """Probabilities of a true answer that are tried: E' neither rises nor falls with them."""

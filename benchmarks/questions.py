@@ -49,13 +49,13 @@ def played(game: Game, folder: Path, pool: Executor) -> Path:
 
 def cost(game: Game) -> float:
     """The processor seconds that one model takes, measured on one of its own."""
-    from dpaudit.audit.preparation import neighbouring, prepare
+    from dpaudit.audit.preparation import planted_pair, prepare
     from dpaudit.executors import Here
     from dpaudit.seeds import trials
 
     prepared = prepare(game.config())
     with Here() as pool:
-        pair = neighbouring(prepared, pool, lambda *words: None)
+        pair = planted_pair(prepared, pool, lambda *words: None)
     # The first models are also asked about test records, and one before it warms everything up.
     one, other = trials(0, 200)[-2:]
     prepared.mechanism.run(pair, [one])

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 
 from dpaudit import accounting
-from dpaudit.audit.preparation import Say, prepare, quiet, records
+from dpaudit.audit.preparation import Say, load_records, prepare, quiet
 from dpaudit.config import Config
 from dpaudit.errors import BadInput
 from dpaudit.executors import Stored, cores, local_pool
@@ -38,7 +38,7 @@ def claim(config: Config, download: bool = False) -> Claim:
         )
     if config.target.mechanism != "dpsgd":
         return prepare(config, download=download, build=False).claim
-    size = len(records(config, download).pool)
+    size = len(load_records(config, download).pool)
     training, privacy = config.training, config.privacy
     rate, steps = training.sample_rate(size), training.rounds(size)
     curve = accounting.curve(privacy.noise_multiplier or 1.0, rate, steps)

@@ -77,7 +77,7 @@ def quiet(*told: object) -> None:
 
 
 @dataclass(frozen=True)
-class Prepared:
+class PreparedAudit:
     """A configuration that has been found to work, with what it names."""
 
     config: Config
@@ -99,7 +99,7 @@ def prepare(
     download: bool = False,
     out: Path | None = None,
     build: bool = True,
-) -> Prepared:
+) -> PreparedAudit:
     """Find out everything that is wrong with a configuration before anything is written.
 
     A run that lies in `out` goes on by the backend that it was begun with. Without `build`, what
@@ -117,7 +117,7 @@ def prepare(
     own = mechanism_settings.read(config.target.mechanism, config.target.set)
     settled: dict[str, Any] = {"set": mechanism_settings.written(own)}
     registry.load("canaries", config.planting.canary)
-    loaded = records(config, download)
+    loaded = load_records(config, download)
     settled["fingerprint"] = _unchanged_data(config.source, loaded)
     say(f"preparing {config.target.mechanism}")
     mechanism = _mechanism(config, own, loaded)
@@ -138,13 +138,13 @@ def prepare(
     _refuse_canary(config, mechanism)
     if config.attacker.one_run:
         m, sure = config.attacker.canaries, config.judging.confidence
-        r = config.attacker.guesses or plan.most_telling(claim, m, sure)
+        r = config.attacker.guesses or plan.best_guess_count(claim, m, sure)
         settled["guesses"] = r
     elif config.volume.until_decided:
-        until_decided.refuse_hopeless(attacks, claim, choice.confidence, config.volume.models)
+        until_decided.refuse_undecidable(attacks, claim, choice.confidence, config.volume.models)
     else:
         choice.panels(attacks, claim, config.seed)
-    return Prepared(config.changed(**settled), loaded, mechanism, claim, choice)
+    return PreparedAudit(config.changed(**settled), loaded, mechanism, claim, choice)
 
 
 def _unchanged_data(source: Source, loaded: Data) -> str:
@@ -172,7 +172,7 @@ def _unchanged_code(target: Target, mechanism: Mechanism) -> str | None:
     return mechanism.code or target.code
 
 
-def records(config: Config, download: bool = False) -> Data:
+def load_records(config: Config, download: bool = False) -> Data:
     """The data set that a configuration names."""
     source = config.source
     try:
@@ -193,7 +193,7 @@ def records(config: Config, download: bool = False) -> Data:
     )
 
 
-def neighbouring(prepared: Prepared, pool: Executor, say: Say) -> Pair:
+def planted_pair(prepared: PreparedAudit, pool: Executor, say: Say) -> Pair:
     """The neighbouring data sets that the configured canary makes."""
     config, mechanism = prepared.config, prepared.mechanism
     name = config.planting.canary

@@ -16,7 +16,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from dpaudit.audit.folder import CONFIG, Run
-from dpaudit.audit.preparation import Prepared, Say, neighbouring, quiet, with_known
+from dpaudit.audit.preparation import PreparedAudit, Say, planted_pair, quiet, with_known
 from dpaudit.audit.trials import Progress, refuse_other_adjacency, run_trials
 from dpaudit.checks import refuse
 from dpaudit.config import Config, conflicts_until_decided, digest
@@ -30,7 +30,7 @@ from dpaudit.files import probe_folder, write_whole
 from dpaudit.journal import Journal
 from dpaudit.judging import facts
 from dpaudit.judging.choice import Choice
-from dpaudit.judging.until_decided import Tell, Watch, refuse_hopeless
+from dpaudit.judging.until_decided import ShowWealth, StoppingRule, refuse_undecidable
 from dpaudit.protocols import Mechanism
 from dpaudit.seeds import only_trial, trials
 from dpaudit.types import Canary, Claim, Known, Pair, Records, Trial, neighbours
@@ -97,7 +97,7 @@ def play(
         **{name: list(value) for name, value in own.items()},
     }
     if until_decided:
-        refuse_hopeless(chosen.attack_plugins, mechanism.claim, chosen.confidence, models)
+        refuse_undecidable(chosen.attack_plugins, mechanism.claim, chosen.confidence, models)
         _ = chosen.defence_plugin
         settings |= {**chosen.flat(), "attacks": list(chosen.attacks), "until_decided": True}
     plan = AuditPlan(
@@ -109,19 +109,19 @@ def play(
         chosen if until_decided else None,
         until_decided,
     )
-    runner = _Runner(workers, None, progress, quiet, _ends(budget), durable)
+    runner = Runner(workers, None, progress, quiet, _ends(budget), durable)
     return runner.play(plan, Run(out or f"runs/{digest(settings)}"))
 
 
 def run(
-    prepared: Prepared,
+    prepared: PreparedAudit,
     out: Path | None = None,
     workers: int | Executor | None = None,
     progress: Progress = quiet,
     say: Say = quiet,
     address: str | None = None,
     budget: float | None = None,
-    tell: Tell = quiet,
+    tell: ShowWealth = quiet,
 ) -> Run:
     """Play a configuration to its end; the same one on the same folder goes on.
 
@@ -140,7 +140,7 @@ def run(
         config.volume.until_decided,
         config.to_toml(),
     )
-    runner = _Runner(workers, address, progress, tell, _ends(budget))
+    runner = Runner(workers, address, progress, tell, _ends(budget))
     return runner.play(plan, Run(out or prepared.folder))
 
 
@@ -203,7 +203,7 @@ class GivenPair:
 class PlantedPair:
     """The pair that a configuration's canary makes of its data."""
 
-    prepared: Prepared
+    prepared: PreparedAudit
     say: Say
 
     def any(self) -> Pair:
@@ -213,20 +213,20 @@ class PlantedPair:
         return neighbours(self.prepared.data, record)
 
     def make(self, pool: Executor) -> Pair:
-        return neighbouring(self.prepared, pool, self.say)
+        return planted_pair(self.prepared, pool, self.say)
 
     def again(self, canary: Canary, given: Known) -> Pair:
         return replace(neighbours(self.prepared.data, canary), given=given)
 
 
 @dataclass(frozen=True)
-class _Runner:
+class Runner:
     """Runs a plan: with these workers, this progress display and this deadline."""
 
     workers: int | Executor | None
     address: str | None
     progress: Progress
-    tell: Tell
+    tell: ShowWealth
     ends: float | None
     durable: bool = True
 
@@ -249,16 +249,16 @@ class _Runner:
                 write_whole(run.path / CONFIG, plan.config.encode())
             watch = None
             if plan.until_decided and plan.choice:
-                watch = Watch(journal, plan.choice, self.ends, self.tell)
-            if canary := facts.canary(journal):
+                watch = StoppingRule(journal, plan.choice, self.ends, self.tell)
+            if canary := facts.stored_canary(journal):
                 if not (missing := journal.missing(plan.trials)) or (watch and watch.decided()):
                     self.progress(len(plan.trials) - len(missing), len(plan.trials))
                     return run
                 facts.refuse_other_versions(journal)
-                pair = source.again(canary, facts.given(journal))
+                pair = source.again(canary, facts.stored_choices(journal))
             else:
                 pair = made()
-                facts.settle(journal, mechanism, plan.claim, pair, compared())
+                facts.store(journal, mechanism, plan.claim, pair, compared())
             run_trials(
                 *(mechanism, pair, plan.trials, journal, pool(), self.progress),
                 check=plan.choice.refuse_blind if plan.choice else quiet,
@@ -266,7 +266,7 @@ class _Runner:
             )
         return run
 
-    def _looks(self, mechanism: Mechanism, watch: Watch | None) -> dict[str, Any]:
+    def _looks(self, mechanism: Mechanism, watch: StoppingRule | None) -> dict[str, Any]:
         """When a game is looked at, and who says that it is enough; without a watch, never."""
         if watch is None:
             return {}

@@ -33,7 +33,7 @@ from dpaudit.estimators.one_run import called
 from dpaudit.estimators.power.truth import located
 from dpaudit.estimators.selections import GuessNumbers
 from dpaudit.judging.advice import after_checkpoint
-from dpaudit.judging.judge import deciding, verdict
+from dpaudit.judging.judge import deciding_confidence, verdict
 from dpaudit.types import Array, Bound, Claim, Curve, DPSGDCurve, GaussianCurve, Report, Verdict
 from dpaudit.versions import versions
 
@@ -210,7 +210,7 @@ def audit(
     looks = 1
     if candidates.looks is not None:
         looks = _looks(request, candidates.looks, f"{score.name} of {model}", scores, numbers)
-    sure = deciding(request.confidence, looks)
+    sure = deciding_confidence(request.confidence, looks)
     bounds = (
         _bounds(request, candidates, score.name, scores, numbers, sure) if candidates.fair else []
     )
@@ -251,7 +251,7 @@ def _looks(
     what = fingerprint(f"look {decides(request.confidence)!r}", guesses=guessed)
     number = kept.upcoming(what)
     try:
-        decides(numbers.each(deciding(request.confidence, number)))
+        decides(numbers.each(deciding_confidence(request.confidence, number)))
     except BadInput as error:
         raise BadInput(
             f"look {number} at one kit cannot decide any more ({error}); train with a fresh one",

@@ -13,7 +13,7 @@ from dpaudit.cli.output import Progress
 from dpaudit.errors import BadInput
 
 if TYPE_CHECKING:
-    from dpaudit.judging.estimates import Given
+    from dpaudit.judging.estimates import StatedOutcome
 
 COUNTS = ("--fp", "--out", "--fn", "--in")
 GUESSES = ("--canaries", "--guesses", "--correct")
@@ -82,13 +82,13 @@ def command(
     Counts are of decisions by a rule that was fixed beforehand. With --claim each bound is held
     against it; only one that assumes nothing, or the stated curve, can refute it.
     """
-    from dpaudit.judging.estimates import Question, estimate
+    from dpaudit.judging.estimates import EstimateRequest, estimate
     from dpaudit.report import estimates, estimates_json
     from dpaudit.types import Scores
 
     options = {f"--{'in' if name == 'inn' else name}": n for name, n in numbers.items()}
     outcome = _outcome(options, scores)
-    question = Question(outcome, delta, confidence, curve, estimator, claim, seed)
+    question = EstimateRequest(outcome, delta, confidence, curve, estimator, claim, seed)
     many = isinstance(outcome, Scores) and len(outcome.out) + len(outcome.inn) >= SLOW
     progress = Progress()
     try:
@@ -106,7 +106,7 @@ def _silent(text: str) -> None:
     """Nothing is said of what takes no time."""
 
 
-def _outcome(options: dict[str, int | None], scores: Path | None) -> Given:
+def _outcome(options: dict[str, int | None], scores: Path | None) -> StatedOutcome:
     """Whichever of the three kinds is given, and no other."""
     from dpaudit.data import score_files as files
     from dpaudit.types import Counts, Guesses

@@ -139,7 +139,7 @@ def command(
 
 
 def _draw(question: PlanRequest, path: Path) -> None:
-    from dpaudit.judging.plan import courses
+    from dpaudit.judging.plan import plan_curves
     from dpaudit.report import drawing, figure_plan
 
-    drawing.dump(figure_plan.draw(question, courses(question)), path)
+    drawing.dump(figure_plan.draw(question, plan_curves(question)), path)

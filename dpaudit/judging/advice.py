@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 
 from dpaudit.config.adversaries import ADVERSARIES
 from dpaudit.estimators.power import LIMITED, models_needed
-from dpaudit.judging.facts import Settled
+from dpaudit.judging.facts import RunFacts
 from dpaudit.types import Bound, Claim
 
 BREAKS = (
@@ -37,7 +37,7 @@ OTHER_CANARY = (
 
 
 def next_steps(
-    settled: Settled,
+    settled: RunFacts,
     bound: Bound,
     reach: float,
     attacks: Collection[str] | None,

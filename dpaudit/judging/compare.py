@@ -18,15 +18,15 @@ from dpaudit.errors import BadInput
 from dpaudit.estimators.published import published
 from dpaudit.journal import Journal
 from dpaudit.judging.choice import Choice
-from dpaudit.judging.panel import pick
-from dpaudit.judging.run_data import RunData, fitting_names, read
+from dpaudit.judging.panel import pick_attack
+from dpaudit.judging.run_data import RunData, fitting_attacks, read_run
 from dpaudit.judging.utility import Utility, utility
 from dpaudit.protocols import Attack, Defence, lacking
 from dpaudit.types import Bound, Claim, Published
 
 
 @dataclass(frozen=True)
-class Defended:
+class ComparisonRow:
     """What is left of leak and utility behind one defence.
 
     Bounds and estimates of the attacks that fit what is still released. `strongest` is the one
@@ -47,7 +47,7 @@ class Comparison:
 
     claim: Claim
     attacks: Sequence[str]
-    defended: Sequence[Defended]
+    rows: Sequence[ComparisonRow]
     models: Mapping[str, int]
     data: Mapping[str, Any]
     canary: Mapping[str, Any]
@@ -69,7 +69,7 @@ def compare(
     """
     chosen = [named("none"), *_distinct(defences)]
     attacks = choice.attack_plugins
-    played = read(journal)
+    played = read_run(journal)
     choice.panels(attacks, played.claim, played.seed)  # refused, if at all, before all else
     released = [set(played.a_few_after(defence)) for defence in chosen]
     _refuse_insider(played, released)
@@ -84,11 +84,11 @@ def compare(
     return Comparison(
         claim=played.claim,
         attacks=list(shown),
-        defended=defended,
+        rows=defended,
         models=played.models,
-        data=played.settled.data,
-        canary=played.settled.canary.to_dict(),
-        versions=played.settled.versions,
+        data=played.facts.data,
+        canary=played.facts.canary.to_dict(),
+        versions=played.facts.versions,
         seed=played.seed,
     )
 
@@ -96,8 +96,8 @@ def compare(
 def _refuse_insider(played: RunData, released: Sequence[Collection[str]]) -> None:
     """Refuse defences that let nothing out of what an adversary sees who asks no model."""
     steps = played.claim.by_step
-    adversary = PER_STEP if steps else ADVERSARIES.get(played.settled.attacker, OBSERVER)
-    if adversary.asks or not (steps or any(not fitting_names(names) for names in released)):
+    adversary = PER_STEP if steps else ADVERSARIES.get(played.facts.attacker, OBSERVER)
+    if adversary.asks or not (steps or any(not fitting_attacks(names) for names in released)):
         return
     asking = " or ".join(a.name for a in ADVERSARIES.values() if a.asks)
     raise BadInput(
@@ -148,13 +148,13 @@ def _defended(
     attacks: Mapping[str, Attack],
     choice: Choice,
     measured: Utility | None,
-) -> Defended:
+) -> ComparisonRow:
     """Every attack that fits, from scratch on what a defence lets out."""
     fitting = {n: attack for n, attack in attacks.items() if not lacking(attack, view.seen)}
     trials = {name: view.trials(name, attack) for name, attack in fitting.items()}
     choosing = {name: t.halves()[0] for name, t in trials.items()}
     panels = choice.panels(fitting, view.claim, view.seed)
-    strongest = pick(fitting, panels, choosing) if fitting else None
+    strongest = pick_attack(fitting, panels, choosing) if fitting else None
     delta, sure = view.claim.delta, choice.confidence
 
     def bounds(name: str, attack: Attack) -> list[Bound]:
@@ -162,7 +162,7 @@ def _defended(
         fixed = panels[name].fix(attack, trials[name], always=True)
         return panels[name].bounds(fixed, sure, sure)
 
-    return Defended(
+    return ComparisonRow(
         defence=defence,
         bounds=[bound for name, a in fitting.items() for bound in bounds(name, a)],
         published=[published(n, a, trials[n], delta, view.seed) for n, a in fitting.items()],

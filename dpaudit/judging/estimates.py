@@ -18,7 +18,7 @@ from dpaudit.estimators.selections.promised import CURVES
 from dpaudit.estimators.sentences import of_others
 from dpaudit.types import Array, Bound, Counts, Guesses, Scores
 
-Given: TypeAlias = Counts | Scores | Guesses
+StatedOutcome: TypeAlias = Counts | Scores | Guesses
 Standing: TypeAlias = Literal["above", "not_above", "out_of_reach"]
 
 ORDER = ("none", "gaussian", "accountant", "prior")
@@ -30,7 +30,7 @@ KINDS: dict[type, str] = {
 
 
 @dataclass(frozen=True)
-class Question:
+class EstimateRequest:
     """An outcome, and what is to be made of it.
 
     `curve` is the one that the mechanism claims: 'gaussian', 'dpsgd:Q,T', or 'none'; left
@@ -38,7 +38,7 @@ class Question:
     estimators all are taken that fit.
     """
 
-    outcome: Given
+    outcome: StatedOutcome
     delta: float = 1e-5
     confidence: float = 0.95
     curve: str = ""
@@ -66,7 +66,7 @@ class Question:
 
 
 @dataclass(frozen=True)
-class LeftOut:
+class OmittedEstimator:
     """An estimator for this kind of outcome that gave no bound, and why."""
 
     estimator: str
@@ -80,14 +80,14 @@ class Estimates:
     `point` is the formula on the observed rates themselves: a description, not a bound.
     """
 
-    question: Question
+    request: EstimateRequest
     bounds: Sequence[Bound]
-    left_out: Sequence[LeftOut]
+    left_out: Sequence[OmittedEstimator]
     point: float | None = None
 
     def standing(self, bound: Bound) -> Standing:
         """Of a bound against the claim; whether it may refute it is another question."""
-        claim = self.question.claim
+        claim = self.request.claim
         if claim is None:
             raise BadInput("there is no claim to stand against", "needs-claim", option="claim")
         if bound.epsilon > claim:
@@ -102,33 +102,35 @@ class Estimates:
 
     def named(self, bound: Bound) -> bool:
         """Whether it was asked for, and does not only stand beside."""
-        return not self.question.estimators or bound.estimator in self.question.estimators
+        return not self.request.estimators or bound.estimator in self.request.estimators
 
     def may_refute(self, bound: Bound) -> bool:
         """Whether the bound assumes nothing, or only the curve that is claimed."""
-        promised = self.question.family if self.question.curve else None
+        promised = self.request.family if self.request.curve else None
         return bound.assumption == "none" or (
             promised is not None and bound.assumption == promised.assumption
         )
 
 
-def estimate(question: Question, say: Callable[[str], None] = lambda text: None) -> Estimates:
+def estimate(request: EstimateRequest, say: Callable[[str], None] = lambda text: None) -> Estimates:
     """The bounds; a named estimator that cannot give one is refused, any other left out.
 
     One that assumes nothing is always among them, named or not.
     """
-    named = list(dict.fromkeys(question.estimators))
+    named = list(dict.fromkeys(request.estimators))
     if named:
-        bounds = [_bound(name, curve, question, say) for name, curve in _ways(question, named)]
-        left_out: list[LeftOut] = []
+        bounds = [_bound(name, curve, request, say) for name, curve in _ways(request, named)]
+        left_out: list[OmittedEstimator] = []
         if all(bound.assumption != "none" for bound in bounds):
-            beside = _tried(FREE[type(question.outcome)], question.family, question, say)
+            beside = _tried(FREE[type(request.outcome)], request.family, request, say)
             bounds += [beside] if isinstance(beside, Bound) else []
     else:
-        tried = [_tried(name, curve, question, say) for name, curve in _ways(question, ())]
+        tried = [_tried(name, curve, request, say) for name, curve in _ways(request, ())]
         bounds = [found for found in tried if isinstance(found, Bound)]
         # An estimator may be tried with several curves, and lack the same for all of them.
-        left_out = list(dict.fromkeys(found for found in tried if isinstance(found, LeftOut)))
+        left_out = list(
+            dict.fromkeys(found for found in tried if isinstance(found, OmittedEstimator))
+        )
     if not bounds:
         why = "; ".join(left.reason for left in left_out) or "none is installed for it"
         raise BadInput(
@@ -138,26 +140,26 @@ def estimate(question: Question, say: Callable[[str], None] = lambda text: None)
             value=[left.estimator for left in left_out],
         )
     bounds.sort(key=lambda bound: ORDER.index(bound.assumption))
-    return Estimates(question, bounds, left_out, _point(question))
+    return Estimates(request, bounds, left_out, _point(request))
 
 
-def _ways(question: Question, named: Sequence[str]) -> Iterator[tuple[str, Family | None]]:
+def _ways(request: EstimateRequest, named: Sequence[str]) -> Iterator[tuple[str, Family | None]]:
     """Estimators, each with the curve that it is offered; None: that of (epsilon, delta) itself.
 
     Of those that pair trials also the bound that assumes nothing, which is to stand beside.
     """
     for name in named or registry.names("estimators"):
-        yield name, question.family
-        if name == "paired-auc" and not named and question.family is not None:
+        yield name, request.family
+        if name == "paired-auc" and not named and request.family is not None:
             yield name, None
 
 
-def _point(question: Question) -> float | None:
-    if not isinstance(question.outcome, Counts):
+def _point(request: EstimateRequest) -> float | None:
+    if not isinstance(request.outcome, Counts):
         return None
-    if question.outcome.fp == question.outcome.fn == 0:
+    if request.outcome.fp == request.outcome.fn == 0:
         return math.inf  # both directions are skipped, but nothing was ever told apart better
-    return Point().epsilon(question.outcome, question.delta)
+    return Point().epsilon(request.outcome, request.delta)
 
 
 # ---------------------------------------------------------------- one estimator
@@ -170,18 +172,18 @@ class _OtherKind(BadInput):
 
 
 def _tried(
-    name: str, curve: Family | None, question: Question, say: Callable[[str], None]
-) -> Bound | LeftOut | None:
+    name: str, curve: Family | None, request: EstimateRequest, say: Callable[[str], None]
+) -> Bound | OmittedEstimator | None:
     """The bound, why there is none, or nothing of an estimator for other kinds of outcome."""
     try:
-        return _bound(name, curve, question, say)
+        return _bound(name, curve, request, say)
     except _OtherKind:
         return None
     except BadInput as error:
-        return LeftOut(name, str(error))
+        return OmittedEstimator(name, str(error))
 
 
-def _refuse_other_kind(name: str, outcome: Given) -> None:
+def _refuse_other_kind(name: str, outcome: StatedOutcome) -> None:
     takes = registry.load("estimators", name).takes
     if isinstance(outcome, takes):
         return
@@ -197,9 +199,9 @@ def _refuse_other_kind(name: str, outcome: Given) -> None:
 
 
 def _bound(
-    name: str, curve: Family | None, question: Question, say: Callable[[str], None]
+    name: str, curve: Family | None, request: EstimateRequest, say: Callable[[str], None]
 ) -> Bound:
-    q = question
+    q = request
     wanted = registry.asked(registry.load("estimators", name)).get("curve")
     _refuse_other_kind(name, q.outcome)
     if wanted and wanted.default is wanted.empty and not isinstance(curve, DPSGD):
@@ -220,15 +222,15 @@ def _bound(
     return bound if bound.sentence else replace(bound, sentence=of_others(bound))
 
 
-def _refuse_other_curve(name: str, bound: Bound, question: Question) -> None:
+def _refuse_other_curve(name: str, bound: Bound, request: EstimateRequest) -> None:
     """Law: a bound for one kind of curve is none for a mechanism of another."""
     if bound.assumption in ("none", "prior"):
         return
-    curves = question.family
+    curves = request.family
     if curves is None or bound.assumption != curves.assumption:
         raise BadInput(
             f"{name} assumes {CURVES[bound.assumption]}, and the curve is stated to be "
-            f"{question.curve}; state another one, or take another estimator",
+            f"{request.curve}; state another one, or take another estimator",
             "other-curve",
             option="curve",
             value=name,

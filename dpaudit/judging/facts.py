@@ -41,7 +41,7 @@ class Pairing:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Settled(About):
+class RunFacts(About):
     """All facts that the journal stores before the first trial."""
 
     claim: Claim
@@ -58,7 +58,7 @@ class Settled(About):
         return {**asdict(self), "claim": self.claim.to_dict(), "canary": self.canary.to_dict()}
 
     @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> Settled:
+    def from_dict(cls, values: Mapping[str, Any]) -> RunFacts:
         """Read what `to_dict` wrote; older runs lack what has a default."""
         made = {
             "claim": Claim.from_dict(values["claim"]),
@@ -69,7 +69,7 @@ class Settled(About):
         return cls(**{**values, **made})
 
 
-def settle(
+def store(
     journal: Journal, mechanism: Mechanism, claim: Claim, pair: Pair, equal_pairs: int = 0
 ) -> None:
     """Write down the claim, the canary, the sizes and what else a report tells.
@@ -79,7 +79,7 @@ def settle(
     c = pair.canary
     about = vars(mechanism.about(pair))
     data = about["data"] or {**pair.about, "out": len(pair.out), "in": len(pair.inn)}
-    settled = Settled(
+    settled = RunFacts(
         **{**about, "data": data},
         claim=claim,
         canary=CanaryFacts(c.name, c.made, c.y if c.record else None),
@@ -97,7 +97,7 @@ def settle(
     journal.settle(settled.to_dict(), {**known, **chosen})
 
 
-def given(journal: Journal) -> Known:
+def stored_choices(journal: Journal) -> Known:
     """What the adversary had chosen beside the canary."""
     there = journal.known.items()
     return {n.removeprefix(GIVEN): a for n, a in there if n.startswith(GIVEN)}
@@ -105,7 +105,7 @@ def given(journal: Journal) -> Known:
 
 def refuse_other_versions(journal: Journal) -> None:
     """Refuse to go on by other code than the run was begun with: its trials would not be alike."""
-    begun = Settled.from_dict(journal.facts or {}).versions
+    begun = RunFacts.from_dict(journal.facts or {}).versions
     if other := differing(begun, versions()):
         raise BadInput(
             f"{journal.path.parent} was begun with other versions ({other}); "
@@ -115,11 +115,11 @@ def refuse_other_versions(journal: Journal) -> None:
         )
 
 
-def canary(journal: Journal) -> Canary | None:
+def stored_canary(journal: Journal) -> Canary | None:
     """The canary that was settled, or None where nothing is settled yet."""
     if journal.facts is None:
         return None
-    settled, known = Settled.from_dict(journal.facts), journal.known
+    settled, known = RunFacts.from_dict(journal.facts), journal.known
     pairing = settled.pairing
     kind: Literal["record", "gradient", "nothing"] = "record"
     if not pairing.inserted:

@@ -24,9 +24,9 @@ from dpaudit.estimators.trials import Trials
 from dpaudit.journal import Journal
 from dpaudit.judging.advice import RAW_BREAKS, next_steps
 from dpaudit.judging.choice import Choice
-from dpaudit.judging.panel import EstimatorPanel, pick
-from dpaudit.judging.run_data import RunData, fitting_names, read
-from dpaudit.judging.warnings import suspicions, untested
+from dpaudit.judging.panel import EstimatorPanel, pick_attack
+from dpaudit.judging.run_data import RunData, fitting_attacks, read_run
+from dpaudit.judging.warnings import release_warnings, untested
 from dpaudit.protocols import Attack
 from dpaudit.types import (
     IN,
@@ -51,7 +51,7 @@ RAW = (
 def judge(journal: Journal, choice: Choice) -> Report:
     """The report of a complete journal."""
     started = time.perf_counter()
-    undefended = read(journal)
+    undefended = read_run(journal)
     played = undefended.after(choice.defence_plugin)
     claim = played.claim
     attacks = choice.fitting(played.seen)
@@ -68,7 +68,7 @@ def judge(journal: Journal, choice: Choice) -> Report:
     if choice != (own := Choice.configured(played.settings)) and look != _own(own, undefended):
         _refuse_too_many(journal.upcoming(look.name, look.estimator), sure, panels, deciders)
         looks = journal.look(look.name, look.estimator)
-    surest = deciding(sure, looks, len(deciders))
+    surest = deciding_confidence(sure, looks, len(deciders))
     judged = [
         (rule, bound)
         for name, rule in fixed.items()
@@ -81,7 +81,7 @@ def judge(journal: Journal, choice: Choice) -> Report:
     bounds = [bound for _, bound in judged]
     first = [[bound.attack for bound in bounds].index(name) for name in deciders]
     decisive = max(first, key=lambda i: (bounds[i].epsilon, bounds[i].ceiling))
-    idle = untested(played.settled.untested, undefended.seen)
+    idle = untested(played.facts.untested, undefended.seen)
     return make_report(
         *(journal, choice, played, started, bounds),
         released=undefended.seen,
@@ -100,8 +100,8 @@ def judge(journal: Journal, choice: Choice) -> Report:
         why=panels[bounds[decisive].attack].why(choice.estimator),
         looks=looks,
         next_steps=next_steps(
-            *(played.settled, bounds[decisive], max(bounds[i].ceiling for i in first), attacks),
-            others=fitting_names(played.seen),
+            *(played.facts, bounds[decisive], max(bounds[i].ceiling for i in first), attacks),
+            others=fitting_attacks(played.seen),
             breaks=RAW_BREAKS if choice.raw_scores else "",
             untested=bool(idle),
         ),
@@ -128,7 +128,7 @@ def make_report(
     `started` is the time of the performance counter when the judgement began, `released` what
     was seen before any defence. Each bound has its `scores`, and a cut if any has one.
     """
-    claim, settled = played.claim, played.settled
+    claim, settled = played.claim, played.facts
     reach = max(bounds[i].ceiling for i in (primary, *deciders))
     own = {
         "models": played.models,
@@ -155,7 +155,7 @@ def make_report(
         warnings=[
             *([RAW] if choice.raw_scores else []),
             *settled.warnings,
-            *suspicions(released),
+            *release_warnings(released),
             *without_curve(claim),
         ],
         defence=choice.defence,
@@ -192,7 +192,7 @@ class Look:
         return f"{self.attack}{unrounded}{behind}{'' if self.held_out else ' on all trials'}"
 
 
-def deciding(confidence: float, looks: int, attacks: int = 1) -> float:
+def deciding_confidence(confidence: float, looks: int, attacks: int = 1) -> float:
     """The confidence at which a look may decide: that asked for, then 1 - a/4, 1 - a/8, ...
 
     All looks together err with a probability of at most 1.5 a, however many there are, as long
@@ -210,7 +210,7 @@ def _refuse_too_many(
     """Refuse a look that would have to be surer than can be computed, before it is numbered."""
     try:
         for name in deciders:
-            panels[name].refuse(deciding(sure, looks, len(deciders)))
+            panels[name].refuse(deciding_confidence(sure, looks, len(deciders)))
     except BadInput as error:
         raise BadInput(
             f"look {looks} at the same models cannot decide any more ({error}); train others, "
@@ -269,7 +269,7 @@ def _look(
             raw=choice.raw_scores,
         )
     if primary == "auto":
-        primary = pick(attacks, panels, {name: t.halves()[0] for name, t in trials.items()})
+        primary = pick_attack(attacks, panels, {name: t.halves()[0] for name, t in trials.items()})
     picked = choice.primary == "auto" and len(attacks) > 1
     panel = panels[primary]
     held_out = picked or chooses(attacks[primary], panel.takes)

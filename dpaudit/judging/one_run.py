@@ -32,7 +32,7 @@ from dpaudit.types import IN, OUT, Array, Claim, Report, Scores
 def judge(journal: Journal, choice: Choice) -> Report:
     """The report of a run that was one training, judged only as it was configured."""
     started = time.perf_counter()
-    seen = run_data.canaries(journal)
+    seen = run_data.read_canaries(journal)
     choice.refuse_other(
         seen.settings,
         f"the run at {journal.path.parent} is one training with many canaries, of which nothing "
@@ -45,8 +45,8 @@ def judge(journal: Journal, choice: Choice) -> Report:
     guesses = guessed(scores, put_in, int(seen.settings["guesses"]))
     claim, whole = seen.claim, journal.observations()
     # Records are the same, whichever canaries are in.
-    records = {k: v for k, v in seen.settled.data.items() if k not in ("in", "out")}
-    seen = replace(seen, settled=replace(seen.settled, data=records))
+    records = {k: v for k, v in seen.facts.data.items() if k not in ("in", "out")}
+    seen = replace(seen, facts=replace(seen.facts, data=records))
     bounds = [
         replace(
             estimator.bound(guesses, claim.delta),

@@ -113,7 +113,7 @@ class EstimatorPanel:
     @property
     def takes(self) -> type:
         """The kind of outcome that they judge by."""
-        return takes(self.names[0])
+        return outcome_kind(self.names[0])
 
     def refuse(self, confidence: float) -> None:
         """Refuse what cannot judge this claim so surely, before anything is judged."""
@@ -141,7 +141,7 @@ class EstimatorPanel:
         return Checked(name, self._make(name, confidence), confidence)
 
     def _make(self, name: str, confidence: float = 0.95) -> Estimator:
-        if takes(name) is Guesses:
+        if outcome_kind(name) is Guesses:
             raise BadInput(
                 f"{name} needs guesses of one run, and two worlds of trials give decisions or "
                 "scores; choose another estimator",
@@ -212,13 +212,13 @@ def _estimator(
     return made
 
 
-def takes(name: str) -> type:
+def outcome_kind(name: str) -> type:
     """The kind of outcome that an estimator of this name needs."""
     kind: type = registry.load("estimators", name).takes
     return kind
 
 
-def pick(
+def pick_attack(
     attacks: Mapping[str, Attack],
     panels: Mapping[str, EstimatorPanel],
     choosing: Mapping[str, Trials],

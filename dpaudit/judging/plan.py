@@ -40,7 +40,7 @@ from dpaudit.types import Assumption, Claim
 
 
 @dataclass(frozen=True)
-class Row:
+class PlanRow:
     """What one estimator can show; what is None takes more than `searched` models or canaries."""
 
     estimator: str
@@ -78,7 +78,7 @@ class Pace:
 
 
 @dataclass(frozen=True)
-class Decided:
+class ModelsUntilDecided:
     """After how many models a run stops that is played until decided, or None where that is far.
 
     In half of such audits, and in the share that was asked for; at a look, after every `LOOK`.
@@ -92,14 +92,14 @@ class Decided:
 class Plan:
     """The estimators side by side, those that assume nothing first."""
 
-    question: PlanRequest
-    rows: Sequence[Row]
-    until_decided: Decided | None = None
+    request: PlanRequest
+    rows: Sequence[PlanRow]
+    until_decided: ModelsUntilDecided | None = None
     """None of canaries, which are in one training."""
     pace: Pace | None = None
 
     @property
-    def best(self) -> Row | None:
+    def best(self) -> PlanRow | None:
         """The estimator that needs least for the chance that is asked for."""
         able = [row for row in self.rows if row.for_power is not None]
         return min(able, key=lambda row: row.for_power or 0, default=None)
@@ -121,19 +121,19 @@ class Scale:
         return number // self.each
 
 
-def prospects(question: PlanRequest) -> Iterator[tuple[Prospect, Scale]]:
+def prospects(request: PlanRequest) -> Iterator[tuple[Prospect, Scale]]:
     """The estimators that fit, those that assume nothing first."""
-    truth, sure = question.truth, question.goal.confidence
-    curves, pure = question.claimed, Pure(question.delta)
-    if question.size.canaries is not None:
-        r, m = question.size.guesses, question.size.canaries
+    truth, sure = request.truth, request.goal.confidence
+    curves, pure = request.claimed, Pure(request.delta)
+    if request.size.canaries is not None:
+        r, m = request.size.guesses, request.size.canaries
         share = None if r is None else r / m
         yield Guessed("one-run", OneRun(sure), pure, truth, share), Scale(1)
         if curves.assumption != "none":
             by_curve = OneRunFDP(sure, curves)
             yield Guessed("one-run-fdp", by_curve, curves, truth, share), Scale(1)
         return
-    chosen, scored = Scale(4), Scale(2 if question.fixed_score else 4)
+    chosen, scored = Scale(4), Scale(2 if request.fixed_score else 4)
     yield Counted("clopper-pearson", ClopperPearson(sure), pure, truth), chosen
     yield Scanned(ExactScan(sure), truth), scored
     if curves.assumption == "none":
@@ -147,7 +147,7 @@ def prospects(question: PlanRequest) -> Iterator[tuple[Prospect, Scale]]:
         yield Counted("pld", PLD(curves, sure), curves, truth), chosen
 
 
-def most_telling(claim: Claim, canaries: int, confidence: float) -> int:
+def best_guess_count(claim: Claim, canaries: int, confidence: float) -> int:
     """How many of the canaries of one run to guess, by the claim alone: before there is one.
 
     What `plan` takes for the estimator that decides: the share, of a few, that would typically
@@ -158,28 +158,28 @@ def most_telling(claim: Claim, canaries: int, confidence: float) -> int:
     return decides.guesses(canaries)
 
 
-def plan(question: PlanRequest) -> Plan:
+def plan(request: PlanRequest) -> Plan:
     """What so many models, or canaries, can show, and how many it takes to show more."""
-    rows = [_row(*found, question) for found in prospects(question)]
-    if question.goal.reach is not None:
+    rows = [_row(*found, request) for found in prospects(request)]
+    if request.goal.reach is not None:
         goal, leak = (
-            replace(question.goal, reach=None),
-            replace(question.leak, true=question.truth.true),
+            replace(request.goal, reach=None),
+            replace(request.leak, true=request.truth.true),
         )
-        shown = plan(replace(question, claim=question.goal.reach, goal=goal, leak=leak))
+        shown = plan(replace(request, claim=request.goal.reach, goal=goal, leak=leak))
         rows = [
             replace(row, for_reach=other.for_power, searched=max(row.searched, other.searched))
             for row, other in zip(rows, shown.rows, strict=True)
         ]
-    return Plan(question, rows, _until_decided(question))
+    return Plan(request, rows, _until_decided(request))
 
 
-def _until_decided(question: PlanRequest) -> Decided | None:
-    if question.size.canaries is not None:
+def _until_decided(request: PlanRequest) -> ModelsUntilDecided | None:
+    if request.size.canaries is not None:
         return None
-    bets = Stopped(question.claimed, question.truth, fitting=FIRST)
-    half, power = (bets.pairs(share) for share in (0.5, question.goal.power))
-    return Decided(_at_a_look(half), _at_a_look(power))
+    bets = Stopped(request.claimed, request.truth, fitting=FIRST)
+    half, power = (bets.pairs(share) for share in (0.5, request.goal.power))
+    return ModelsUntilDecided(_at_a_look(half), _at_a_look(power))
 
 
 def _at_a_look(pairs: int | None) -> int | None:
@@ -187,8 +187,8 @@ def _at_a_look(pairs: int | None) -> int | None:
     return None if pairs is None else -(-2 * pairs // LOOK) * LOOK
 
 
-def _row(prospect: Prospect, scale: Scale, question: PlanRequest) -> Row:
-    n = scale.trials(question.number)
+def _row(prospect: Prospect, scale: Scale, request: PlanRequest) -> PlanRow:
+    n = scale.trials(request.number)
     most = scale.trials(_most(prospect, scale))
     guessed = prospect if isinstance(prospect, Guessed) else None
     # More canaries may show less: each adds to what delta allows.
@@ -200,11 +200,11 @@ def _row(prospect: Prospect, scale: Scale, question: PlanRequest) -> Row:
     def first(enough: Callable[[int], bool], upto: int, start: int = 1) -> int | None:
         return least(enough, n if enough(n) else upto, start, growth)
 
-    possible = first(lambda k: prospect.ceiling(k) > question.claim, far)
+    possible = first(lambda k: prospect.ceiling(k) > request.claim, far)
     enough = None
     if possible is not None and possible <= most:
-        enough = first(lambda k: prospect.chance(k) >= question.goal.power, most, possible)
-    return Row(
+        enough = first(lambda k: prospect.chance(k) >= request.goal.power, most, possible)
+    return PlanRow(
         estimator=prospect.name,
         assumption=prospect.assumption,
         judging=guessed.guesses(n) if guessed else n,
@@ -231,7 +231,7 @@ def _most(prospect: Prospect, scale: Scale) -> int:
 
 
 @dataclass(frozen=True)
-class Course:
+class PlanCurve:
     """Ceiling and typical bound of one estimator as models, or canaries, become more.
 
     The typical bound is NaN where it would take long to simulate.
@@ -244,18 +244,18 @@ class Course:
     typical: Sequence[float]
 
 
-def courses(question: PlanRequest) -> list[Course]:
+def plan_curves(request: PlanRequest) -> list[PlanCurve]:
     """From few to thirty times what was asked for, within reason."""
-    asked, most = question.number, 10**5 if question.size.canaries is None else 10**4
+    asked, most = request.number, 10**5 if request.size.canaries is None else 10**4
     low, high = max(8, min(asked // 30, 40)), min(max(30 * asked, 4000), max(most, asked))
     points = np.unique(np.geomspace(low, high, 13).astype(int) // 4 * 4)
-    return [_course(prospect, scale, points.tolist()) for prospect, scale in prospects(question)]
+    return [_course(prospect, scale, points.tolist()) for prospect, scale in prospects(request)]
 
 
-def _course(prospect: Prospect, scale: Scale, numbers: list[int]) -> Course:
+def _course(prospect: Prospect, scale: Scale, numbers: list[int]) -> PlanCurve:
     trials = [max(1, scale.trials(number)) for number in numbers]
     slow = prospect.most // 4 if isinstance(prospect, Scanned) else math.inf
-    return Course(
+    return PlanCurve(
         prospect.name,
         prospect.assumption,
         numbers,

@@ -16,7 +16,7 @@ from dpaudit.errors import BadInput, JournalError, blamed
 from dpaudit.estimators.trials import Trials, choosing
 from dpaudit.journal import Journal
 from dpaudit.journal.file import damaged
-from dpaudit.judging.facts import Settled
+from dpaudit.judging.facts import RunFacts
 from dpaudit.outputs import summarised
 from dpaudit.protocols import Attack, Defence, lacking
 from dpaudit.seeds import generator, only_trial, own, trials
@@ -30,7 +30,7 @@ class RunData:
     """Everything that was seen, in which world, and what was settled before."""
 
     settings: Mapping[str, Any]
-    settled: Settled
+    facts: RunFacts
     seen: Observations
     worlds: Array
     known: Known
@@ -40,7 +40,7 @@ class RunData:
     @property
     def claim(self) -> Claim:
         """What was promised."""
-        return self.settled.claim
+        return self.facts.claim
 
     @property
     def seed(self) -> int:
@@ -89,7 +89,7 @@ class RunData:
 def refuse_lacking(name: str, attack: Attack, seen: Observations) -> None:
     """An attack cannot look at what is not released; those that can are named instead."""
     if missing := lacking(attack, seen):
-        others = ", ".join(fitting_names(seen))
+        others = ", ".join(fitting_attacks(seen))
         fit = f"; those that fit what is: {others}" if others else ", and none fits what is"
         raise BadInput(
             f"attack {name} needs {missing}, which is not released here{fit}",
@@ -99,7 +99,7 @@ def refuse_lacking(name: str, attack: Attack, seen: Observations) -> None:
         )
 
 
-def fitting_names(seen: Collection[str]) -> list[str]:
+def fitting_attacks(seen: Collection[str]) -> list[str]:
     """The attacks among all plug-ins that see enough in what is released under these names."""
     fitting = []
     for name in registry.names("attacks"):
@@ -119,7 +119,7 @@ def _refuse_mixing(who: str, alone: Array, among: Array) -> None:
         )
 
 
-def read(journal: Journal, stopped: bool = False) -> RunData:
+def read_run(journal: Journal, stopped: bool = False) -> RunData:
     """The journal's content; one that is not complete, or was tampered with, is refused.
 
     So is one of a run that was stopped by what its trials showed, unless the reader allows for
@@ -146,10 +146,10 @@ def read(journal: Journal, stopped: bool = False) -> RunData:
         whole = journal.whole_pairs()
         wanted = trials(settings["seed"], settings["models"])
         _refuse_unfinished(journal, wanted, enough=stopped and whole > 0)
-        return pairs(journal, 0, whole)
+        return read_pairs(journal, 0, whole)
 
 
-def canaries(journal: Journal) -> RunData:
+def read_canaries(journal: Journal) -> RunData:
     """The canaries of one training, each as if it were a trial: in or out by its own coin."""
     with _undamaged(journal):
         _refuse_unfinished(journal, [only_trial(journal.settings["seed"])])
@@ -157,7 +157,7 @@ def canaries(journal: Journal) -> RunData:
         (inserted,) = seen[INSERTED]
         return RunData(
             settings=journal.settings,
-            settled=Settled.from_dict(journal.facts or {}),
+            facts=RunFacts.from_dict(journal.facts or {}),
             # What is one number is about the model, and the coins are what is to be guessed.
             seen={n: a[0] for n, a in seen.items() if a.ndim > 1 and n != INSERTED},
             worlds=np.where(inserted, IN, OUT),
@@ -195,12 +195,12 @@ def _refuse_unfinished(journal: Journal, trials: Sequence[Trial], enough: bool =
         raise damaged(journal.path)
 
 
-def pairs(journal: Journal, first: int, before: int) -> RunData:
+def read_pairs(journal: Journal, first: int, before: int) -> RunData:
     """The trials of some indices, all of which have been played."""
     indices, worlds = np.repeat(np.arange(first, before), 2), np.tile([OUT, IN], before - first)
     return RunData(
         settings=journal.settings,
-        settled=Settled.from_dict(journal.facts or {}),
+        facts=RunFacts.from_dict(journal.facts or {}),
         seen=summarised(journal.observations(first, before)),
         worlds=worlds,
         known=_known(journal),

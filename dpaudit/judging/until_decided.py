@@ -26,11 +26,11 @@ from dpaudit.types import Claim, Growth, Report, Scores
 MOST = 10**6
 """Models; nobody trains more to decide a claim."""
 
-Tell = Callable[[float, float], None]
+ShowWealth = Callable[[float, float], None]
 """Told the wealth against the claim, and how much of it refutes the claim."""
 
 
-class Watch:
+class StoppingRule:
     """Looks at a journal while it is played, and says when that is enough."""
 
     def __init__(
@@ -38,7 +38,7 @@ class Watch:
         journal: Journal,
         choice: Choice,
         ends: float | None = None,
-        tell: Tell = lambda wealth, needed: None,
+        tell: ShowWealth = lambda wealth, needed: None,
     ) -> None:
         self._journal, self._choice, self._tell = journal, choice, tell
         self._bets: Bets | None = None
@@ -57,7 +57,7 @@ class Watch:
         first = 0 if self._bets is None else self._bets.pairs
         before = self._journal.whole_pairs()
         if before > first:
-            new = run_data.pairs(self._journal, first, before)
+            new = run_data.read_pairs(self._journal, first, before)
             new = new.after(self._choice.defence_plugin)
             if self._bets is None:
                 self._bets = _bets(new, self._choice)
@@ -73,7 +73,7 @@ def judge(journal: Journal, choice: Choice) -> Report:
     models have been looked at would not be fixed before them.
     """
     started = time.perf_counter()
-    undefended = run_data.read(journal, stopped=True)
+    undefended = run_data.read_run(journal, stopped=True)
     choice.refuse_other(
         undefended.settings,
         f"the run at {journal.path.parent} was to stop once its models had shown enough, so that "
@@ -85,7 +85,7 @@ def judge(journal: Journal, choice: Choice) -> Report:
     _show(bets, seen)
     bounds = bets.bounds()
     nothing = Scores(out=np.empty(0), inn=np.empty(0))
-    idle = untested(seen.settled.untested, undefended.seen)
+    idle = untested(seen.facts.untested, undefended.seen)
     return make_report(
         *(journal, choice, seen, started, bounds),
         released=undefended.seen,
@@ -97,7 +97,7 @@ def judge(journal: Journal, choice: Choice) -> Report:
         next_steps=[
             *(more := _goes_on(bets, most)),
             *next_steps(
-                *(seen.settled, bounds[0], bounds[0].ceiling, None),
+                *(seen.facts, bounds[0], bounds[0].ceiling, None),
                 goes_on=bool(more),
                 untested=bool(idle),
             ),
@@ -106,11 +106,11 @@ def judge(journal: Journal, choice: Choice) -> Report:
     )
 
 
-def refuse_hopeless(
+def refuse_undecidable(
     attacks: Mapping[str, Attack], claim: Claim, confidence: float, models: int
 ) -> None:
     """Refuse a run that could never be decided, before anything is trained."""
-    least = fewest(attacks, claim, confidence)
+    least = fewest_models(attacks, claim, confidence)
     if least is None or models < least:
         takes = "any number is too few" if least is None else f"at least {least:,} are needed"
         raise BadInput(
@@ -123,7 +123,7 @@ def refuse_hopeless(
         )
 
 
-def fewest(attacks: Mapping[str, Attack], claim: Claim, confidence: float) -> int | None:
+def fewest_models(attacks: Mapping[str, Attack], claim: Claim, confidence: float) -> int | None:
     """How many models could refute a claim if no bet were lost; None where a million could not."""
     bets = Bets(attacks, claim, confidence)
     fours = bisect_left(range(MOST // 4 + 1), True, key=lambda n: bets.could_decide(2 * n))

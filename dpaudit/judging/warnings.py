@@ -49,7 +49,7 @@ def _constant(released: Array) -> bool:
     return np.array_equal(released, np.broadcast_to(released[:1], released.shape), equal_nan=True)
 
 
-def suspicions(seen: Observations) -> list[str]:
+def release_warnings(seen: Observations) -> list[str]:
     """Warnings that a reader of a report should have."""
     return [*_diverged(seen), *_repeated(seen)]
 

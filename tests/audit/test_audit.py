@@ -15,7 +15,7 @@ from dpaudit.errors import BadInput, OtherConfiguration
 from dpaudit.executors import Here
 from dpaudit.journal import Journal
 from dpaudit.judging import panel
-from dpaudit.judging.judge import deciding
+from dpaudit.judging.judge import deciding_confidence
 from dpaudit.report import render
 from dpaudit.types import OUT
 
@@ -114,7 +114,7 @@ def test_what_is_not_chosen_is_as_configured(tmp_path):
     chosen = run.judge(attacks=("loss",), confidence=0.8)
     assert [b.estimator for b in chosen.bounds] == ["exact-scan", "clopper-pearson"]
     assert {b.attack for b in chosen.bounds} == {"loss"}
-    assert chosen.bounds[0].confidence == deciding(0.8, chosen.looks)
+    assert chosen.bounds[0].confidence == deciding_confidence(0.8, chosen.looks)
 
 
 @pytest.mark.parametrize("confidence", [0, 0.0, 0.5, 1.0, 2.0, -1.0])

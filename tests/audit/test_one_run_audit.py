@@ -17,7 +17,7 @@ from dpaudit.estimators.trials import Trials
 from dpaudit.journal import Journal
 from dpaudit.judging import one_run
 from dpaudit.judging.choice import Choice
-from dpaudit.judging.plan import most_telling, plan
+from dpaudit.judging.plan import best_guess_count, plan
 from dpaudit.judging.plan_request import PlanRequest
 from dpaudit.seeds import coins, only_trial, trial_seed
 from dpaudit.types import IN, INSERTED, OUT, Claim, GaussianCurve, Guesses, StepsCurve
@@ -230,12 +230,12 @@ def test_a_journal_without_its_coins_is_damaged(run, tmp_path):
 def test_without_a_number_as_many_are_guessed_as_a_plan_takes_for_what_decides(curve):
     claim = Claim(3.0, 1e-5, curve=curve)
     asked = PlanRequest.of(claim, canaries=500, confidence=0.95)
-    assert most_telling(claim, 500, 0.95) == plan(asked).rows[-1].judging
+    assert best_guess_count(claim, 500, 0.95) == plan(asked).rows[-1].judging
 
 
 def test_the_number_is_settled_before_anything_is_played(small, tmp_path):
     prepared = audit.prepare(CONFIG.changed(data=small, guesses=None))
-    assert prepared.config.attacker.guesses == most_telling(prepared.claim, 60, 0.95)
+    assert prepared.config.attacker.guesses == best_guess_count(prepared.claim, 60, 0.95)
     assert "guesses" in prepared.config.to_dict()
 
 

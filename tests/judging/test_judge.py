@@ -21,8 +21,8 @@ from dpaudit.estimators.trials import Trials
 from dpaudit.journal import Journal
 from dpaudit.judging.advice import next_steps
 from dpaudit.judging.choice import Choice
-from dpaudit.judging.judge import deciding, judge, verdict
-from dpaudit.judging.panel import pick
+from dpaudit.judging.judge import deciding_confidence, judge, verdict
+from dpaudit.judging.panel import pick_attack
 from dpaudit.outputs import summarised
 from dpaudit.rates import BoundCriterion
 from dpaudit.seeds import generator, trials
@@ -89,7 +89,7 @@ def audits_of_nothing(games, models, attacks):
         seen = summarised(observe(worlds, np.random.default_rng([7, seed])))
         played = {name: Trials(a.features(seen, KNOWN), worlds) for name, a in attacks.items()}
         halves = {name: t[choosing] for name, t in played.items()}
-        primary = pick(attacks, panels, halves)
+        primary = pick_attack(attacks, panels, halves)
         rule = halves[primary].fit(attacks[primary], criterion)
         yield tuple(
             estimator.bound(played[primary][half].count(rule), DELTA).epsilon
@@ -213,7 +213,7 @@ def test_pick_takes_the_first_attack_where_there_is_nothing_to_go_by():
     attacks = Choice(FAST).attack_plugins
     panels = Choice(FAST).panels(attacks, Claim(8.0, DELTA), seed=0)
     choosing = {name: Trials(a.features(seen, KNOWN), worlds) for name, a in attacks.items()}
-    assert pick(attacks, panels, choosing) == "loss"
+    assert pick_attack(attacks, panels, choosing) == "loss"
 
 
 # ---------------------------------------------------------------- looks
@@ -280,7 +280,7 @@ def test_another_primary_decides_at_a_quarter_of_the_error(path):
 
 def test_all_looks_together_err_with_at_most_one_and_a_half_of_the_stated_error():
     """a + a/4 + a/8 + ...: what the law's numbering allows."""
-    errors = [1 - deciding(0.95, look) for look in range(1, 40)]
+    errors = [1 - deciding_confidence(0.95, look) for look in range(1, 40)]
     assert errors[0] == pytest.approx(0.05)
     assert errors == sorted(errors, reverse=True)
     assert sum(errors) <= 1.5 * 0.05 + 1e-12

@@ -9,7 +9,7 @@ from settings import planned
 from dpaudit.accounting.curves import DPSGD
 from dpaudit.errors import BadInput
 from dpaudit.estimators import PLD, ClopperPearson, ExactScan, OneRun, PairedAUC, RankTest
-from dpaudit.judging.plan import Pace, courses, plan, prospects
+from dpaudit.judging.plan import Pace, plan, plan_curves, prospects
 from dpaudit.judging.plan_request import PlanRequest
 from dpaudit.types import Claim, Scores
 
@@ -216,7 +216,7 @@ def test_what_would_take_long_to_simulate_is_left_open():
 
 
 def test_courses_rise_to_the_truth_and_stay_below_the_ceiling():
-    for course in courses(planned(claim=1.0, true=4.0, curve="gaussian", models=200)):
+    for course in plan_curves(planned(claim=1.0, true=4.0, curve="gaussian", models=200)):
         assert len(course.numbers) == len(course.ceilings) == len(course.typical) > 8
         assert list(course.ceilings) == sorted(course.ceilings)
         for ceiling, typical in zip(course.ceilings, course.typical, strict=True):

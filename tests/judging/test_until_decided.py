@@ -27,7 +27,7 @@ from dpaudit.estimators.bets import Bets
 from dpaudit.journal import Journal
 from dpaudit.judging.choice import Choice
 from dpaudit.judging.judge import judge
-from dpaudit.judging.until_decided import Watch, fewest
+from dpaudit.judging.until_decided import StoppingRule, fewest_models
 from dpaudit.judging.until_decided import judge as judge_stopped
 from dpaudit.report import render, to_dict
 from dpaudit.seeds import trials
@@ -177,11 +177,11 @@ def test_the_fewest_models_could_decide_and_four_less_could_not():
     attacks = Choice(("loss", "mean")).attack_plugins
     for claim in (Claim(1.0, 1e-5), Claim(4.0, 1e-5, curve=GaussianCurve(0.9))):
         for confidence in (0.95, 1 - 1e-6):
-            least = fewest(attacks, claim, confidence)
+            least = fewest_models(attacks, claim, confidence)
             bets = Bets(attacks, claim, confidence)
             assert bets.could_decide(least // 2)
             assert not bets.could_decide(least // 2 - 2)
-    assert fewest(attacks, Claim(29.0, 1e-5), 0.95) is None
+    assert fewest_models(attacks, Claim(29.0, 1e-5), 0.95) is None
 
 
 def test_python_s_own_interface_stops_too_and_fixes_the_choice_before(tmp_path):
@@ -249,7 +249,7 @@ def test_a_watch_takes_whole_pairs_without_a_gap_alone(tmp_path):
         for table in ("trials", "seen"):
             journal._db.execute(f"DELETE FROM {table} WHERE idx = 12 AND world = 1")
         assert journal.whole_pairs() == 12
-        watch = Watch(journal, Choice(("loss",)))
+        watch = StoppingRule(journal, Choice(("loss",)))
         assert not watch.decided()
         assert watch._bets.pairs == 12
         journal.add(gap, released, seconds=0.1)
@@ -261,7 +261,7 @@ def test_an_empty_journal_is_not_enough(tmp_path):
     with Journal.play(tmp_path / "j", {"seed": 0, "models": 8, "until_decided": True}) as journal:
         journal.settle(facts(), KNOWN)
         assert journal.whole_pairs() == 0
-        assert not Watch(journal, Choice(("loss",))).decided()
+        assert not StoppingRule(journal, Choice(("loss",))).decided()
 
 
 # ---------------------------------------------------------------- who judges
@@ -311,7 +311,7 @@ def test_of_single_steps_only_the_bet_on_what_they_make_up_is_reported(tmp_path,
     path = stopped(tmp_path / "run" / "j", 80, shift=20.0, attacks=["loss"])
     with Journal.read(path) as journal:
         report = judge_stopped(journal, Choice(("loss",)))
-        assert Watch(journal, Choice(("loss",))).decided()
+        assert StoppingRule(journal, Choice(("loss",))).decided()
     assert [b.estimator for b in report.bounds] == ["auc-bet"]
     assert (report.verdict, report.growth.beside) == ("VIOLATION", [])
     assert to_dict(report)["bounds"][0]["assumption"] == "accountant"

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import pickle
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from dpaudit.audit.folder import CONFIG, Run
 from dpaudit.audit.preparation import PreparedAudit, Say, planted_pair, quiet, with_known
 from dpaudit.audit.trials import Progress, refuse_other_adjacency, run_trials
 from dpaudit.checks import refuse
-from dpaudit.config import Config, conflicts_until_decided, digest
+from dpaudit.config import conflicts_until_decided, digest
 from dpaudit.config.settings import Volume
 from dpaudit.data.fingerprints import fingerprint
 from dpaudit.errors import BadInput
@@ -33,7 +33,7 @@ from dpaudit.judging.choice import Choice
 from dpaudit.judging.until_decided import ShowWealth, StoppingRule, refuse_undecidable
 from dpaudit.protocols import Mechanism
 from dpaudit.seeds import only_trial, trials
-from dpaudit.types import Canary, Claim, Known, Pair, Records, Trial, neighbours
+from dpaudit.types import Canary, Claim, Known, Pair, Records, Trial
 
 
 def play(
@@ -49,7 +49,7 @@ def play(
     durable: bool = True,
     **choice: Any,
 ) -> Run:
-    """Play a mechanism on a pair; the same call on the same folder goes on where it stopped.
+    """Audit a mechanism on a pair; the same call on the same folder resumes the run.
 
     `workers` is a number of processes or any executor, such as `executors.Here`, which is this
     process. Others are started afresh, so a script calls this under ``if __name__ ==
@@ -66,20 +66,18 @@ def play(
     models = Volume(models, until_decided, seed).models
     if until_decided:
         refuse(conflicts_until_decided(chosen))
-    if not until_decided and (choice or budget is not None):
+    elif choice or budget is not None:
         raise BadInput(
             "a budget, and a choice of how to judge, are for until_decided=True; choose in judge()",
             "no-effect",
             option=next(iter(choice), "budget"),
         )
     if mechanism.canaries > 1 or mechanism.models is not None:
-        raise BadInput(
+        text = (
             "play trains many models; one training with many canaries, or two whose steps are "
-            "trials, take a configuration: dpaudit.audit.prepare(Config.of(...)), or dpaudit run",
-            "needs-config",
-            option="mechanism",
-            value=type(mechanism).__name__,
+            "trials, take a configuration: dpaudit.audit.prepare(Config.of(...)), or dpaudit run"
         )
+        raise BadInput(text, "needs-config", option="mechanism", value=type(mechanism).__name__)
     refuse_other_adjacency(mechanism, pair)
     mechanism = mechanism.build_backend()
     pair = with_known(mechanism, pair)
@@ -101,16 +99,12 @@ def play(
         _ = chosen.defence_plugin
         settings |= {**chosen.flat(), "attacks": list(chosen.attacks), "until_decided": True}
     plan = AuditPlan(
-        mechanism,
-        mechanism.claim,
-        GivenPair(pair),
-        trials(seed, models),
-        settings,
+        *(mechanism, mechanism.claim, trials(seed, models), settings),
+        PairSource(lambda: pair, lambda pool: pair, lambda canary, given: pair),
         chosen if until_decided else None,
-        until_decided,
     )
     runner = Runner(workers, None, progress, quiet, _ends(budget), durable)
-    return runner.play(plan, Run(out or f"runs/{digest(settings)}"))
+    return runner.run(plan, Run(out or f"runs/{digest(settings)}"))
 
 
 def run(
@@ -123,35 +117,38 @@ def run(
     budget: float | None = None,
     tell: ShowWealth = quiet,
 ) -> Run:
-    """Play a configuration to its end; the same one on the same folder goes on.
+    """Run a prepared audit to its end; the same one on the same folder resumes it.
 
-    In `workers` processes here, or on the Dask cluster at an address. One that is played until
-    decided ends as soon as its claim is refuted or its budget, in seconds, is spent; `tell` is
-    told how the evidence grows.
+    It runs in `workers` processes here, or on the Dask cluster at an address. An audit until
+    decided ends as soon as its claim is refuted or its budget, in seconds, is spent; `tell` shows
+    how the evidence grows.
     """
     config = prepared.config
+    one_run = config.attacker.one_run
     plan = AuditPlan(
         prepared.mechanism,
         prepared.claim,
-        PlantedPair(prepared, say),
-        _trials(config),
+        [only_trial(config.seed)] if one_run else trials(config.seed, config.volume.models),
         config.to_dict(),
+        PairSource(
+            lambda: prepared.any_pair(say),
+            lambda pool: planted_pair(prepared, pool, say),
+            prepared.restored_pair,
+        ),
         prepared.choice,
-        config.volume.until_decided,
         config.to_toml(),
     )
     runner = Runner(workers, address, progress, tell, _ends(budget))
-    return runner.play(plan, Run(out or prepared.folder))
+    return runner.run(plan, Run(out or prepared.folder))
 
 
-def _trials(config: Config) -> Sequence[Trial]:
-    """Return the trials that a configuration plays."""
-    if config.attacker.one_run:
-        return [only_trial(config.seed)]
-    return trials(config.seed, config.volume.models)
+@dataclass(frozen=True)
+class PairSource:
+    """The ways to a pair: for a rehearsal, for a new run, and for one that was begun."""
 
-
-# ---------------------------------------------------------------- one game, however it was set up
+    any: Callable[[], Pair]
+    make: Callable[[Executor], Pair]
+    restore: Callable[[Canary, Known], Pair]
 
 
 @dataclass(frozen=True)
@@ -160,68 +157,18 @@ class AuditPlan:
 
     mechanism: Mechanism
     claim: Claim
-    pair: PairSource
     trials: Sequence[Trial]
     settings: Mapping[str, Any]
+    pair: PairSource
     choice: Choice | None
-    """How it will be judged, if that is fixed before the first trial."""
-    until_decided: bool = False
+    """The choice of how to judge, if it is fixed before the first trial."""
     config: str = ""
     """The text of the run's configuration file; empty if it has none."""
 
 
-class PairSource(Protocol):
-    """The source of a plan's pair."""
-
-    def any(self) -> Pair:
-        """Return a pair on which the mechanism can be rehearsed, at no cost."""
-
-    def make(self, pool: Executor) -> Pair:
-        """Return the pair of a new run."""
-
-    def again(self, canary: Canary, given: Known) -> Pair:
-        """Return the pair of a run that was begun."""
-
-
-@dataclass(frozen=True)
-class GivenPair:
-    """The user's own pair."""
-
-    pair: Pair
-
-    def any(self) -> Pair:
-        return self.pair
-
-    def make(self, pool: Executor) -> Pair:
-        return self.pair
-
-    def again(self, canary: Canary, given: Known) -> Pair:
-        return self.pair
-
-
-@dataclass(frozen=True)
-class PlantedPair:
-    """The pair that a configuration's canary makes of its data."""
-
-    prepared: PreparedAudit
-    say: Say
-
-    def any(self) -> Pair:
-        self.say(f"rehearsing {self.prepared.config.target.mechanism}")
-        pool = self.prepared.data.pool
-        record = Canary(pool.x[0], int(pool.y[0]), "any", "", kind="nothing")
-        return neighbours(self.prepared.data, record)
-
-    def make(self, pool: Executor) -> Pair:
-        return planted_pair(self.prepared, pool, self.say)
-
-    def again(self, canary: Canary, given: Known) -> Pair:
-        return replace(neighbours(self.prepared.data, canary), given=given)
-
-
 @dataclass(frozen=True)
 class Runner:
-    """Runs a plan: with these workers, this progress display and this deadline."""
+    """Runs a plan with these workers, this progress display and this deadline."""
 
     workers: int | Executor | None
     address: str | None
@@ -230,52 +177,46 @@ class Runner:
     ends: float | None
     durable: bool = True
 
-    def play(self, plan: AuditPlan, run: Run) -> Run:
-        """Play all trials of a plan that a folder does not have yet."""
-        mechanism, source = plan.mechanism, plan.pair
+    def run(self, plan: AuditPlan, run: Run) -> Run:
+        """Run all trials of a plan that a folder does not have yet."""
+        mechanism = plan.mechanism
         run.refuse_foreign(plan.config)
         with ExitStack() as entered:
             pool = cache(lambda: entered.enter_context(self._executor(mechanism)))
-            made = cache(lambda: source.make(pool()))
+            made = cache(lambda: plan.pair.make(pool()))
             compared = cache(lambda: mechanism.equal_pairs(made(), pool()))
             if not run.journal.exists():
                 # Everything that can be wrong is found out before anything is written.
                 probe_folder(run.path)
                 if mechanism.rehearses:
-                    mechanism.rehearse(source.any(), pool())
+                    mechanism.rehearse(plan.pair.any(), pool())
                 compared()
             journal = entered.enter_context(Journal.play(run.journal, plan.settings, self.durable))
             if plan.config:
                 write_whole(run.path / CONFIG, plan.config.encode())
-            watch = None
-            if plan.until_decided and plan.choice:
-                watch = StoppingRule(journal, plan.choice, self.ends, self.tell)
+            stop, looks = None, dict[str, Any]()
+            if plan.choice and plan.settings.get("until_decided"):
+                stop = StoppingRule(journal, plan.choice, self.ends, self.tell)
+                every = _between_looks(mechanism, self.workers)
+                looks = {"every": every, "enough": stop.decided, "late": stop.late}
             if canary := facts.stored_canary(journal):
-                if not (missing := journal.missing(plan.trials)) or (watch and watch.decided()):
+                if not (missing := journal.missing(plan.trials)) or (stop and stop.decided()):
                     self.progress(len(plan.trials) - len(missing), len(plan.trials))
                     return run
                 facts.refuse_other_versions(journal)
-                pair = source.again(canary, facts.stored_choices(journal))
+                pair = plan.pair.restore(canary, facts.stored_choices(journal))
             else:
                 pair = made()
                 facts.store(journal, mechanism, plan.claim, pair, compared())
+            check = plan.choice.refuse_blind if plan.choice else quiet
             run_trials(
-                *(mechanism, pair, plan.trials, journal, pool(), self.progress),
-                check=plan.choice.refuse_blind if plan.choice else quiet,
-                **self._looks(mechanism, watch),
+                *(mechanism, pair, plan.trials, journal, pool(), self.progress, check), **looks
             )
         return run
 
-    def _looks(self, mechanism: Mechanism, watch: StoppingRule | None) -> dict[str, Any]:
-        """When a game is looked at, and who says that it is enough; without a watch, never."""
-        if watch is None:
-            return {}
-        every = _between_looks(mechanism, self.workers)
-        return {"every": every, "enough": watch.decided, "late": watch.late}
-
     @contextmanager
     def _executor(self, mechanism: Mechanism) -> Iterator[Executor]:
-        """Where trials are played: a given executor, a cluster, or processes on this machine."""
+        """Enter the given executor, a cluster, or a pool of processes on this machine."""
         if isinstance(self.workers, Executor):
             yield self.workers
             return
@@ -288,7 +229,7 @@ class Runner:
 
 
 def _between_looks(mechanism: Mechanism, workers: int | Executor | None) -> int:
-    """Return how many trials are played between looks: whole pairs, and work for all workers."""
+    """Return the trials between two looks: whole pairs, and work for all workers."""
     workers = 1 if isinstance(workers, Here) else workers
     known = cores() if workers is None or isinstance(workers, Executor) else workers
     together = known * mechanism.trials_per_call
@@ -296,17 +237,14 @@ def _between_looks(mechanism: Mechanism, workers: int | Executor | None) -> int:
 
 
 def _refuse_unsendable(mechanism: Mechanism, pair: Pair) -> None:
-    """Refuse what cannot be sent to worker processes before any is started."""
+    """Refuse what cannot be sent to worker processes, before any is started."""
     try:
         pickle.dumps((mechanism, pair))
     except Exception as error:
-        raise BadInput(
-            f"the mechanism cannot be sent to worker processes: {error}",
-            "not-picklable",
-            option="mechanism",
-        ) from error
+        text = f"the mechanism cannot be sent to worker processes: {error}"
+        raise BadInput(text, "not-picklable", option="mechanism") from error
 
 
 def _ends(budget: float | None) -> float | None:
-    """When so many seconds from now are spent, by the monotonic clock."""
+    """Return the time of the monotonic clock at which a budget, in seconds, is spent."""
     return None if budget is None else time.monotonic() + budget

@@ -107,7 +107,7 @@ class AsRun:
         trials = _seen(play, attacks)
         deciders, picked = list(attacks), self.primary != ALL
         if picked:
-            deciders = [pick_attack(attacks, panels, {n: t.halves()[0] for n, t in trials.items()})]
+            deciders = [pick_attack(attacks, panels, trials)]
         surest = deciding_confidence(asked.confidence, self.looks, len(deciders))
         found = []
         for name in deciders:

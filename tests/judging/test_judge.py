@@ -88,9 +88,8 @@ def audits_of_nothing(games, models, attacks):
     for seed in range(games):
         seen = summarised(observe(worlds, np.random.default_rng([7, seed])))
         played = {name: Trials(a.features(seen, KNOWN), worlds) for name, a in attacks.items()}
-        halves = {name: t[choosing] for name, t in played.items()}
-        primary = pick_attack(attacks, panels, halves)
-        rule = halves[primary].fit(attacks[primary], criterion)
+        primary = pick_attack(attacks, panels, played)
+        rule = played[primary][choosing].fit(attacks[primary], criterion)
         yield tuple(
             estimator.bound(played[primary][half].count(rule), DELTA).epsilon
             for half in (judging, choosing)
@@ -212,8 +211,8 @@ def test_pick_takes_the_first_attack_where_there_is_nothing_to_go_by():
     seen = summarised(observe(worlds, np.random.default_rng(0)))
     attacks = Choice(FAST).attack_plugins
     panels = Choice(FAST).panels(attacks, Claim(8.0, DELTA), seed=0)
-    choosing = {name: Trials(a.features(seen, KNOWN), worlds) for name, a in attacks.items()}
-    assert pick_attack(attacks, panels, choosing) == "loss"
+    trials = {name: Trials(a.features(seen, KNOWN), worlds) for name, a in attacks.items()}
+    assert pick_attack(attacks, panels, trials) == "loss"
 
 
 # ---------------------------------------------------------------- looks
@@ -506,7 +505,7 @@ def test_models_that_repeat_each_other_are_warned_of(path):
     seen["logits"][[3, 4, 5]] = seen["logits"][2]
     seen["logits"][[10, 11]] = np.nan  # diverged, which is told elsewhere
     warnings = judged(finished(path, seen)).warnings
-    assert any("3 of 80 models say exactly the same" in warning for warning in warnings)
+    assert any("3 of 80 models release exactly the same" in warning for warning in warnings)
     fresh = finished(path.parent / "fresh" / "j", released(80))
     assert not judged(fresh).warnings
 

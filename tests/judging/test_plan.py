@@ -71,8 +71,8 @@ def test_a_bound_is_reached_as_a_claim_of_its_size_is_refuted(more):
 def test_models_for_a_chance_have_it_and_a_fifth_fewer_do_not():
     question = planned(claim=1.0, true=6.0, curve="gaussian", power=0.9, models=40)
     needed = {row.estimator: row.for_power for row in plan(question).rows}
-    for prospect, scale in prospects(question):
-        n = scale.trials(needed[prospect.name])
+    for prospect, each in prospects(question):
+        n = needed[prospect.name] // each
         assert prospect.chance(n) >= 0.9 > prospect.chance(int(0.8 * n)), prospect.name
 
 
@@ -172,8 +172,8 @@ def test_what_is_asked_about_is_never_said_to_take_more_if_it_is_enough(canaries
 
 def test_a_need_is_not_above_the_models_that_are_asked_about():
     asked = {"claim": 1.0, "true": 6.0, "models": 200}
-    counted, scale = next(prospects(planned(**asked)))
-    found = rows(**asked, power=counted.chance(scale.trials(200)))["clopper-pearson"]
+    counted, each = next(prospects(planned(**asked)))
+    found = rows(**asked, power=counted.chance(200 // each))["clopper-pearson"]
     assert found.for_power <= 200
 
 

@@ -20,7 +20,7 @@ from refusals import refuses
 
 import dpaudit as dp
 from dpaudit import audit
-from dpaudit.audit import play
+from dpaudit.audit import runner
 from dpaudit.config import Config
 from dpaudit.errors import OtherConfiguration
 from dpaudit.estimators.bets import Bets
@@ -229,7 +229,7 @@ def test_looks_come_after_whole_pairs_for_all_workers():
 
     for mechanism in (Shifted(), ThreeAtOnce()):
         for workers in (1, 2, 5, 30):
-            every = play._between_looks(mechanism, workers)
+            every = runner._between_looks(mechanism, workers)
             together = workers * getattr(mechanism, "trials_per_call", 1)
             assert every >= 20
             assert every % 2 == every % together == 0

@@ -186,19 +186,13 @@ def _bound(name: str, curve: Family | None, request: EstimateRequest, say: Say) 
 
 def _refuse_unpaired(scores: Scores) -> None:
     n0, n1 = len(scores.out), len(scores.inn)
+    pairs = "paired-auc pairs trials in their order"
     if n0 != n1:
-        raise BadInput(
-            "paired-auc pairs trials in their order, and needs equal numbers of both worlds, "
-            f"not {n0:,} out and {n1:,} in",
-            "not-paired",
-            value=(n0, n1),
-        )
+        text = f"{pairs}, and needs equal numbers of both worlds, not {n0:,} out and {n1:,} in"
+        raise BadInput(text, "not-paired", value=(n0, n1))
     if _sorted(scores.out) or _sorted(scores.inn):
-        raise BadInput(
-            "paired-auc pairs trials in their order, and these are sorted by their score, which "
-            "would choose the pairs; give them in the order in which they were run",
-            "sorted-scores",
-        )
+        text = f"{pairs}, and sorted scores choose the pairs; give them in the order of the trials"
+        raise BadInput(text, "sorted-scores")
 
 
 def _sorted(scores: Array) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -20,8 +19,6 @@ from dpaudit.types import Claim, GaussianCurve
 
 MOST_MODELS, MOST_CANARIES = 10**6, 20_000
 """The ends of a search for a chance; that for a ceiling, which costs nothing, goes further."""
-
-Problems = Iterator[BadInput | None]
 
 
 @dataclass(frozen=True)
@@ -55,14 +52,19 @@ class Leak:
     true_curve: str | None = None
 
     def __post_init__(self) -> None:
-        checks.refuse(self._problems())
-
-    def _problems(self) -> Problems:
-        if self.true is not None:
-            yield checks.of("true", checks.positive("the true epsilon", self.true))
-        if (self.true_curve or "pure").partition(":")[0] not in ("pure", "gaussian", "dpsgd"):
-            text = f"the true curve must be pure, gaussian or dpsgd:Q,T, not '{self.true_curve}'"
-            yield BadInput(text, "unknown-choice", option="true_curve", value=self.true_curve)
+        true, curve = self.true, self.true_curve
+        known = (curve or "pure").partition(":")[0] in ("pure", "gaussian", "dpsgd")
+        text = f"the true curve must be pure, gaussian or dpsgd:Q,T, not '{curve}'"
+        checks.refuse(
+            [
+                checks.of(
+                    "true", checks.positive("the true epsilon", 1.0 if true is None else true)
+                ),
+                None
+                if known
+                else BadInput(text, "unknown-choice", option="true_curve", value=curve),
+            ]
+        )
 
 
 @dataclass(frozen=True)
@@ -74,13 +76,14 @@ class Goal:
     reach: float | None = None
 
     def __post_init__(self) -> None:
-        checks.refuse(self._problems())
-
-    def _problems(self) -> Problems:
-        yield checks.in_range("confidence", self.confidence, 0.5, 1 - 1e-5, ends="(]")
-        yield checks.in_range("power", self.power, 0, 1, ends="()")
-        if self.reach is not None:
-            yield checks.of("reach", checks.positive("the bound to reach", self.reach))
+        reach = 1.0 if self.reach is None else self.reach
+        checks.refuse(
+            [
+                checks.in_range("confidence", self.confidence, 0.5, 1 - 1e-5, ends="(]"),
+                checks.in_range("power", self.power, 0, 1, ends="()"),
+                checks.of("reach", checks.positive("the bound to reach", reach)),
+            ]
+        )
 
 
 @dataclass(frozen=True)

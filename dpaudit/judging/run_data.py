@@ -51,13 +51,9 @@ class RunData:
     @property
     def models(self) -> dict[str, int]:
         """Numbers of models by world and by use."""
-        chooses = choosing(self.worlds)
-        return {
-            "in": int((self.worlds == IN).sum()),
-            "out": int((self.worlds == OUT).sum()),
-            "choosing": int(chooses.sum()),
-            "judging": int((~chooses).sum()),
-        }
+        inn, chooses = self.worlds == IN, choosing(self.worlds)
+        uses = {"in": inn, "out": ~inn, "choosing": chooses, "judging": ~chooses}
+        return {name: int(mask.sum()) for name, mask in uses.items()}
 
     @property
     def accuracies(self) -> dict[str, float]:

@@ -53,8 +53,7 @@ def probe(
     """Train a few of the run's own models here, and measure their time.
 
     As many processes work as in the run, because they slow each other down. The first model of
-    each, which loads and compiles code, is not counted. The canary is any record: the cost of a
-    model does not depend on it.
+    each, which loads and compiles code, is not counted. Any record is the canary.
     """
     prepared = prepare(config, say, download)
     record, workers = prepared.data.pool, workers or cores()

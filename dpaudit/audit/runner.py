@@ -52,13 +52,11 @@ def play(
     """Audit a mechanism on a pair; the same call on the same folder resumes the run.
 
     `workers` is a number of processes or any executor, such as `executors.Here`, which is this
-    process. Others are started afresh, so a script calls this under ``if __name__ ==
-    "__main__":``.
+    process. A script that starts processes calls this under ``if __name__ == "__main__":``.
 
-    Until decided, it stops as soon as the claim is refuted or `budget`, in seconds, is spent.
-    `attacks`, `defence` and `confidence` must then be chosen here, before the first trial; else
-    they are chosen where the run is judged. A run that is judged at once and thrown away need not
-    be `durable`: no trial then waits for the disk.
+    Until decided, it stops as soon as the claim is refuted or `budget`, in seconds, is spent;
+    `attacks`, `defence` and `confidence` are then chosen here, before the first trial, else where
+    the run is judged. If it is not `durable`, no trial waits for the disk.
     """
     # A mechanism's own attacks are fixed before the first trial, like all else.
     own = {n: v for n, v in mechanism.default_settings.items() if n == "attacks"}

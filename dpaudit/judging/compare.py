@@ -1,8 +1,8 @@
 """Compare defences on a journal: the leak and the utility that remain behind each.
 
-A defence is post-processing, so nothing is trained again. The attacker adapts: every rule is
-fixed anew, on the choosing half of the trials, to what the defence releases, and judged on the
-other half. Each bound holds at its own confidence; none of them decides, so no look is numbered.
+Nothing is trained again. The attacker adapts: every rule is fixed anew to what a defence
+releases, on the choosing half of the trials, and judged on the other half. Each bound holds at its
+own confidence; none decides, so no look is numbered.
 """
 
 from __future__ import annotations

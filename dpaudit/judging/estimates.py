@@ -34,9 +34,8 @@ KINDS: dict[type, str] = {
 class EstimateRequest:
     """An outcome, and the estimators and the claim that it is put to.
 
-    `curve` is the one that the mechanism claims: 'gaussian', 'dpsgd:Q,T', or 'none'. If it is
-    empty, a Gaussian one is assumed where one is needed, and refutes nothing. If no estimators are
-    named, all that fit are applied.
+    `curve` is the claimed one: 'gaussian', 'dpsgd:Q,T', or 'none'. If it is empty, a Gaussian one
+    is assumed where one is needed, and refutes nothing. No names of estimators mean all that fit.
     """
 
     outcome: StatedOutcome
@@ -157,10 +156,9 @@ def _bound(name: str, curve: Family | None, request: EstimateRequest, say: Say) 
     """Return the bound of one estimator; refuse one that does not fit."""
     outcome, plugin = request.outcome, registry.load("estimators", name)
     if not isinstance(outcome, plugin.takes):
-        here = next(words for kind, words in KINDS.items() if isinstance(outcome, kind))
         in_python = f"{plugin.takes.__name__.lower()}, which can be given in Python only"
-        needed = f"{KINDS[plugin.takes]}, not {here}" if plugin.takes in KINDS else in_python
-        raise BadInput(f"{name} needs {needed}", "wrong-outcome", option="estimator", value=name)
+        text = f"{name} needs {KINDS.get(plugin.takes, in_python)}"
+        raise BadInput(text, "wrong-outcome", option="estimator", value=name)
     wanted = registry.asked(plugin).get("curve")
     if wanted and wanted.default is wanted.empty and not isinstance(curve, DPSGD):
         text = f"{name} needs DP-SGD's sample rate and steps; state --curve dpsgd:Q,T"

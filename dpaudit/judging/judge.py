@@ -95,10 +95,10 @@ def make_report(
     untested: str = "",
     **own: Any,
 ) -> Report:
-    """Build the report of a judgement from what all kinds of them tell, and from its `own` fields.
+    """Build the report of a judgement from the fields that all kinds share, and its `own`.
 
-    `started` is the time of the performance counter when the judgement began, `released` what
-    was seen before any defence. Each bound has its `scores`, and a cut if any has one.
+    `started` is the performance counter's time when it began, `released` what was seen before
+    any defence. Each bound has its `scores`, and a cut if any has one.
     """
     claim, facts = data.claim, data.facts
     reach = max(bounds[i].ceiling for i in (primary, *deciders))

@@ -39,9 +39,8 @@ BY_STEP_COUNTED = "pld"
 class EstimatorPanel:
     """The estimators of one attack, all of one kind of outcome; the first decides, if any does.
 
-    `names` are those of plug-ins. Those that need a curve are given that of the claim, or
-    `curves`, which may be fewer of its kind. An estimator whose bound would not be about the claim
-    is refused.
+    Those that need a curve are given that of the claim, or `curves`, which may be fewer of its
+    kind. An estimator whose bound would not be about the claim is refused.
     """
 
     names: tuple[str, ...]
@@ -126,14 +125,14 @@ class EstimatorPanel:
 
     def bounds(self, fixed: Fixed, first: float, others: float) -> list[Bound]:
         """Return the bound of each estimator: of the first at its own confidence."""
-        levels = [first, *(others for _ in self.names[1:])]
-        return [
-            fixed.bound(partial(self._checked, name), self.claim.delta, level)
-            for name, level in zip(self.names, levels, strict=True)
-        ]
 
-    def _checked(self, name: str, confidence: float) -> Checked:
-        return Checked(name, self._make(name, confidence), confidence)
+        def checked(name: str, confidence: float) -> Checked:
+            return Checked(name, self._make(name, confidence), confidence)
+
+        return [
+            fixed.bound(partial(checked, name), self.claim.delta, others if i else first)
+            for i, name in enumerate(self.names)
+        ]
 
     def _make(self, name: str, confidence: float = 0.95) -> Estimator:
         wanted, curve = registry.asked(registry.load("estimators", name)).get("curve"), self._curve

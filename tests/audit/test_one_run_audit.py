@@ -20,7 +20,7 @@ from dpaudit.judging.choice import Choice
 from dpaudit.judging.plan import best_guess_count, plan
 from dpaudit.judging.plan_request import PlanRequest
 from dpaudit.seeds import coins, only_trial, trial_seed
-from dpaudit.types import IN, INSERTED, OUT, Claim, GaussianCurve, Guesses, StepsCurve
+from dpaudit.types import IN, INSERTED, OUT, Claim, GaussianCurve, Guesses
 
 CONFIG = Config.from_dict(
     {
@@ -315,14 +315,6 @@ def test_of_a_thousand_canaries_much_of_the_leak_is_shown(tmp_path):
     by_curve, outright = np.mean(found, axis=0)
     assert by_curve >= 4.2
     assert outright >= 2.5
-
-
-def test_single_steps_are_no_guesses():
-    """A claim that is judged step by step has no curve that guesses could be judged by."""
-    claim = Claim(1.0, 1e-5, curve=StepsCurve(0.1, 10, 1.0))
-    assert claim.by_step
-    with refuses("excluded-options", option="adversary", value="canaries"):
-        CONFIG.changed(adversary="per-step")
 
 
 def test_a_choice_of_the_run_itself_is_no_other_choice():

@@ -439,11 +439,6 @@ def test_an_attack_whose_needs_are_not_released_is_refused(path):
             judged(path, attack)
 
 
-def test_released_arrays_decide_which_attacks_fit(path):
-    finished(path, {"logits": released(8)["logits"]}, attacks=["loss"])
-    assert judged(path, "loss").bounds[0].attack == "loss"
-
-
 @pytest.mark.parametrize(
     ("shown", "fitting"),
     [

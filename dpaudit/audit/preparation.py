@@ -99,13 +99,12 @@ def prepare(
     if recipe := mechanism.recipe:
         # Part of the run from now on: its config.toml names the backend that was chosen.
         settled["backend"] = recipe.training.backend
+    _refuse_canary(config, mechanism)
     if config.attacker.one_run:
-        _refuse_single_canary(config, mechanism)
         one_run.refuse_choosing(attacks)
     if (example := mechanism.example()) is not None:
         choice.refuse_blind(example)
     claim = _claim(target, mechanism)
-    _refuse_canary(config, mechanism)
     if config.attacker.one_run:
         m, r = config.attacker.canaries, config.attacker.guesses
         settled["guesses"] = r or plan.best_guess_count(claim, m, judging.confidence)
@@ -209,13 +208,19 @@ def _claim(target: Target, mechanism: Mechanism) -> Claim:
 
 
 def _refuse_canary(config: Config, mechanism: Mechanism) -> None:
-    """Refuse a canary that does not fit the adversary, or needs what the mechanism lacks."""
-    name, adversary = config.planting.canary, ADVERSARIES[config.attacker.adversary]
-    if "adversary" in unasked(config.target.mechanism):
-        adversary = OBSERVER
-    gradient = registry.load("canaries", name).gradient
+    """Refuse a canary, or a number of them, that adversary or mechanism cannot use."""
+    name, target, attacker = config.planting.canary, config.target.mechanism, config.attacker
+    builder = registry.load("canaries", name)
+    many, gradient = attacker.one_run, builder.gradient
+    adversary = OBSERVER if "adversary" in unasked(target) else ADVERSARIES[attacker.adversary]
+    if many and mechanism.canaries != attacker.canaries:
+        text = f"{target} cannot be given many canaries in one training"
+        raise BadInput(text, "one-canary-only", option="mechanism", value=target)
     code = text = ""
-    if adversary.asks and gradient:
+    if many and not (gradient and "canaries" in registry.asked(builder)):
+        code = "one-canary-only"
+        text = f"{name} is one canary; many take --canary dirac, for example"
+    elif adversary.asks and gradient:
         able = " or ".join(a.name for a in ADVERSARIES.values() if not a.asks)
         code = "needs-record"
         text = f"{name} is a gradient, not a record; it takes --adversary {able}"
@@ -230,19 +235,6 @@ def _refuse_canary(config: Config, mechanism: Mechanism) -> None:
     there = {"recipe"} if mechanism.recipe else set()
     there |= {"initial"} if adversary.crafts else set()
     registry.refuse_needs("canaries", name, there | OFFERED)
-
-
-def _refuse_single_canary(config: Config, mechanism: Mechanism) -> None:
-    """Refuse a mechanism, or a canary, that cannot have many canaries in one training."""
-    name, target = config.planting.canary, config.target.mechanism
-    builder = registry.load("canaries", name)
-    many = "one-canary-only"
-    if mechanism.canaries != config.attacker.canaries:
-        text = f"{target} cannot be given many canaries in one training"
-        raise BadInput(text, many, option="mechanism", value=target)
-    if not builder.gradient or "canaries" not in registry.asked(builder):
-        text = f"{name} is one canary; many take --canary dirac, for example"
-        raise BadInput(text, many, option="canary", value=name)
 
 
 def planted_pair(prepared: PreparedAudit, pool: Executor, say: Say) -> Pair:

@@ -96,13 +96,13 @@ def play(
         refuse_undecidable(chosen.attack_plugins, mechanism.claim, chosen.confidence, models)
         _ = chosen.defence_plugin
         settings |= {**chosen.flat(), "attacks": list(chosen.attacks), "until_decided": True}
-    plan = AuditPlan(
+    audit = Audit(
         *(mechanism, mechanism.claim, trials(seed, models), settings),
         PairSource(lambda: pair, lambda pool: pair, lambda canary, given: pair),
         chosen if until_decided else None,
     )
-    runner = Runner(workers, None, progress, quiet, _ends(budget), durable)
-    return runner.run(plan, Run(out or f"runs/{digest(settings)}"))
+    folder = Run(out or f"runs/{digest(settings)}")
+    return audit.run(folder, workers, progress, budget, durable=durable)
 
 
 def run(
@@ -123,7 +123,7 @@ def run(
     """
     config = prepared.config
     one_run = config.attacker.one_run
-    plan = AuditPlan(
+    audit = Audit(
         prepared.mechanism,
         prepared.claim,
         [only_trial(config.seed)] if one_run else trials(config.seed, config.volume.models),
@@ -136,8 +136,7 @@ def run(
         prepared.choice,
         config.to_toml(),
     )
-    runner = Runner(workers, address, progress, tell, _ends(budget))
-    return runner.run(plan, Run(out or prepared.folder))
+    return audit.run(Run(out or prepared.folder), workers, progress, budget, tell, address)
 
 
 @dataclass(frozen=True)
@@ -150,8 +149,8 @@ class PairSource:
 
 
 @dataclass(frozen=True)
-class AuditPlan:
-    """The trials of one audit, and all that they depend on."""
+class Audit:
+    """The trials of one audit, with all that they depend on."""
 
     mechanism: Mechanism
     claim: Claim
@@ -163,67 +162,66 @@ class AuditPlan:
     config: str = ""
     """The text of the run's configuration file; empty if it has none."""
 
-
-@dataclass(frozen=True)
-class Runner:
-    """Runs a plan with these workers, this progress display and this deadline."""
-
-    workers: int | Executor | None
-    address: str | None
-    progress: Progress
-    tell: ShowWealth
-    ends: float | None
-    durable: bool = True
-
-    def run(self, plan: AuditPlan, run: Run) -> Run:
-        """Run all trials of a plan that a folder does not have yet."""
-        mechanism = plan.mechanism
-        run.refuse_foreign(plan.config)
+    def run(
+        self,
+        run: Run,
+        workers: int | Executor | None,
+        progress: Progress,
+        budget: float | None,
+        tell: ShowWealth = quiet,
+        address: str | None = None,
+        durable: bool = True,
+    ) -> Run:
+        """Run all trials that a folder does not have yet."""
+        mechanism, total = self.mechanism, len(self.trials)
+        ends = None if budget is None else time.monotonic() + budget
+        run.refuse_foreign(self.config)
         with ExitStack() as entered:
-            pool = cache(lambda: entered.enter_context(self._executor(mechanism)))
-            made = cache(lambda: plan.pair.make(pool()))
+            pool = cache(lambda: entered.enter_context(_executor(workers, address, mechanism)))
+            made = cache(lambda: self.pair.make(pool()))
             compared = cache(lambda: mechanism.equal_pairs(made(), pool()))
             if not run.journal.exists():
                 # Everything that can be wrong is found out before anything is written.
                 probe_folder(run.path)
                 if mechanism.rehearses:
-                    mechanism.rehearse(plan.pair.any(), pool())
+                    mechanism.rehearse(self.pair.any(), pool())
                 compared()
-            journal = entered.enter_context(Journal.play(run.journal, plan.settings, self.durable))
-            if plan.config:
-                write_whole(run.path / CONFIG, plan.config.encode())
+            journal = entered.enter_context(Journal.play(run.journal, self.settings, durable))
+            if self.config:
+                write_whole(run.path / CONFIG, self.config.encode())
             stop, looks = None, dict[str, Any]()
-            if plan.choice and plan.settings.get("until_decided"):
-                stop = StoppingRule(journal, plan.choice, self.ends, self.tell)
-                every = _between_looks(mechanism, self.workers)
+            if self.choice and self.settings.get("until_decided"):
+                stop = StoppingRule(journal, self.choice, ends, tell)
+                every = _between_looks(mechanism, workers)
                 looks = {"every": every, "enough": stop.decided, "late": stop.late}
             if canary := facts.stored_canary(journal):
-                if not (missing := journal.missing(plan.trials)) or (stop and stop.decided()):
-                    self.progress(len(plan.trials) - len(missing), len(plan.trials))
+                if not (missing := journal.missing(self.trials)) or (stop and stop.decided()):
+                    progress(total - len(missing), total)
                     return run
                 facts.refuse_other_versions(journal)
-                pair = plan.pair.restore(canary, facts.stored_choices(journal))
+                pair = self.pair.restore(canary, facts.stored_choices(journal))
             else:
                 pair = made()
-                facts.store(journal, mechanism, plan.claim, pair, compared())
-            check = plan.choice.refuse_blind if plan.choice else quiet
-            run_trials(
-                *(mechanism, pair, plan.trials, journal, pool(), self.progress, check), **looks
-            )
+                facts.store(journal, mechanism, self.claim, pair, compared())
+            check = self.choice.refuse_blind if self.choice else quiet
+            run_trials(mechanism, pair, self.trials, journal, pool(), progress, check, **looks)
         return run
 
-    @contextmanager
-    def _executor(self, mechanism: Mechanism) -> Iterator[Executor]:
-        """Enter the given executor, a cluster, or a pool of processes on this machine."""
-        if isinstance(self.workers, Executor):
-            yield self.workers
-            return
-        if self.address is None:
-            pool = local_pool(self.workers or cores())
-        else:
-            pool = cluster(self.address, mechanism.files())
-        with pool as executor:
-            yield executor
+
+@contextmanager
+def _executor(
+    workers: int | Executor | None, address: str | None, mechanism: Mechanism
+) -> Iterator[Executor]:
+    """Enter the given executor, a cluster, or a pool of processes on this machine."""
+    if isinstance(workers, Executor):
+        yield workers
+        return
+    if address is None:
+        pool = local_pool(workers or cores())
+    else:
+        pool = cluster(address, mechanism.files())
+    with pool as executor:
+        yield executor
 
 
 def _between_looks(mechanism: Mechanism, workers: int | Executor | None) -> int:
@@ -241,8 +239,3 @@ def _refuse_unsendable(mechanism: Mechanism, pair: Pair) -> None:
     except Exception as error:
         text = f"the mechanism cannot be sent to worker processes: {error}"
         raise BadInput(text, "not-picklable", option="mechanism") from error
-
-
-def _ends(budget: float | None) -> float | None:
-    """Return the time of the monotonic clock at which a budget, in seconds, is spent."""
-    return None if budget is None else time.monotonic() + budget

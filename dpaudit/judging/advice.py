@@ -74,7 +74,10 @@ def next_steps(
     # A run until decided has no selection, whose effect a null would show.
     if not null and not (refuted and attacks is None):
         steps.append("See what is found where nothing is planted: the same line, --canary none.")
-    if attacks and (another := _other_attack(attacks, others)):
+    another = next((name for name in others if name not in (attacks or ())), "")
+    if attacks and "mean+std" in attacks:
+        another = "'mean & inv_std'"
+    if attacks and another:
         steps.append(
             f"Judge again without training: dpaudit report RUN --attack {another}. Another attack "
             "that decides is another look, held to a higher confidence."
@@ -105,13 +108,6 @@ def _more(claim: Claim, bound: Bound, reach: float) -> str:
         if needed is not None:
             takes = f"about {round_up(needed):,} (--models)"
     return f"These models {above} {takes}. dpaudit plan tells what others would take."
-
-
-def _other_attack(attacks: Collection[str], others: Sequence[str]) -> str:
-    """Return an attack that has not judged yet, quoted for a shell; empty if there is none."""
-    if "mean+std" in attacks:
-        return "'mean & inv_std'"
-    return next((name for name in others if name not in attacks), "")
 
 
 def after_one_run(claim: Claim, bound: Bound) -> list[str]:

@@ -13,7 +13,6 @@ from dpaudit import defences, registry
 from dpaudit.attacks.classifier import parse
 from dpaudit.config.settings import ALL, Judging
 from dpaudit.errors import BadInput
-from dpaudit.estimators.selections import Fixed
 from dpaudit.estimators.trials import Trials
 from dpaudit.judging.panel import EstimatorPanel
 from dpaudit.judging.run_data import RunData, refuse_lacking
@@ -68,7 +67,7 @@ class Choice(Judging):
 
     @property
     def _named(self) -> bool:
-        """Whether attacks were named, instead of the default ones that fit."""
+        """True if attacks were named, instead of the default ones that fit."""
         return self.attacks != Judging.attacks
 
     def fitting(self, seen: Observations) -> Mapping[str, Attack]:
@@ -122,7 +121,3 @@ class Candidates:
     attacks: Mapping[str, Attack]
     panels: Mapping[str, EstimatorPanel]
     trials: Mapping[str, Trials]
-
-    def fix(self, name: str, always: bool) -> Fixed:
-        """Return the rule of an attack, with the trials that judge it."""
-        return self.panels[name].fix(self.attacks[name], self.trials[name], always)

@@ -143,7 +143,9 @@ def _row(
         bounds=[
             bound
             for name, panel in found.panels.items()
-            for bound in panel.bounds(found.fix(name, always=True), sure, sure)
+            for bound in panel.bounds(
+                panel.fix(found.attacks[name], found.trials[name], always=True), sure, sure
+            )
         ],
         published=[
             published(name, attack, found.trials[name], delta, data.seed)

@@ -34,8 +34,11 @@ def judge(journal: Journal, choice: Choice) -> Report:
     found = choice.candidates(data)
     attacks, panels, trials = found.attacks, found.panels, found.trials
     look = _look(choice, found)
-    fixed = {name: found.fix(name, always=look.picked and name == look.attack) for name in attacks}
-    deciders = list(attacks) if choice.primary == ALL else [look.attack]
+    deciders = look.deciders
+    fixed = {
+        name: panels[name].fix(attack, trials[name], always=look.picked and name in deciders)
+        for name, attack in attacks.items()
+    }
     sure, looks = choice.confidence, 1
     configured = Choice.configured(data.settings)
     if choice != configured and look != _configured_look(configured, undefended):
@@ -151,25 +154,16 @@ def verdict(
 
 @dataclass(frozen=True)
 class Look:
-    """The bound that decides: its attack, estimator, defence and trials.
+    """The bound that decides: its name in the journal, with attack and trials, and its estimator.
 
     The same attack on all trials is another bound than on the judging half: an attack that was
     seen to be picked may not be judged once more with the trials that picked it.
     """
 
-    attack: str
+    name: str
     estimator: str
-    defence: str
-    held_out: bool
+    deciders: Sequence[str] = field(compare=False)
     picked: bool = field(compare=False)
-    raw: bool = False
-
-    @property
-    def name(self) -> str:
-        """The name in the journal, without the estimator."""
-        behind = "" if self.defence == "none" else f" after {self.defence}"
-        unrounded = " by raw scores" if self.raw else ""
-        return f"{self.attack}{unrounded}{behind}{'' if self.held_out else ' on all trials'}"
 
 
 def deciding_confidence(confidence: float, looks: int, attacks: int = 1) -> float:
@@ -209,14 +203,17 @@ def _configured_look(configured: Choice, undefended: RunData) -> Look | None:
 
 def _look(choice: Choice, found: Candidates) -> Look:
     """Return the bound that decides: named beforehand, or picked on the choosing half."""
-    if choice.primary == ALL:
-        names, held_out, picked = list(found.attacks), True, False
-        attack = f"all of {', '.join(names)}"
+    attack, picked = choice.primary, choice.primary == "auto" and len(found.attacks) > 1
+    if attack == "auto":
+        attack = pick_attack(found.attacks, found.panels, found.trials)
+    if attack == ALL:
+        deciders, held_out = list(found.attacks), True
+        attack = f"all of {', '.join(deciders)}"
     else:
-        picked = choice.primary == "auto" and len(found.attacks) > 1
-        auto = choice.primary == "auto"
-        attack = pick_attack(found.attacks, found.panels, found.trials) if auto else choice.primary
-        names = [attack]
+        deciders = [attack]
         held_out = picked or chooses(found.attacks[attack], found.panels[attack].takes)
-    estimators = ", ".join(dict.fromkeys(found.panels[name].names[0] for name in names))
-    return Look(attack, estimators, choice.defence, held_out, picked, choice.raw_scores)
+    raw = " by raw scores" if choice.raw_scores else ""
+    defence = "" if choice.defence == "none" else f" after {choice.defence}"
+    name = f"{attack}{raw}{defence}{'' if held_out else ' on all trials'}"
+    estimators = dict.fromkeys(found.panels[one].names[0] for one in deciders)
+    return Look(name, ", ".join(estimators), deciders, picked)

@@ -93,9 +93,6 @@ def scored(attack: Attack, canaries: Trials) -> Array:
     from the true ones.
     """
     others = np.where(np.arange(len(canaries)) % 2, IN, OUT)
-    blind = replace(canaries, worlds=others)
-    rule = blind.fit(attack, BoundCriterion(0.0))
-    found = blind.scores(rule)
-    scores = np.empty(len(canaries))
-    scores[others == IN], scores[others == OUT] = found.inn, found.out
+    rule = replace(canaries, worlds=others).fit(attack, BoundCriterion(0.0))
+    scores = replace(canaries, worlds=np.full(len(canaries), OUT)).scores(rule).out
     return np.where(np.isnan(scores), -np.inf, scores)

@@ -52,17 +52,12 @@ class Leak:
     true_curve: str | None = None
 
     def __post_init__(self) -> None:
-        true, curve = self.true, self.true_curve
-        known = (curve or "pure").partition(":")[0] in ("pure", "gaussian", "dpsgd")
-        text = f"the true curve must be pure, gaussian or dpsgd:Q,T, not '{curve}'"
+        true = 1.0 if self.true is None else self.true
+        kind = (self.true_curve or "pure").partition(":")[0]
         checks.refuse(
             [
-                checks.of(
-                    "true", checks.positive("the true epsilon", 1.0 if true is None else true)
-                ),
-                None
-                if known
-                else BadInput(text, "unknown-choice", option="true_curve", value=curve),
+                checks.of("true", checks.positive("the true epsilon", true)),
+                checks.one_of("true_curve", kind, ("pure", "gaussian", "dpsgd")),
             ]
         )
 

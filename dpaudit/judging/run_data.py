@@ -6,6 +6,7 @@ import shlex
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -67,26 +68,26 @@ class RunData:
     def after(self, defence: Defence) -> RunData:
         """Return the same run with observations that have passed a defence."""
         seen = defence.protect({**self.seen, OWN: self.own})
-        few = self._few()
         for name, array in self.a_few_after(defence).items():
-            _refuse_mixing(f"the defence {defence}", array, seen[name][few])
+            _refuse_mixing(f"the defence {defence}", array, seen[name][self._few])
         return replace(self, seen=seen)
 
     def a_few_after(self, defence: Defence) -> Observations:
         """Return some trials behind a defence: enough to know what it releases."""
-        few = self._few()
-        return defence.protect({n: a[few] for n, a in {**self.seen, OWN: self.own}.items()})
+        seen = {**self.seen, OWN: self.own}
+        return defence.protect({name: array[self._few] for name, array in seen.items()})
 
     def trials(self, name: str, attack: Attack) -> Trials:
         """Return all trials with the features of an attack."""
         refuse_lacking(name, attack, self.seen)
-        few = self._few()
+        few = {n: a[self._few] for n, a in self.seen.items()}
         with blamed(f"the attack {name}"):
             features = attack.features(self.seen, self.known)
-            again = attack.features({n: a[few] for n, a in self.seen.items()}, self.known)
-            _refuse_mixing(f"the attack {name}", again, features[few])
+            again = attack.features(few, self.known)
+            _refuse_mixing(f"the attack {name}", again, features[self._few])
             return Trials(features, self.worlds, attack=name)
 
+    @cached_property
     def _few(self) -> Array:
         """Return some trials in a random order: computed alone, their rows must be the same."""
         return generator(self.seed, "few").permutation(len(self.worlds))[:FEW]

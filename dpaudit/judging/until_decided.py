@@ -82,11 +82,8 @@ def judge(journal: Journal, choice: Choice) -> Report:
     bounds = bets.bounds()
     nothing = Scores(out=np.empty(0), inn=np.empty(0))
     idle = untested(data.facts.untested, undefended.seen)
-    more = (
-        []
-        if bets.decided or 2 * bets.pairs >= most
-        else [f"Go on: the same command trains more, up to {most:,} models, and keeps these."]
-    )
+    goes_on = not bets.decided and 2 * bets.pairs < most
+    more = f"Go on: the same command trains more, up to {most:,} models, and keeps these."
     return make_report(
         *(journal, choice, data, started, bounds),
         released=undefended.seen,
@@ -96,10 +93,10 @@ def judge(journal: Journal, choice: Choice) -> Report:
         "pair, and the run stopped at will.",
         models={**data.models, "choosing": 2 * bets.fitting, "judging": 2 * bets.judging},
         next_steps=[
-            *more,
+            *([more] if goes_on else []),
             *next_steps(
                 *(data.facts, bounds[0], bounds[0].ceiling, None),
-                goes_on=bool(more),
+                goes_on=goes_on,
                 untested=bool(idle),
             ),
         ],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from functools import partial
 
 import numpy as np
 
@@ -35,7 +36,8 @@ def idle_canary(pair: Pair, equal_pairs: int) -> str:
 def untested(stored: str, seen: Observations) -> str:
     """Return why a run had nothing to find: the `stored` reason, or all trials are equal."""
     shown = [a for name, a in seen.items() if name != "accuracy" and not name.startswith(TEST)]
-    if stored or not all(_constant(a) for a in shown):
+    firsts = (np.broadcast_to(a[:1], a.shape) for a in shown)
+    if stored or not all(map(partial(np.array_equal, equal_nan=True), shown, firsts)):
         return stored
     return "the canary changed nothing that was released: all trials of both worlds are equal"
 
@@ -43,10 +45,6 @@ def untested(stored: str, seen: Observations) -> str:
 def _counted(records: Records) -> Counter[tuple[bytes, int]]:
     """Count equal records, in any order."""
     return Counter((x.tobytes(), int(y)) for x, y in zip(records.x, records.y, strict=True))
-
-
-def _constant(released: Array) -> bool:
-    return np.array_equal(released, np.broadcast_to(released[:1], released.shape), equal_nan=True)
 
 
 def run_warnings(claim: Claim, seen: Observations) -> list[str]:

@@ -30,7 +30,7 @@ Say = Callable[[str], None]
 """Shows, in a few words, which long step begins."""
 
 
-def quiet(*told: object) -> None:
+def quiet(*values: object) -> None:
     """Show nothing."""
 
 

@@ -164,7 +164,7 @@ class Audit:
 
     def run(
         self,
-        run: Run,
+        folder: Run,
         workers: int | Executor | None,
         progress: Progress,
         budget: float | None,
@@ -175,20 +175,20 @@ class Audit:
         """Run all trials that a folder does not have yet."""
         mechanism, total = self.mechanism, len(self.trials)
         ends = None if budget is None else time.monotonic() + budget
-        run.refuse_foreign(self.config)
+        folder.refuse_foreign(self.config)
         with ExitStack() as entered:
             pool = cache(lambda: entered.enter_context(_executor(workers, address, mechanism)))
             made = cache(lambda: self.pair.make(pool()))
             compared = cache(lambda: mechanism.equal_pairs(made(), pool()))
-            if not run.journal.exists():
+            if not folder.journal.exists():
                 # Everything that can be wrong is found out before anything is written.
-                probe_folder(run.path)
+                probe_folder(folder.path)
                 if mechanism.rehearses:
                     mechanism.rehearse(self.pair.any(), pool())
                 compared()
-            journal = entered.enter_context(Journal.play(run.journal, self.settings, durable))
+            journal = entered.enter_context(Journal.play(folder.journal, self.settings, durable))
             if self.config:
-                write_whole(run.path / CONFIG, self.config.encode())
+                write_whole(folder.path / CONFIG, self.config.encode())
             stop, looks = None, dict[str, Any]()
             if self.choice and self.settings.get("until_decided"):
                 stop = StoppingRule(journal, self.choice, ends, tell)
@@ -197,7 +197,7 @@ class Audit:
             if canary := facts.stored_canary(journal):
                 if not (missing := journal.missing(self.trials)) or (stop and stop.decided()):
                     progress(total - len(missing), total)
-                    return run
+                    return folder
                 facts.refuse_other_versions(journal)
                 pair = self.pair.restore(canary, facts.stored_choices(journal))
             else:
@@ -205,7 +205,7 @@ class Audit:
                 facts.store(journal, mechanism, self.claim, pair, compared())
             check = self.choice.refuse_blind if self.choice else quiet
             run_trials(mechanism, pair, self.trials, journal, pool(), progress, check, **looks)
-        return run
+        return folder
 
 
 @contextmanager

@@ -205,5 +205,5 @@ def _point(request: EstimateRequest) -> float | None:
     if not isinstance(counts, Counts):
         return None
     if counts.fp == counts.fn == 0:
-        return math.inf  # the formula skips both directions, but nothing was ever told apart better
+        return math.inf  # the formula skips both directions, but no guess was wrong
     return Point().epsilon(counts, request.delta)

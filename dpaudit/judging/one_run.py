@@ -36,7 +36,7 @@ def judge(journal: Journal, choice: Choice) -> Report:
     choice.refuse_other(data.settings, kind)
     ((name, attack),) = refuse_choosing(choice.fitting(data.seen)).items()
     canaries = data.trials(name, attack)
-    scores = scored(attack, canaries)
+    scores = canary_scores(attack, canaries)
     guesses = guessed(scores, data.worlds == IN, int(data.settings["guesses"]))
     claim, whole = data.claim, journal.observations()
     # The records are the same whichever canaries are in.
@@ -86,7 +86,7 @@ def estimators(claim: Claim, confidence: float) -> Sequence[Estimator]:
     return [free] if curve is None else [OneRunFDP(confidence, curve, claim.adjacency), free]
 
 
-def scored(attack: Attack, canaries: Trials) -> Array:
+def canary_scores(attack: Attack, canaries: Trials) -> Array:
     """Return one score a canary; NaN becomes the lowest score.
 
     The rule is made on worlds that are independent of the coins, so that no attack can learn

@@ -33,7 +33,7 @@ ShowWealth = Callable[[float, float], None]
 
 @dataclass
 class StoppingRule:
-    """Looks at the journal of a running audit and decides when to stop.
+    """The rule that stops a running audit: it looks at the journal between trials.
 
     The budget `ends` at a time of the monotonic clock.
     """

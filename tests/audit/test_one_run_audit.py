@@ -192,14 +192,14 @@ def test_no_attack_is_shown_the_true_coins():
     worlds = np.where(draw.random(1000) < 0.5, IN, OUT)
     cheat = Cheat()
     canaries = Trials(draw.normal(size=(1000, 1)), worlds, "cheat")
-    found = one_run.guessed(one_run.scored(cheat, canaries), worlds == IN, 1000)
+    found = one_run.guessed(one_run.canary_scores(cheat, canaries), worlds == IN, 1000)
     assert count_is(found.correct, 1000, 0.5)
 
 
 def test_what_is_no_number_scores_lowest():
     seen = {"updates": np.array([[1.0, 2.0], [np.nan, 3.0], [-5.0, 0.0]])}
     features = Updates().features(seen, KNOWN)
-    scores = one_run.scored(Updates(), Trials(features, np.array([0, 1, 0])))
+    scores = one_run.canary_scores(Updates(), Trials(features, np.array([0, 1, 0])))
     assert np.argsort(scores).tolist() == [1, 2, 0]
 
 

@@ -19,7 +19,6 @@ from dpaudit.journal import Journal
 from dpaudit.judging import one_run, plan, until_decided
 from dpaudit.judging.choice import Choice
 from dpaudit.judging.panel import AUTO
-from dpaudit.mechanisms.function import Function
 from dpaudit.protocols import CanaryBuilder, Mechanism
 from dpaudit.types import Canary, Claim, Data, Known, Pair, neighbours
 
@@ -167,6 +166,8 @@ def _refuse_changed(what: str, name: str, stated: str | None, found: str | None)
 def _mechanism(config: Config, own: Mapping[str, Any], loaded: Data) -> Mechanism:
     target = config.target
     if target.claim is not None and _is_own(target):
+        from dpaudit.mechanisms.function import Function  # plans import no torch
+
         return Function(
             *(target.mechanism, target.claim, loaded, target.outputs),
             *(config.attacker.samples, config.seed),

@@ -175,8 +175,8 @@ def _bound(name: str, curve: Family | None, request: EstimateRequest, say: Say) 
     # A bound for one kind of curve says nothing of a mechanism of another.
     if assumed and (request.family is None or bound.assumption != request.family.assumption):
         text = (
-            f"{name} assumes {CURVES[bound.assumption]}, and the stated curve is {request.curve}; "
-            "state another one, or take another estimator"
+            f"{name} assumes {CURVES[bound.assumption]}, and the curve is stated to be "
+            f"{request.curve}; state another one, or take another estimator"
         )
         raise BadInput(text, "other-curve", option="curve", value=name)
     return bound if bound.sentence else replace(bound, sentence=of_others(bound))
@@ -189,7 +189,9 @@ def _refuse_unpaired(scores: Scores) -> None:
         text = f"{pairs}, and needs equal numbers of both worlds, not {n0:,} out and {n1:,} in"
         raise BadInput(text, "not-paired", value=(n0, n1))
     if _sorted(scores.out) or _sorted(scores.inn):
-        text = f"{pairs}, and sorted scores choose the pairs; give them in the order of the trials"
+        text = (
+            f"{pairs}, and these are sorted by score, which chooses pairs; keep the trials' order"
+        )
         raise BadInput(text, "sorted-scores")
 
 

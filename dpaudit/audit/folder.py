@@ -19,7 +19,7 @@ from dpaudit.judging.choice import Choice
 from dpaudit.judging.compare import Comparison
 from dpaudit.protocols import Defence
 from dpaudit.report import comparison
-from dpaudit.types import Report
+from dpaudit.results import Report
 
 CONFIG = "config.toml"
 """The file in a run's folder that plays the same run again."""

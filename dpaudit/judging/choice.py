@@ -18,7 +18,7 @@ from dpaudit.judging.panel import EstimatorPanel
 from dpaudit.judging.run_data import RunData, refuse_lacking
 from dpaudit.outputs import summarised
 from dpaudit.protocols import Attack, Defence, lacking
-from dpaudit.seeds import own
+from dpaudit.seeds import row_seeds
 from dpaudit.types import OWN, Claim, Observation, Observations
 
 
@@ -87,7 +87,7 @@ class Choice(Judging):
         """Refuse observations that no attack can judge, by one trial or an example."""
         seen = summarised({name: np.asarray(a)[None] for name, a in observation.items()})
         self.fitting(seen)
-        left = self.defence_plugin.protect({**seen, OWN: own(0, [()])})
+        left = self.defence_plugin.protect({**seen, OWN: row_seeds(0, [()])})
         try:
             self.fitting(left)
         except BadInput as error:

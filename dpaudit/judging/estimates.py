@@ -16,7 +16,8 @@ from dpaudit.estimators import FREE, PairedAUC, Point
 from dpaudit.estimators.inputs import Checked
 from dpaudit.estimators.selections.promised import CURVES
 from dpaudit.estimators.sentences import of_others
-from dpaudit.types import Array, Bound, Counts, Guesses, Scores
+from dpaudit.results import Bound, Counts, Guesses, Scores
+from dpaudit.types import Array
 
 StatedOutcome: TypeAlias = Counts | Scores | Guesses
 Standing: TypeAlias = Literal["above", "not_above", "out_of_reach"]

@@ -14,7 +14,7 @@ from dpaudit.journal import Journal
 from dpaudit.judging.warnings import idle_canary
 from dpaudit.protocols import Mechanism
 from dpaudit.types import GIVEN, About, Backend, Canary, Claim, Known, Pair
-from dpaudit.versions import differing, versions
+from dpaudit.versions import version_differences, versions
 
 
 @dataclass(frozen=True)

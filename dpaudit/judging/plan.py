@@ -17,7 +17,8 @@ from dpaudit.accounting.curves import Gaussian, Pure
 from dpaudit.estimators import power
 from dpaudit.estimators.bets import FIRST, LOOK
 from dpaudit.judging.plan_request import MOST_CANARIES, MOST_MODELS, PlanRequest
-from dpaudit.types import Assumption, Claim
+from dpaudit.results import Assumption
+from dpaudit.types import Claim
 
 
 @dataclass(frozen=True)

@@ -13,14 +13,14 @@ from typing import Any
 import numpy as np
 
 from dpaudit import checks, registry
-from dpaudit.errors import BadInput, JournalError, blamed
+from dpaudit.errors import BadInput, JournalError, wrap_errors
 from dpaudit.estimators.trials import Trials, choosing
 from dpaudit.journal import Journal
 from dpaudit.journal.file import damaged
 from dpaudit.judging.facts import RunFacts
 from dpaudit.outputs import summarised
 from dpaudit.protocols import Attack, Defence, lacking
-from dpaudit.seeds import generator, only_trial, own, trials
+from dpaudit.seeds import generator, only_trial, row_seeds, trials
 from dpaudit.types import GIVEN, IN, INSERTED, OUT, OWN, Array, Claim, Known, Observations, Trial
 
 FEW = 8

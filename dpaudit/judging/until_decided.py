@@ -22,7 +22,8 @@ from dpaudit.judging.judge import make_report
 from dpaudit.judging.run_data import RunData, read_pairs, read_run
 from dpaudit.judging.warnings import untested
 from dpaudit.protocols import Attack
-from dpaudit.types import Claim, Growth, Report, Scores
+from dpaudit.results import Growth, Report, Scores
+from dpaudit.types import Claim
 
 MOST = 10**6
 """The largest number of models that a run until decided may need."""

@@ -11,10 +11,10 @@ from typing import Any
 from dpaudit import data, registry
 from dpaudit.audit.folder import Run
 from dpaudit.audit.trials import refuse_other_adjacency
-from dpaudit.config import OWN, Config, mechanism_settings, unasked
+from dpaudit.config import OWN, Config, mechanism_settings, unused_settings
 from dpaudit.config.adversaries import ADVERSARIES, OBSERVER, PER_STEP
 from dpaudit.config.settings import Planting, Target
-from dpaudit.errors import BadInput, blamed
+from dpaudit.errors import BadInput, wrap_errors
 from dpaudit.journal import Journal
 from dpaudit.judging import one_run, plan, until_decided
 from dpaudit.judging.choice import Choice
@@ -213,12 +213,14 @@ def _refuse_canary(config: Config, mechanism: Mechanism) -> None:
     name, target, attacker = config.planting.canary, config.target.mechanism, config.attacker
     builder = registry.load("canaries", name)
     many, gradient = attacker.one_run, builder.gradient
-    adversary = OBSERVER if "adversary" in unasked(target) else ADVERSARIES[attacker.adversary]
+    adversary = (
+        OBSERVER if "adversary" in unused_settings(target) else ADVERSARIES[attacker.adversary]
+    )
     if many and mechanism.canaries != attacker.canaries:
         text = f"{target} cannot be given many canaries in one training"
         raise BadInput(text, "one-canary-only", option="mechanism", value=target)
     code = text = ""
-    if many and not (gradient and "canaries" in registry.asked(builder)):
+    if many and not (gradient and "canaries" in registry.parameters(builder)):
         code = "one-canary-only"
         text = f"{name} is one canary; many take --canary dirac, for example"
     elif adversary.asks and gradient:
@@ -269,7 +271,7 @@ def make_pair(
     builder: CanaryBuilder, name: str, data: Data, mechanism: Mechanism, seed: int
 ) -> Pair:
     """Return the pair that a builder makes; refuse one that the mechanism cannot use."""
-    with blamed(f"the canary {name}"):
+    with wrap_errors(f"the canary {name}"):
         made = builder.build(data, seed)
         if not isinstance(made, Pair):
             raise TypeError(f"it gave back {type(made).__name__}, not a Pair")

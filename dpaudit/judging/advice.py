@@ -7,7 +7,8 @@ from collections.abc import Collection, Sequence
 from dpaudit.config.adversaries import ADVERSARIES
 from dpaudit.estimators.power import LIMITED, models_needed
 from dpaudit.judging.facts import RunFacts
-from dpaudit.types import Bound, Claim
+from dpaudit.results import Bound
+from dpaudit.types import Claim
 
 LOOK = "Look for what breaks the claim"
 UNCLIPPED = "A gradient canary is not clipped as records are"

@@ -16,7 +16,7 @@ from dpaudit.errors import BadInput
 from dpaudit.estimators.trials import Trials
 from dpaudit.judging.panel import EstimatorPanel
 from dpaudit.judging.run_data import RunData, refuse_lacking
-from dpaudit.outputs import summarised
+from dpaudit.outputs import with_statistics
 from dpaudit.protocols import Attack, Defence, lacking
 from dpaudit.seeds import row_seeds
 from dpaudit.types import OWN, Claim, Observation, Observations
@@ -85,13 +85,13 @@ class Choice(Judging):
 
     def refuse_blind(self, observation: Observation) -> None:
         """Refuse observations that no attack can judge, by one trial or an example."""
-        seen = summarised({name: np.asarray(a)[None] for name, a in observation.items()})
+        seen = with_statistics({name: np.asarray(a)[None] for name, a in observation.items()})
         self.fitting(seen)
         left = self.defence_plugin.protect({**seen, OWN: row_seeds(0, [()])})
         try:
             self.fitting(left)
         except BadInput as error:
-            raise error.retold(f"behind the defence {self.defence}, {error}") from error
+            raise error.with_sentence(f"behind the defence {self.defence}, {error}") from error
 
     def panels(
         self, attacks: Mapping[str, Attack], claim: Claim, seed: int

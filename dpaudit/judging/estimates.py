@@ -160,7 +160,7 @@ def _bound(name: str, curve: Family | None, request: EstimateRequest, say: Say) 
         in_python = f"{plugin.takes.__name__.lower()}, which can be given in Python only"
         text = f"{name} needs {KINDS.get(plugin.takes, in_python)}"
         raise BadInput(text, "wrong-outcome", option="estimator", value=name)
-    wanted = registry.asked(plugin).get("curve")
+    wanted = registry.parameters(plugin).get("curve")
     if wanted and wanted.default is wanted.empty and not isinstance(curve, DPSGD):
         text = f"{name} needs DP-SGD's sample rate and steps; state --curve dpsgd:Q,T"
         raise BadInput(text, "needs-curve", option="curve", value=name)

@@ -128,7 +128,7 @@ def stored_canary(journal: Journal) -> Canary | None:
 
 def refuse_other_versions(journal: Journal) -> None:
     """Refuse to resume a run with other versions: its trials would not be alike."""
-    if other := differing(RunFacts.of(journal).versions, versions()):
+    if other := version_differences(RunFacts.of(journal).versions, versions()):
         raise BadInput(
             f"{journal.path.parent} was begun with other versions ({other}); "
             "go on with those, or choose another --out",

@@ -23,7 +23,8 @@ from dpaudit.judging.choice import Candidates, Choice
 from dpaudit.judging.panel import pick_attack
 from dpaudit.judging.run_data import RunData, fitting_attacks, read_run
 from dpaudit.judging.warnings import RAW, run_warnings, untested
-from dpaudit.types import Bound, Claim, Evidence, Observations, Report, Scores, Verdict
+from dpaudit.results import Bound, Evidence, Report, Scores, Verdict
+from dpaudit.types import Claim, Observations
 
 
 def judge(journal: Journal, choice: Choice) -> Report:

@@ -25,7 +25,8 @@ from dpaudit.judging.judge import make_report
 from dpaudit.judging.run_data import read_canaries
 from dpaudit.protocols import Attack, Estimator, has_fixed_score
 from dpaudit.rates import BoundCriterion
-from dpaudit.types import IN, OUT, Array, Claim, Report
+from dpaudit.results import Report
+from dpaudit.types import IN, OUT, Array, Claim
 
 
 def judge(journal: Journal, choice: Choice) -> Report:

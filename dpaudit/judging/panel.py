@@ -136,7 +136,10 @@ class EstimatorPanel:
         ]
 
     def _make(self, name: str, confidence: float = 0.95) -> Estimator:
-        wanted, curve = registry.asked(registry.load("estimators", name)).get("curve"), self._curve
+        wanted, curve = (
+            registry.parameters(registry.load("estimators", name)).get("curve"),
+            self._curve,
+        )
         code = ""
         if outcome_kind(name) is Guesses:
             code = "wrong-outcome"

@@ -18,7 +18,7 @@ from dpaudit.estimators.trials import Trials, choosing
 from dpaudit.journal import Journal
 from dpaudit.journal.file import damaged
 from dpaudit.judging.facts import RunFacts
-from dpaudit.outputs import summarised
+from dpaudit.outputs import with_statistics
 from dpaudit.protocols import Attack, Defence, lacking
 from dpaudit.seeds import generator, only_trial, row_seeds, trials
 from dpaudit.types import GIVEN, IN, INSERTED, OUT, OWN, Array, Claim, Known, Observations, Trial
@@ -81,7 +81,7 @@ class RunData:
         """Return all trials with the features of an attack."""
         refuse_lacking(name, attack, self.seen)
         few = {n: a[self._few] for n, a in self.seen.items()}
-        with blamed(f"the attack {name}"):
+        with wrap_errors(f"the attack {name}"):
             features = attack.features(self.seen, self.known)
             again = attack.features(few, self.known)
             _refuse_mixing(f"the attack {name}", again, features[self._few])
@@ -150,7 +150,7 @@ def read_pairs(journal: Journal, first: int, before: int) -> RunData:
     """Read the trials of some indices, all of which have been played."""
     indices, worlds = np.repeat(np.arange(first, before), 2), np.tile([OUT, IN], before - first)
     rows = zip(worlds.tolist(), indices.tolist(), strict=True)
-    return _run_data(journal, summarised(journal.observations(first, before)), worlds, rows)
+    return _run_data(journal, with_statistics(journal.observations(first, before)), worlds, rows)
 
 
 def read_canaries(journal: Journal) -> RunData:
@@ -170,7 +170,9 @@ def _run_data(
 ) -> RunData:
     settings = journal.settings
     known = {name.removeprefix(GIVEN): array for name, array in journal.known.items()}
-    return RunData(settings, RunFacts.of(journal), seen, worlds, known, own(settings["seed"], rows))
+    return RunData(
+        settings, RunFacts.of(journal), seen, worlds, known, row_seeds(settings["seed"], rows)
+    )
 
 
 @contextmanager

@@ -21,7 +21,7 @@ from dpaudit.judging.plan import best_guess_count, plan
 from dpaudit.judging.plan_request import PlanRequest
 from dpaudit.results import Guesses
 from dpaudit.seeds import coins, only_trial, trial_seed
-from dpaudit.types import IN, INSERTED, OUT, Claim, GaussianCurve, Guesses
+from dpaudit.types import IN, INSERTED, OUT, Claim, GaussianCurve
 
 CONFIG = Config.from_dict(
     {

@@ -23,7 +23,7 @@ from dpaudit.judging.advice import next_steps
 from dpaudit.judging.choice import Choice
 from dpaudit.judging.judge import deciding_confidence, judge, verdict
 from dpaudit.judging.panel import pick_attack
-from dpaudit.outputs import summarised
+from dpaudit.outputs import with_statistics
 from dpaudit.rates import BoundCriterion
 from dpaudit.results import NOTHING_TO_CHOOSE, Bound
 from dpaudit.seeds import generator, trials

@@ -29,7 +29,7 @@ from dpaudit.config.settings import Judging, Planting, Source, Target
 from dpaudit.errors import BadInput
 from dpaudit.executors import SerialExecutor
 from dpaudit.judging.choice import Choice
-from dpaudit.judging.until_decided import fewest
+from dpaudit.judging.until_decided import fewest_models
 from dpaudit.mechanisms.function import Function
 from dpaudit.protocols import CanaryBuilder
 from dpaudit.report.conclusion import conclusion
@@ -220,7 +220,7 @@ class _Given(CanaryBuilder):
 def _refuse_hopeless(claim: Claim, config: Config, false_alarm: float) -> None:
     """Refuse a test that so many models could never fail."""
     attacks = Choice(config.judging.attacks).attack_plugins
-    least = fewest(attacks, claim, config.judging.confidence)
+    least = fewest_models(attacks, claim, config.judging.confidence)
     models = config.volume.models
     if least is not None and models >= least:
         return

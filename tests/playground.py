@@ -17,7 +17,7 @@ import numpy as np
 
 from dpaudit.errors import BadInput
 from dpaudit.journal import Journal
-from dpaudit.judging.facts import Settled
+from dpaudit.judging.facts import RunFacts
 from dpaudit.protocols import Mechanism
 from dpaudit.seeds import trials
 from dpaudit.types import (
@@ -198,9 +198,9 @@ def facts(epsilon: float = 8.0, delta: float = 1e-5) -> dict[str, object]:
     }
 
 
-def settled(claim: Claim, **changes: Any) -> Settled:
+def settled(claim: Claim, **changes: Any) -> RunFacts:
     """The same of a claim, as a judgement reads it."""
-    return replace(Settled.from_dict(facts()), claim=claim, **changes)
+    return replace(RunFacts.from_dict(facts()), claim=claim, **changes)
 
 
 def finished(

@@ -1,7 +1,7 @@
 """A whole audit: prepare a configuration, run its trials into a folder, judge them."""
 
 from dpaudit.audit.folder import Run
-from dpaudit.audit.preparation import Prepared, prepare, records
+from dpaudit.audit.preparation import PreparedAudit, load_records, prepare
 from dpaudit.audit.runner import play, run
 
-__all__ = ["Prepared", "Run", "play", "prepare", "records", "run"]
+__all__ = ["PreparedAudit", "Run", "load_records", "play", "prepare", "run"]

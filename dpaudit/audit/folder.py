@@ -1,9 +1,9 @@
-"""A run's folder, which is judged at will: nothing is trained here."""
+"""The folder of a run, which can be judged at any time; nothing is trained here."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,10 +14,9 @@ from dpaudit.config import differences, read_toml
 from dpaudit.config.settings import ALL
 from dpaudit.errors import BadInput, OtherConfiguration
 from dpaudit.journal import Journal, file
-from dpaudit.judging import compare, one_run, until_decided
+from dpaudit.judging import compare, judge, one_run, until_decided
 from dpaudit.judging.choice import Choice
 from dpaudit.judging.compare import Comparison
-from dpaudit.judging.judge import judge
 from dpaudit.protocols import Defence
 from dpaudit.report import comparison
 from dpaudit.results import Report
@@ -42,25 +41,27 @@ class Run:
 
     @property
     def mechanism(self) -> str:
-        """What was audited, as it was named."""
+        """The audited mechanism, as it was named."""
         with Journal.read(self.journal) as journal:
             return str(journal.settings.get("mechanism", ""))
 
     def judge(self, **choice: Any) -> Report:
-        """The verdict on the journal; what is not chosen is as the run was configured."""
-        with self._opened() as journal:
+        """Return the report of the run; options that are not given are as configured."""
+        with self._opened(choice) as (journal, chosen):
+            kind: Any = judge
             if journal.settings.get("until_decided"):
-                return until_decided.judge(journal, _chosen(journal, choice))
-            if journal.settings.get("canaries", 1) > 1:
-                return one_run.judge(journal, _chosen(journal, choice))
-            return judge(journal, _chosen(journal, choice))
+                kind = until_decided
+            elif journal.settings.get("canaries", 1) > 1:
+                kind = one_run
+            made: Report = kind.judge(journal, chosen)
+            return made
 
     def report(self, **choice: Any) -> str:
-        """The verdict as text for a terminal."""
+        """Return the report as text for a terminal."""
         return report.render(self.judge(**choice))
 
     def compare(self, defences: Sequence[str | Defence], **choice: Any) -> str:
-        """Leak and utility without a defence and with each of some, as text for a terminal."""
+        """Return leak and utility behind each defence as text for a terminal."""
         return comparison.render(self.compared(defences, **choice))
 
     def compared(
@@ -69,11 +70,10 @@ class Run:
         watch: Callable[[int, int], None] = lambda done, total: None,
         **choice: Any,
     ) -> Comparison:
-        """The same as numbers; `watch` is told how many defences are done, and of how many."""
-        # The low bits of what is released are no matter of defences.
-        given = {"raw_scores": False, **choice}
-        with self._opened() as journal:
-            return compare.compare(journal, defences, _chosen(journal, given), watch)
+        """Return leak and utility behind each defence; `watch` shows how many are done."""
+        # Defences do not protect the low bits of what is released.
+        with self._opened({"raw_scores": False, **choice}) as (journal, chosen):
+            return compare.compare(journal, defences, chosen, watch)
 
     def refuse_foreign(self, config: str = "") -> None:
         """Refuse a folder with files but no run, in which a run would overwrite or mix files.
@@ -89,28 +89,26 @@ class Run:
             if others == [CONFIG] and (self.path / CONFIG).read_bytes() == config.encode():
                 return
         except OSError as error:
-            raise BadInput(
-                f"cannot read {self.path}: {error.strerror or error}",
-                "file-unreadable",
-                option="out",
-                value=str(self.path),
-            ) from error
+            text = f"cannot read {self.path}: {error.strerror or error}"
+            raise BadInput(text, "file-unreadable", option="out", value=str(self.path)) from error
         if others:
-            raise BadInput(
+            text = (
                 f"the folder {self.path} has files (such as {others[0]}) but no run; "
-                "choose another --out, or an empty folder",
-                "folder-not-empty",
-                option="out",
-                value=others[0],
+                "choose another --out, or an empty folder"
             )
+            raise BadInput(text, "folder-not-empty", option="out", value=others[0])
 
     @contextmanager
-    def _opened(self) -> Iterator[Journal]:
-        """The journal, if the configuration beside it is that of its trials, or is not there."""
+    def _opened(self, options: dict[str, Any]) -> Iterator[tuple[Journal, Choice]]:
+        """Open the journal, with the configured choice changed by options.
+
+        Refuse a configuration file that is not that of the journal's trials.
+        """
         config = self.path / CONFIG
         with Journal.read(self.journal) as journal:
+            settings = journal.settings
             if os.path.lexists(config) and (
-                differing := differences(there=journal.settings, here=read_toml(config))
+                differing := differences(there=settings, here=read_toml(config))
             ):
                 raise OtherConfiguration(
                     f"{self.path} holds a run of another configuration than its {CONFIG} "
@@ -118,13 +116,8 @@ class Run:
                     "other-configuration",
                     value=differing,
                 )
-            yield journal
-
-
-def _chosen(journal: Journal, choice: Mapping[str, Any]) -> Choice:
-    """Return what is chosen; all else as the run was configured."""
-    given = {name: value for name, value in choice.items() if value not in (None, ())}
-    chosen = {**Choice.configured(journal.settings).flat(), **given}
-    if "primary" not in given and chosen["primary"] not in (ALL, *chosen["attacks"]):
-        chosen["primary"] = "auto"
-    return Choice(**chosen)
+            given = {name: value for name, value in options.items() if value not in (None, ())}
+            chosen = {**Choice.configured(settings).flat(), **given}
+            if "primary" not in given and chosen["primary"] not in (ALL, *chosen["attacks"]):
+                chosen["primary"] = "auto"
+            yield journal, Choice(**chosen)

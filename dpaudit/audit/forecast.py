@@ -1,4 +1,4 @@
-"""What a configuration claims, and how long its models take, before a run is begun."""
+"""Forecast a run: the claim of its configuration, and the time of its models."""
 
 from __future__ import annotations
 
@@ -7,38 +7,31 @@ from dataclasses import replace
 from functools import partial
 
 from dpaudit import accounting
-from dpaudit.audit.preparation import Say, prepare, quiet, records
+from dpaudit.audit.preparation import Say, load_records, prepare, quiet
+from dpaudit.audit.trials import run_batch
 from dpaudit.config import Config
-from dpaudit.errors import BadInput
-from dpaudit.executors import StoredValue, cores, local_pool
+from dpaudit.executors import cores, local_pool
 from dpaudit.judging.choice import Choice
 from dpaudit.judging.plan import Pace
 from dpaudit.protocols import has_fixed_score
-from dpaudit.seeds import ALONE, trials
-from dpaudit.types import Canary, Claim, Trial, neighbours
+from dpaudit.seeds import trials
+from dpaudit.types import Canary, Claim, neighbours
 
 AT_LEAST, AT_MOST, LONGEST = 2, 16, 4.0
 """Models that a probe trains, and the seconds after which it begins no other."""
 
 
 def claim(config: Config, download: bool = False) -> Claim:
-    """What the configured mechanism claims; of DP-SGD without what trains it.
+    """Return the claim of the configured mechanism; that of DP-SGD without importing torch.
 
-    That spares the seconds that torch and the least noise for an epsilon take: curves are told
-    apart by the sampling rate and the steps alone.
+    Curves are told apart by the sampling rate and the steps alone, so that the least noise for
+    an epsilon, which takes seconds, is not computed either.
     """
     if config.target.claim is not None:
         return Claim(*config.target.claim)
-    if ":" in config.target.mechanism:
-        raise BadInput(
-            f"state what {config.target.mechanism} claims: --claim EPS,DELTA, such as 8,1e-5",
-            "needs-claim",
-            option="claim",
-            value=config.target.mechanism,
-        )
     if config.target.mechanism != "dpsgd":
         return prepare(config, download=download, build=False).claim
-    size = len(records(config, download).pool)
+    size = len(load_records(config, download).pool)
     training, privacy = config.training, config.privacy
     rate, steps = training.sample_rate(size), training.rounds(size)
     curve = accounting.curve(privacy.noise_multiplier or 1.0, rate, steps)
@@ -49,7 +42,7 @@ def claim(config: Config, download: bool = False) -> Claim:
 
 
 def fixed_score(config: Config) -> bool:
-    """Whether a run has nothing to choose: one attack, whose score is fixed beforehand."""
+    """Tell whether a run has nothing to choose: one attack, whose score is fixed beforehand."""
     attacks = Choice.configured(config.flat()).attack_plugins
     return len(attacks) == 1 and all(map(has_fixed_score, attacks.values()))
 
@@ -57,11 +50,10 @@ def fixed_score(config: Config) -> bool:
 def probe(
     config: Config, workers: int | None = None, say: Say = quiet, download: bool = False
 ) -> Pace:
-    """Train a few of the run's own models here, and say how long one takes.
+    """Train a few of the run's own models here, and measure their time.
 
-    In as many processes as the run will have: processes that work side by side are slower than
-    one alone. What each of them loads and compiles first is not counted. The canary is any
-    record: what a model costs does not depend on it.
+    As many processes work as in the run, because they slow each other down. The first model of
+    each, which loads and compiles code, is not counted. Any record is the canary.
     """
     prepared = prepare(config, say, download)
     record, workers = prepared.data.pool, workers or cores()
@@ -70,18 +62,12 @@ def probe(
     pair = replace(pair, given=prepared.mechanism.craft(prepared.data, config.seed))
     say("training a few models")
     with local_pool(workers) as pool:
-        play = partial(_play, pool.share((prepared.mechanism, pair)))  # type: ignore[attr-defined]
-        waiting = trials(config.seed, 2 * workers * (AT_MOST + 1))
-        next_ones = iter([waiting[i : i + workers] for i in range(0, len(waiting), workers)])
-        list(pool.map(play, next(next_ones)))
+        run = partial(run_batch, pool.share((prepared.mechanism, pair)))  # type: ignore[attr-defined]
+        single = [[trial] for trial in trials(config.seed, 2 * workers * (AT_MOST + 1))]
+        parts = iter([single[i : i + workers] for i in range(0, len(single), workers)])
+        list(pool.map(run, next(parts)))
         done, started = 0, time.perf_counter()
         while done < AT_MOST and (done < AT_LEAST or time.perf_counter() - started < LONGEST):
-            done += len(list(pool.map(play, next(next_ones))))
+            done += len(list(pool.map(run, next(parts))))
         seconds = workers * (time.perf_counter() - started) / done
     return Pace(seconds, done, workers, prepared.mechanism.backend.name)
-
-
-def _play(game: StoredValue, trial: Trial) -> None:
-    mechanism, pair = game.get()
-    with ALONE:
-        mechanism.run(pair, [trial])

@@ -5,21 +5,21 @@ from __future__ import annotations
 import os
 import pickle
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from dpaudit.audit.folder import CONFIG, Run
-from dpaudit.audit.preparation import Prepared, Say, neighbouring, quiet, with_known
+from dpaudit.audit.preparation import PreparedAudit, Say, planted_pair, quiet, with_known
 from dpaudit.audit.trials import Progress, refuse_other_adjacency, run_trials
 from dpaudit.checks import refuse
-from dpaudit.config import Config, conflicts_until_decided, digest
+from dpaudit.config import conflicts_until_decided, digest
 from dpaudit.config.settings import Volume
 from dpaudit.data.arrays import hash_arrays
 from dpaudit.errors import BadInput
@@ -30,10 +30,10 @@ from dpaudit.files import probe_folder, write_whole
 from dpaudit.journal import Journal
 from dpaudit.judging import facts
 from dpaudit.judging.choice import Choice
-from dpaudit.judging.until_decided import Tell, Watch, refuse_hopeless
+from dpaudit.judging.until_decided import ShowWealth, StoppingRule, refuse_undecidable
 from dpaudit.protocols import Mechanism
 from dpaudit.seeds import only_trial, trials
-from dpaudit.types import Canary, Claim, Known, Pair, Records, Trial, neighbours
+from dpaudit.types import Canary, Claim, Known, Pair, Records, Trial
 
 
 def play(
@@ -49,16 +49,14 @@ def play(
     durable: bool = True,
     **choice: Any,
 ) -> Run:
-    """Play a mechanism on a pair; the same call on the same folder goes on where it stopped.
+    """Audit a mechanism on a pair; the same call on the same folder resumes the run.
 
-    `workers` is a number of processes or any executor, such as `executors.SerialExecutor`,
-    which is this process. Others are started afresh, so a script calls this under ``if __name__ ==
-    "__main__":``.
+    `workers` is a number of processes or any executor, such as `executors.SerialExecutor`, which is this
+    process. A script that starts processes calls this under ``if __name__ == "__main__":``.
 
-    Until decided, it stops as soon as the claim is refuted or `budget`, in seconds, is spent.
-    `attacks`, `defence` and `confidence` must then be chosen here, before the first trial; else
-    they are chosen where the run is judged. A run that is judged at once and thrown away need not
-    be `durable`: no trial then waits for the disk.
+    Until decided, it stops as soon as the claim is refuted or `budget`, in seconds, is spent;
+    `attacks`, `defence` and `confidence` are then chosen here, before the first trial, else where
+    the run is judged. If it is not `durable`, no trial waits for the disk.
     """
     # A mechanism's own attacks are fixed before the first trial, like all else.
     own = {n: v for n, v in mechanism.default_settings.items() if n == "attacks"}
@@ -66,20 +64,18 @@ def play(
     models = Volume(models, until_decided, seed).models
     if until_decided:
         refuse(conflicts_until_decided(chosen))
-    if not until_decided and (choice or budget is not None):
+    elif choice or budget is not None:
         raise BadInput(
             "a budget, and a choice of how to judge, are for until_decided=True; choose in judge()",
             "no-effect",
             option=next(iter(choice), "budget"),
         )
     if mechanism.canaries > 1 or mechanism.models is not None:
-        raise BadInput(
+        text = (
             "play trains many models; one training with many canaries, or two whose steps are "
-            "trials, take a configuration: dpaudit.audit.prepare(Config.of(...)), or dpaudit run",
-            "needs-config",
-            option="mechanism",
-            value=type(mechanism).__name__,
+            "trials, take a configuration: dpaudit.audit.prepare(Config.of(...)), or dpaudit run"
         )
+        raise BadInput(text, "needs-config", option="mechanism", value=type(mechanism).__name__)
     refuse_other_adjacency(mechanism, pair)
     mechanism = mechanism.build_backend()
     pair = with_known(mechanism, pair)
@@ -97,200 +93,141 @@ def play(
         **{name: list(value) for name, value in own.items()},
     }
     if until_decided:
-        refuse_hopeless(chosen.attack_plugins, mechanism.claim, chosen.confidence, models)
+        refuse_undecidable(chosen.attack_plugins, mechanism.claim, chosen.confidence, models)
         _ = chosen.defence_plugin
         settings |= {**chosen.flat(), "attacks": list(chosen.attacks), "until_decided": True}
-    plan = AuditPlan(
-        mechanism,
-        mechanism.claim,
-        GivenPair(pair),
-        trials(seed, models),
-        settings,
+    audit = Audit(
+        *(mechanism, mechanism.claim, trials(seed, models), settings),
+        PairSource(lambda: pair, lambda pool: pair, lambda canary, given: pair),
         chosen if until_decided else None,
-        until_decided,
     )
-    runner = _Runner(workers, None, progress, quiet, _ends(budget), durable)
-    return runner.play(plan, Run(out or f"runs/{digest(settings)}"))
+    folder = Run(out or f"runs/{digest(settings)}")
+    return audit.run(folder, workers, progress, budget, durable=durable)
 
 
 def run(
-    prepared: Prepared,
+    prepared: PreparedAudit,
     out: Path | None = None,
     workers: int | Executor | None = None,
     progress: Progress = quiet,
     say: Say = quiet,
     address: str | None = None,
     budget: float | None = None,
-    tell: Tell = quiet,
+    tell: ShowWealth = quiet,
 ) -> Run:
-    """Play a configuration to its end; the same one on the same folder goes on.
+    """Run a prepared audit to its end; the same one on the same folder resumes it.
 
-    In `workers` processes here, or on the Dask cluster at an address. One that is played until
-    decided ends as soon as its claim is refuted or its budget, in seconds, is spent; `tell` is
-    told how the evidence grows.
+    It runs in `workers` processes here, or on the Dask cluster at an address. An audit until
+    decided ends as soon as its claim is refuted or its budget, in seconds, is spent; `tell` shows
+    how the evidence grows.
     """
     config = prepared.config
-    plan = AuditPlan(
+    one_run = config.attacker.one_run
+    audit = Audit(
         prepared.mechanism,
         prepared.claim,
-        PlantedPair(prepared, say),
-        _trials(config),
+        [only_trial(config.seed)] if one_run else trials(config.seed, config.volume.models),
         config.to_dict(),
+        PairSource(
+            lambda: prepared.any_pair(say),
+            lambda pool: planted_pair(prepared, pool, say),
+            prepared.restored_pair,
+        ),
         prepared.choice,
-        config.volume.until_decided,
         config.to_toml(),
     )
-    runner = _Runner(workers, address, progress, tell, _ends(budget))
-    return runner.play(plan, Run(out or prepared.folder))
-
-
-def _trials(config: Config) -> Sequence[Trial]:
-    """Return the trials that a configuration plays."""
-    if config.attacker.one_run:
-        return [only_trial(config.seed)]
-    return trials(config.seed, config.volume.models)
-
-
-# ---------------------------------------------------------------- one game, however it was set up
+    return audit.run(Run(out or prepared.folder), workers, progress, budget, tell, address)
 
 
 @dataclass(frozen=True)
-class AuditPlan:
-    """The trials of one audit, and all that they depend on."""
+class PairSource:
+    """The ways to a pair: for a rehearsal, for a new run, and for one that was begun."""
+
+    any: Callable[[], Pair]
+    make: Callable[[Executor], Pair]
+    restore: Callable[[Canary, Known], Pair]
+
+
+@dataclass(frozen=True)
+class Audit:
+    """The trials of one audit, with all that they depend on."""
 
     mechanism: Mechanism
     claim: Claim
-    pair: PairSource
     trials: Sequence[Trial]
     settings: Mapping[str, Any]
+    pair: PairSource
     choice: Choice | None
-    """How it will be judged, if that is fixed before the first trial."""
-    until_decided: bool = False
+    """The choice of how to judge, if it is fixed before the first trial."""
     config: str = ""
     """The text of the run's configuration file; empty if it has none."""
 
-
-class PairSource(Protocol):
-    """The source of a plan's pair."""
-
-    def any(self) -> Pair:
-        """Return a pair on which the mechanism can be rehearsed, at no cost."""
-
-    def make(self, pool: Executor) -> Pair:
-        """Return the pair of a new run."""
-
-    def again(self, canary: Canary, given: Known) -> Pair:
-        """Return the pair of a run that was begun."""
-
-
-@dataclass(frozen=True)
-class GivenPair:
-    """The user's own pair."""
-
-    pair: Pair
-
-    def any(self) -> Pair:
-        return self.pair
-
-    def make(self, pool: Executor) -> Pair:
-        return self.pair
-
-    def again(self, canary: Canary, given: Known) -> Pair:
-        return self.pair
-
-
-@dataclass(frozen=True)
-class PlantedPair:
-    """The pair that a configuration's canary makes of its data."""
-
-    prepared: Prepared
-    say: Say
-
-    def any(self) -> Pair:
-        self.say(f"rehearsing {self.prepared.config.target.mechanism}")
-        pool = self.prepared.data.pool
-        record = Canary(pool.x[0], int(pool.y[0]), "any", "", kind="nothing")
-        return neighbours(self.prepared.data, record)
-
-    def make(self, pool: Executor) -> Pair:
-        return neighbouring(self.prepared, pool, self.say)
-
-    def again(self, canary: Canary, given: Known) -> Pair:
-        return replace(neighbours(self.prepared.data, canary), given=given)
-
-
-@dataclass(frozen=True)
-class _Runner:
-    """Runs a plan: with these workers, this progress display and this deadline."""
-
-    workers: int | Executor | None
-    address: str | None
-    progress: Progress
-    tell: Tell
-    ends: float | None
-    durable: bool = True
-
-    def play(self, plan: AuditPlan, run: Run) -> Run:
-        """Play all trials of a plan that a folder does not have yet."""
-        mechanism, source = plan.mechanism, plan.pair
-        run.refuse_foreign(plan.config)
+    def run(
+        self,
+        folder: Run,
+        workers: int | Executor | None,
+        progress: Progress,
+        budget: float | None,
+        tell: ShowWealth = quiet,
+        address: str | None = None,
+        durable: bool = True,
+    ) -> Run:
+        """Run all trials that a folder does not have yet."""
+        mechanism, total = self.mechanism, len(self.trials)
+        ends = None if budget is None else time.monotonic() + budget
+        folder.refuse_foreign(self.config)
         with ExitStack() as entered:
-            pool = cache(lambda: entered.enter_context(self._executor(mechanism)))
-            made = cache(lambda: source.make(pool()))
+            pool = cache(lambda: entered.enter_context(_executor(workers, address, mechanism)))
+            made = cache(lambda: self.pair.make(pool()))
             compared = cache(lambda: mechanism.equal_pairs(made(), pool()))
-            if not run.journal.exists():
+            if not folder.journal.exists():
                 # Everything that can be wrong is found out before anything is written.
-                probe_folder(run.path)
+                probe_folder(folder.path)
                 if mechanism.rehearses:
-                    mechanism.rehearse(source.any(), pool())
+                    mechanism.rehearse(self.pair.any(), pool())
                 compared()
             journal = entered.enter_context(
-                Journal.open_for_writing(run.journal, plan.settings, self.durable)
+                Journal.open_for_writing(folder.journal, self.settings, durable)
             )
-            if plan.config:
-                write_whole(run.path / CONFIG, plan.config.encode())
-            watch = None
-            if plan.until_decided and plan.choice:
-                watch = Watch(journal, plan.choice, self.ends, self.tell)
-            if canary := facts.canary(journal):
-                if not (missing := journal.missing(plan.trials)) or (watch and watch.decided()):
-                    self.progress(len(plan.trials) - len(missing), len(plan.trials))
-                    return run
+            if self.config:
+                write_whole(folder.path / CONFIG, self.config.encode())
+            stop, looks = None, dict[str, Any]()
+            if self.choice and self.settings.get("until_decided"):
+                stop = StoppingRule(journal, self.choice, ends, tell)
+                every = _between_looks(mechanism, workers)
+                looks = {"every": every, "enough": stop.decided, "late": stop.late}
+            if canary := facts.stored_canary(journal):
+                if not (missing := journal.missing(self.trials)) or (stop and stop.decided()):
+                    progress(total - len(missing), total)
+                    return folder
                 facts.refuse_other_versions(journal)
-                pair = source.again(canary, facts.given(journal))
+                pair = self.pair.restore(canary, facts.stored_choices(journal))
             else:
                 pair = made()
-                facts.settle(journal, mechanism, plan.claim, pair, compared())
-            run_trials(
-                *(mechanism, pair, plan.trials, journal, pool(), self.progress),
-                check=plan.choice.refuse_blind if plan.choice else quiet,
-                **self._looks(mechanism, watch),
-            )
-        return run
+                facts.store(journal, mechanism, self.claim, pair, compared())
+            check = self.choice.refuse_blind if self.choice else quiet
+            run_trials(mechanism, pair, self.trials, journal, pool(), progress, check, **looks)
+        return folder
 
-    def _looks(self, mechanism: Mechanism, watch: Watch | None) -> dict[str, Any]:
-        """When a game is looked at, and who says that it is enough; without a watch, never."""
-        if watch is None:
-            return {}
-        every = _between_looks(mechanism, self.workers)
-        return {"every": every, "enough": watch.decided, "late": watch.late}
 
-    @contextmanager
-    def _executor(self, mechanism: Mechanism) -> Iterator[Executor]:
-        """Where trials are played: a given executor, a cluster, or processes on this machine."""
-        if isinstance(self.workers, Executor):
-            yield self.workers
-            return
-        if self.address is None:
-            pool = local_pool(self.workers or cores())
-        else:
-            pool = cluster(self.address, mechanism.files())
-        with pool as executor:
-            yield executor
+@contextmanager
+def _executor(
+    workers: int | Executor | None, address: str | None, mechanism: Mechanism
+) -> Iterator[Executor]:
+    """Enter the given executor, a cluster, or a pool of processes on this machine."""
+    if isinstance(workers, Executor):
+        yield workers
+        return
+    if address is None:
+        pool = local_pool(workers or cores())
+    else:
+        pool = cluster(address, mechanism.files())
+    with pool as executor:
+        yield executor
 
 
 def _between_looks(mechanism: Mechanism, workers: int | Executor | None) -> int:
-    """Return how many trials are played between looks: whole pairs, and work for all workers."""
+    """Return the trials between two looks: whole pairs, and work for all workers."""
     workers = 1 if isinstance(workers, SerialExecutor) else workers
     known = cores() if workers is None or isinstance(workers, Executor) else workers
     together = known * mechanism.trials_per_call
@@ -298,17 +235,9 @@ def _between_looks(mechanism: Mechanism, workers: int | Executor | None) -> int:
 
 
 def _refuse_unsendable(mechanism: Mechanism, pair: Pair) -> None:
-    """Refuse what cannot be sent to worker processes before any is started."""
+    """Refuse what cannot be sent to worker processes, before any is started."""
     try:
         pickle.dumps((mechanism, pair))
     except Exception as error:
-        raise BadInput(
-            f"the mechanism cannot be sent to worker processes: {error}",
-            "not-picklable",
-            option="mechanism",
-        ) from error
-
-
-def _ends(budget: float | None) -> float | None:
-    """When so many seconds from now are spent, by the monotonic clock."""
-    return None if budget is None else time.monotonic() + budget
+        text = f"the mechanism cannot be sent to worker processes: {error}"
+        raise BadInput(text, "not-picklable", option="mechanism") from error

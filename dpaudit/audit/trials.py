@@ -1,4 +1,4 @@
-"""Play the game: the trials that a journal still misses, wherever an executor runs them."""
+"""Run the trials that a journal still misses, on any executor."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from dpaudit.seeds import ALONE
 from dpaudit.types import TEST, Observation, Pair, Trial
 
 Progress = Callable[[int, int], None]
-"""Told the number of trials done and wanted, after each batch."""
+"""Shows the numbers of trials done and wanted, after each batch."""
 
-Check = Callable[[Observation], None]
-"""Raises where an observation is of no use."""
+BatchResult = tuple[list[Observation], float]
+"""The observations of a batch, and the seconds that it took."""
 
 
 def run_trials(
@@ -33,18 +33,17 @@ def run_trials(
     journal: Journal,
     executor: Executor,
     progress: Progress = lambda done, total: None,
-    check: Check = lambda observation: None,
+    check: Callable[[Observation], None] = lambda observation: None,
     every: int | None = None,
     enough: Callable[[], bool] = lambda: False,
     late: Callable[[], bool] = lambda: False,
 ) -> None:
-    """Play every trial that the journal misses; only this process writes the journal.
+    """Run every trial that the journal misses; only this process writes the journal.
 
-    They go out in batches of the mechanism's `trials_per_call`. An
-    executor that can `share` a value is given mechanism and pair once, not with each batch.
-    The first observation is shown to `check`, which may refuse it. After `every` so many trials,
-    in their order, all of them are in the journal, and `enough` may end the game. Once it is
-    `late`, no batch is begun any more, and those that are under way end it.
+    Each task is a batch of the mechanism's `trials_per_call`. An executor that can `share` a
+    value is given mechanism and pair once. `check` may refuse the first observation. After each
+    `every` trials, in their order, all of them are in the journal, and `enough` may end the run.
+    Once it is `late`, no batch is begun any more; the run ends with those that have begun.
     """
     refuse_other_adjacency(mechanism, pair)
     missing = journal.missing(trials)
@@ -65,8 +64,8 @@ def run_trials(
         part = set(trials[i : i + length])
         here = [trial for trial in missing if trial in part]
         batches = [here[j : j + size] for j in range(0, len(here), size)]
-        futures = {executor.submit(_timed, game, batch): batch for batch in batches}
-        for batch, seen, seconds in _finished(futures, late):
+        futures = {executor.submit(run_batch, game, batch): batch for batch in batches}
+        for batch, (seen, seconds) in _finished(futures, late):
             for trial, observation in zip(batch, seen, strict=True):
                 first = not shapes
                 _refuse_unlike(shapes, trial, observation)
@@ -79,26 +78,24 @@ def run_trials(
             return
 
 
-FinishedBatch = tuple[list[Trial], list[Observation], float]
-"""A batch, what was seen in it, and the seconds that it took."""
-
-
-def _finished(futures: dict[Any, list[Trial]], late: Callable[[], bool]) -> Iterator[FinishedBatch]:
-    """Batches as they are played; once it is late, only those that have been begun."""
+def _finished(
+    futures: dict[Any, list[Trial]], late: Callable[[], bool]
+) -> Iterator[tuple[list[Trial], BatchResult]]:
+    """Yield batches as they finish; once it is late, only those that have begun."""
     while futures:
         for future in as_completed(list(futures)):
-            # Popped, so that what was seen is in the journal and no longer in memory.
+            # Popped, so that observations leave memory once they are in the journal.
             batch = futures.pop(future)
-            yield batch, *_result(future)
+            yield batch, _result(future)
             if late() and (unbegun := [other for other in futures if other.cancel()]):
                 for other in unbegun:
                     del futures[other]
                 break
 
 
-def _result(future: Any) -> tuple[list[Observation], float]:
+def _result(future: Any) -> BatchResult:
     try:
-        result: tuple[list[Observation], float] = future.result()
+        result: BatchResult = future.result()
     except DpauditError:
         raise
     except (CancelledError, BrokenExecutor) as error:
@@ -115,29 +112,24 @@ def _result(future: Any) -> tuple[list[Observation], float]:
 
 
 def refuse_other_adjacency(mechanism: Mechanism, pair: Pair) -> None:
-    """A claim for one kind of neighbours says nothing about the other."""
+    """Refuse a pair of another adjacency than the claim's, which says nothing about it."""
     if pair.adjacency != mechanism.claim.adjacency:
-        raise BadInput(
+        text = (
             f"the claim holds for {mechanism.claim.adjacency} neighbours, "
-            f"but the canary makes a pair of the kind {pair.adjacency}",
-            "other-adjacency",
-            option="canary",
-            value=pair.adjacency,
+            f"but the canary makes a pair of the kind {pair.adjacency}"
         )
+        raise BadInput(text, "other-adjacency", option="canary", value=pair.adjacency)
 
 
 def _refuse_unlike(
     shapes: dict[str, tuple[int, ...]], trial: Trial, observation: Observation
 ) -> None:
-    """What is released are numbers, under the same names and in the same shapes in every trial."""
+    """Refuse an observation that is not numbers, or not of the same names and shapes as others."""
     where = f"trial {trial.index} of world {trial.world} released"
     for name, array in observation.items():
         if np.asarray(array).dtype.kind not in "biuf":
-            raise TrialFailed(
-                f"{where} {name} that are no numbers, but {array!r:.100}",
-                "not-numbers",
-                option=name,
-            )
+            text = f"{where} {name} that are no numbers, but {array!r:.100}"
+            raise TrialFailed(text, "not-numbers", option=name)
     # Only the first trials show their outputs on test records.
     here = {n: np.shape(a) for n, a in observation.items() if not n.startswith(TEST)}
     if here != (shapes or here):
@@ -149,35 +141,33 @@ def _refuse_unlike(
     shapes.update(here)
 
 
-def _is_main() -> bool:
-    """Whether this is where Ctrl-C arrives: the first thread of a process that nobody started."""
-    first = threading.current_thread() is threading.main_thread()
-    return first and multiprocessing.parent_process() is None
-
-
-def _timed(game: Any, batch: Sequence[Trial]) -> tuple[list[Observation], float]:
+def run_batch(game: Any, batch: Sequence[Trial]) -> BatchResult:
+    """Run trials in a worker, and measure their time; `game` is mechanism and pair, or shared."""
     mechanism, pair = game.get() if isinstance(game, StoredValue) else game
     with ALONE:
         started = time.perf_counter()
         try:
             seen = mechanism.run(pair, batch)
             if len(seen) != len(batch):
-                raise TrialFailed(
-                    f"{len(batch)} trials gave {len(seen)} observations",
-                    "count-mismatch",
-                    value=len(seen),
-                )
+                text = f"{len(batch)} trials gave {len(seen)} observations"
+                raise TrialFailed(text, "count-mismatch", value=len(seen))
         except DpauditError:
             raise
         except (Exception, SystemExit, KeyboardInterrupt) as error:
-            if isinstance(error, KeyboardInterrupt) and _is_main():
-                raise  # a user's; workers are deaf to it, and where one has it, code raised it
-            # Told in words, because not every exception survives the way between processes.
+            main = threading.current_thread() is threading.main_thread()
+            if (
+                isinstance(error, KeyboardInterrupt)
+                and main
+                and not multiprocessing.parent_process()
+            ):
+                raise  # a user's Ctrl-C; workers ignore SIGINT, so there the code raised it
+            # As text, because not every exception can be sent between processes.
             first, *more = batch
             where = f"trial {first.index} of world {first.world}"
             where += f" (or one of {len(more)} after it)" if more else ""
-            told = f"{where} failed: {type(error).__name__}: {error}"
             raise kind_of(error, TrialFailed)(
-                told, "code-failed", value=type(error).__name__
+                f"{where} failed: {type(error).__name__}: {error}",
+                "code-failed",
+                value=type(error).__name__,
             ) from error
         return seen, time.perf_counter() - started

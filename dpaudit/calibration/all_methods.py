@@ -24,7 +24,7 @@ from dpaudit.calibration.simulated import SHOWN, KnownMechanism
 from dpaudit.config.settings import ALL, Judging
 from dpaudit.estimators import FREE
 from dpaudit.estimators.selections import chooses
-from dpaudit.judging.panel import takes
+from dpaudit.judging.panel import outcome_kind
 from dpaudit.protocols import Attack, lacking
 from dpaudit.results import Assumption, Counts, Guesses
 from dpaudit.types import Array, Claim, Curve
@@ -195,7 +195,7 @@ def _attacks() -> list[str]:
 
 
 def _one_training(estimator: str, mechanism: KnownMechanism, delta: float) -> Iterator[Way]:
-    if takes(estimator) is Guesses:
+    if outcome_kind(estimator) is Guesses:
         # Of several curves the mechanism's own: whatever assumes nothing is `one-run` itself.
         yield OneTraining(
             estimator, _curves(estimator, mechanism, delta)[0], _claim(mechanism, delta)
@@ -213,7 +213,7 @@ def _selected(
 ) -> Iterator[Selected]:
     """The way, by each curve that holds; none of an estimator of guesses."""
     attack: Attack = registry.make("attacks", name)
-    kind = takes(estimator)
+    kind = outcome_kind(estimator)
     if kind is Guesses:
         return
     standing: Standing = "credible" if _assumption(estimator) == "prior" else "bound"
@@ -250,7 +250,7 @@ def _curves(estimator: str, mechanism: KnownMechanism, delta: float) -> list[Fam
 def _given(estimator: str, curve: Curve, mechanism: KnownMechanism, delta: float) -> Family:
     """The curve's family; of an accountant's a table, because each of them takes long."""
     curves = family(curve, delta)
-    if takes(estimator) is Guesses:
+    if outcome_kind(estimator) is Guesses:
         curves = symmetrised(curves)
     if not isinstance(curves, DPSGD):
         return curves

@@ -17,9 +17,9 @@ from dpaudit.estimators.one_run import guessed
 from dpaudit.estimators.selections import HoldOut
 from dpaudit.estimators.trials import Trials
 from dpaudit.judging.choice import Choice
-from dpaudit.judging.judge import deciding
-from dpaudit.judging.panel import pick
-from dpaudit.judging.plan import most_telling
+from dpaudit.judging.judge import deciding_confidence
+from dpaudit.judging.panel import pick_attack
+from dpaudit.judging.plan import best_guess_count
 from dpaudit.judging.plan_request import MOST_CANARIES
 from dpaudit.protocols import Attack, Estimator
 from dpaudit.results import Bound, Counts, Guesses, Outcome
@@ -108,8 +108,8 @@ class AsRun:
         trials = _seen(play, attacks)
         deciders, picked = list(attacks), self.primary != ALL
         if picked:
-            deciders = [pick(attacks, panels, {n: t.halves()[0] for n, t in trials.items()})]
-        surest = deciding(asked.confidence, self.looks, len(deciders))
+            deciders = [pick_attack(attacks, panels, trials)]
+        surest = deciding_confidence(asked.confidence, self.looks, len(deciders))
         found = []
         for name in deciders:
             first = replace(panels[name], names=panels[name].names[:1])
@@ -230,7 +230,7 @@ def number(
     """
     planned = min(canaries, MOST_CANARIES)
     claim = Claim(epsilon, delta, curve=curve)
-    return most_telling(claim, planned, confidence) * canaries // planned
+    return best_guess_count(claim, planned, confidence) * canaries // planned
 
 
 class Remembered(Checked):

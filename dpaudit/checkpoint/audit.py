@@ -33,7 +33,7 @@ from dpaudit.estimators.one_run import called
 from dpaudit.estimators.power.truth import located
 from dpaudit.estimators.selections import GuessNumbers
 from dpaudit.judging.advice import after_checkpoint
-from dpaudit.judging.judge import deciding, verdict
+from dpaudit.judging.judge import deciding_confidence, verdict
 from dpaudit.results import Bound, Report, Verdict
 from dpaudit.types import Array, Claim, Curve, DPSGDCurve, GaussianCurve
 from dpaudit.versions import versions
@@ -154,7 +154,7 @@ def audit(
     if candidates.looks is not None:
         looks = _take_look(request, candidates.looks, f"{score.name} of {model}", scores, numbers)
     if candidates.fair:
-        sure, delta = deciding(request.confidence, looks), request.claim.delta
+        sure, delta = deciding_confidence(request.confidence, looks), request.claim.delta
         for maker in request.estimators:
             bound = numbers.bound(scores, candidates.put_in, maker, delta, sure)
             bounds.append(replace(bound, attack=score.name))
@@ -195,7 +195,7 @@ def _take_look(
     look = hash_arrays(f"look {decides(request.confidence)!r}", guesses=guesses)
     number = kept.upcoming(look)
     try:
-        decides(numbers.each(deciding(request.confidence, number)))
+        decides(numbers.each(deciding_confidence(request.confidence, number)))
     except BadInput as error:
         text = f"look {number} at one kit cannot decide any more ({error}); train with a fresh one"
         raise BadInput(text, "no-looks-left", value=number) from error

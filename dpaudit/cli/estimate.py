@@ -15,7 +15,7 @@ from dpaudit.cli.output import Progress, deliver
 from dpaudit.errors import BadInput
 
 if TYPE_CHECKING:
-    from dpaudit.judging.estimates import Given
+    from dpaudit.judging.estimates import StatedOutcome
 
 COUNTS = ("--fp", "--out-trials", "--fn", "--in-trials")
 GUESSES = ("--canaries", "--guesses", "--correct")
@@ -76,21 +76,21 @@ def command(
     Counts are of decisions by a rule that was fixed beforehand. With --claim each bound is held
     against it; only one that assumes nothing, or the stated curve, can refute it.
     """
-    from dpaudit.judging.estimates import Question, estimate
+    from dpaudit.judging.estimates import EstimateRequest, estimate
     from dpaudit.report import estimates, estimates_json
     from dpaudit.results import Scores
 
     stated = {name: given.pop(name) for name in ("delta", "confidence", "claim", "seed")}
     numbers = {f"--{n.replace('_', '-')}": value for n, value in given.items() if value is not None}
     outcome = _outcome(numbers, scores)
-    question = Question(outcome, curve=curve, estimators=estimator, **stated)
+    question = EstimateRequest(outcome, curve=curve, estimators=estimator, **stated)
     many = isinstance(outcome, Scores) and len(outcome.out) + len(outcome.inn) >= SLOW
     with Progress() as progress:
         found = estimate(question, progress.say if many or ":" in curve else lambda text: None)
     deliver(estimates.render(found), (json, lambda path: estimates_json.dump(found, path)))
 
 
-def _outcome(given: Mapping[str, int], scores: Path | None) -> Given:
+def _outcome(given: Mapping[str, int], scores: Path | None) -> StatedOutcome:
     """Return the outcome of the one kind that is given; reject none, several or half of one."""
     from dpaudit.data import score_files as files
     from dpaudit.results import Counts, Guesses

@@ -119,6 +119,6 @@ def command(
         (json, lambda path: plan_json.dump(found, path)),
         (
             figure,
-            lambda path: drawing.dump(figure_plan.draw(question, plan.courses(question)), path),
+            lambda path: drawing.dump(figure_plan.draw(question, plan.plan_curves(question)), path),
         ),
     )

@@ -1,9 +1,9 @@
-"""What a judgement is free to choose, and the plug-ins that it chooses."""
+"""The options of a judgement, with the plug-ins that they name."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
 from functools import cached_property
 from typing import Any
 
@@ -13,8 +13,9 @@ from dpaudit import defences, registry
 from dpaudit.attacks.classifier import parse
 from dpaudit.config.settings import ALL, Judging
 from dpaudit.errors import BadInput
+from dpaudit.estimators.trials import Trials
 from dpaudit.judging.panel import EstimatorPanel
-from dpaudit.judging.run_data import refuse_lacking
+from dpaudit.judging.run_data import RunData, refuse_lacking
 from dpaudit.outputs import with_statistics
 from dpaudit.protocols import Attack, Defence, lacking
 from dpaudit.seeds import row_seeds
@@ -23,35 +24,41 @@ from dpaudit.types import OWN, Claim, Observation, Observations
 
 @dataclass(frozen=True)
 class Choice(Judging):
-    """What a judgement has chosen, with the plug-ins that it names."""
+    """The options of a judgement; each plug-in is made once, when it is needed."""
 
     @classmethod
     def configured(cls, settings: Mapping[str, Any]) -> Choice:
-        """What a run's settings choose; the defaults where they are silent."""
+        """Return the choice of a run's settings; what they lack has its default."""
         return cls(**{f.name: settings.get(f.name, f.default) for f in fields(cls)})
 
     def flat(self) -> dict[str, Any]:
-        """Return what is chosen by name."""
-        return {f.name: getattr(self, f.name) for f in fields(self)}
+        """Return the options by name."""
+        return asdict(self)
 
-    def refuse_other(self, settings: Mapping[str, Any], because: str) -> None:
-        """Refuse any choice but that of a run's settings, where it had to be fixed beforehand."""
-        own = Choice.configured(settings)
-        if self != own:
+    def refuse_other(self, settings: Mapping[str, Any], kind: str) -> None:
+        """Refuse any choice but the configured one, for a kind of run that fixes it beforehand."""
+        if self != Choice.configured(settings):
             raise BadInput(
-                f"{because} is judged only as it was configured; leave the choice of attacks, "
+                f"{kind} is judged only as it was configured; leave the choice of attacks, "
                 "estimator, primary, defence and confidence out",
                 "fixed-choice",
             )
 
     @cached_property
     def attack_plugins(self) -> Mapping[str, Attack]:
-        """The attacks by name; an expression such as 'mean & inv_std' is one too."""
+        """The attacks by name; a name may be an expression such as 'mean & inv_std'."""
         made = {
             name: parse(name) if set(name) & set("&|") else registry.attack(name)
             for name in self.attacks
         }
-        return _raw(made, named=self._named) if self.raw_scores else made
+        if not self.raw_scores:
+            return made
+        able = {name: raw for name, attack in made.items() if (raw := attack.raw()) is not None}
+        unable = [name for name in made if name not in able]
+        if unable and (self._named or not able):
+            text = f"without raw scores: {', '.join(unable)}; leave --raw-scores out"
+            raise BadInput(text, "no-raw-scores", option="raw_scores", value=unable)
+        return able
 
     @cached_property
     def defence_plugin(self) -> Defence:
@@ -60,31 +67,24 @@ class Choice(Judging):
 
     @property
     def _named(self) -> bool:
-        """Whether attacks were chosen, instead of those that fit of all the default ones."""
+        """True if attacks were named, instead of the default ones that fit."""
         return self.attacks != Judging.attacks
 
     def fitting(self, seen: Observations) -> Mapping[str, Attack]:
-        """The attacks that take part in judging what is released."""
+        """Return the attacks that take part in judging these observations; a named one must."""
         attacks = self.attack_plugins
-        if self.primary in attacks:
-            refuse_lacking(self.primary, attacks[self.primary], seen)
-        if self._named:
-            for name, attack in attacks.items():
-                refuse_lacking(name, attack, seen)
-            return attacks
+        for name in attacks:
+            if self._named or name == self.primary:
+                refuse_lacking(name, attacks[name], seen)
         fitting = {n: a for n, a in attacks.items() if not lacking(a, seen)}
         if not fitting:
             there = ", ".join(sorted(seen)) or "nothing"
-            raise BadInput(
-                f"no attack fits what is released ({there}); name one with --attack",
-                "no-attack-fits",
-                option="attacks",
-                value=sorted(seen),
-            )
+            text = f"no attack fits what is released ({there}); name one with --attack"
+            raise BadInput(text, "no-attack-fits", option="attacks", value=sorted(seen))
         return fitting
 
     def refuse_blind(self, observation: Observation) -> None:
-        """Refuse, by one trial or its example, what no attack will be able to judge."""
+        """Refuse observations that no attack can judge, by one trial or an example."""
         seen = with_statistics({name: np.asarray(a)[None] for name, a in observation.items()})
         self.fitting(seen)
         left = self.defence_plugin.protect({**seen, OWN: row_seeds(0, [()])})
@@ -106,16 +106,18 @@ class Choice(Judging):
             panel.refuse(1 - (1 - self.confidence) / share)
         return panels
 
+    def candidates(self, data: RunData, attacks: Mapping[str, Attack] | None = None) -> Candidates:
+        """Return the attacks that may decide on these data; those that fit if none are given."""
+        attacks = self.fitting(data.seen) if attacks is None else attacks
+        panels = self.panels(attacks, data.claim, data.seed)
+        trials = {name: data.trials(name, attack) for name, attack in attacks.items()}
+        return Candidates(attacks, panels, trials)
 
-def _raw(attacks: Mapping[str, Attack], named: bool) -> dict[str, Attack]:
-    """The attacks on scores that are not rounded; one that was named and has none is refused."""
-    able = {name: raw for name, attack in attacks.items() if (raw := attack.raw()) is not None}
-    if unable := [name for name in attacks if name not in able and (named or not able)]:
-        verb = "has" if len(unable) == 1 else "have"
-        raise BadInput(
-            f"{', '.join(unable)} {verb} no raw scores; leave --raw-scores out",
-            "no-raw-scores",
-            option="raw_scores",
-            value=unable,
-        )
-    return able
+
+@dataclass(frozen=True)
+class Candidates:
+    """The attacks that may decide, each with its panel and its trials."""
+
+    attacks: Mapping[str, Attack]
+    panels: Mapping[str, EstimatorPanel]
+    trials: Mapping[str, Trials]

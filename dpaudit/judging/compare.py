@@ -1,8 +1,8 @@
-"""Compare defences on a journal: what still leaks through each, and what it costs.
+"""Compare defences on a journal: the leak and the utility that remain behind each.
 
-A defence is post-processing, so nothing is trained again. The attacker adapts: every rule is
-fixed anew, on the choosing half of the trials, to what the defence lets out, and judged on the
-other half. Each bound holds at its own confidence; none of them decides, so no look is numbered.
+NoDefence is trained again. The attacker adapts: every rule is fixed anew to what a defence
+releases, on the choosing half of the trials, and judged on the other half. Each bound holds at its
+own confidence; none decides, so no look is numbered.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from dpaudit.errors import BadInput
 from dpaudit.estimators.published import published
 from dpaudit.journal import Journal
 from dpaudit.judging.choice import Choice
-from dpaudit.judging.panel import pick
-from dpaudit.judging.run_data import RunData, fitting_names, read
+from dpaudit.judging.panel import pick_attack
+from dpaudit.judging.run_data import RunData, fitting_attacks, read_run, refuse_lacking
 from dpaudit.judging.utility import Utility, utility
 from dpaudit.protocols import Attack, Defence, lacking
 from dpaudit.results import Bound, Published
@@ -27,12 +27,11 @@ from dpaudit.types import Claim
 
 
 @dataclass(frozen=True)
-class Defended:
-    """What is left of leak and utility behind one defence.
+class ComparisonRow:
+    """The leak and the utility that remain behind one defence.
 
-    Bounds and estimates of the attacks that fit what is still released. `strongest` is the one
-    that does best on the choosing half, so that its bound holds although it was picked; None
-    where no attack fits. `utility` is None where it was not measured.
+    `strongest` does best on the choosing half, so that its bound holds although it was picked;
+    None if no attack fits what is still released. `utility` is None if it was not measured.
     """
 
     defence: str
@@ -48,7 +47,7 @@ class Comparison:
 
     claim: Claim
     attacks: Sequence[str]
-    defended: Sequence[Defended]
+    rows: Sequence[ComparisonRow]
     models: Mapping[str, int]
     data: Mapping[str, Any]
     canary: Mapping[str, Any]
@@ -62,111 +61,97 @@ def compare(
     choice: Choice,
     watch: Callable[[int, int], None] = lambda done, total: None,
 ) -> Comparison:
-    """Leak and utility of a complete journal, without a defence and with each of those given.
+    """Return leak and utility of a complete journal, without a defence and with each given one.
 
-    A defence is a text such as 'quantize:0.01', or made already. Of the choice, what decides
-    (`primary`, `defence`) has no say here. `watch` is told how many defences are done, and of
-    how many.
+    A defence is a text such as 'quantize:0.01', or an object. The choice's `primary` and
+    `defence` have no effect. `watch` is given the numbers of defences done and of all.
     """
     chosen = [named_defence("none"), *_distinct(defences)]
     attacks = choice.attack_plugins
-    played = read(journal)
-    choice.panels(attacks, played.claim, played.seed)  # refused, if at all, before all else
-    released = [set(played.a_few_after(defence)) for defence in chosen]
-    _refuse_insider(played, released)
-    shown = _fitting_somewhere(attacks, played, released, choice)
-    defended = []
+    data = read_run(journal)
+    choice.panels(attacks, data.claim, data.seed)  # refuses before anything is computed
+    released = [set(data.a_few_after(defence)) for defence in chosen]
+    _refuse_insider(data, released)
+    shown = {n: a for n, a in attacks.items() if not all(lacking(a, names) for names in released)}
+    if choice.attacks != Judging.attacks:
+        for name in [name for name in attacks if name not in shown]:
+            refuse_lacking(name, attacks[name], data.seen)
+    shown = shown or dict(choice.fitting(data.seen))
+    rows = []
     for done, defence in enumerate(chosen):
         watch(done, len(chosen))
-        # One at a time: all passes of all models behind every defence would be too much to hold.
-        view, measured = played.after(defence), utility(journal, played.known, defence)
-        defended.append(_defended(defence.name, view, shown, choice, measured))
+        # One at a time: the passes of all models behind every defence would fill memory.
+        behind, measured = data.after(defence), utility(journal, data.known, defence)
+        rows.append(_row(defence.name, behind, shown, choice, measured))
     watch(len(chosen), len(chosen))
     return Comparison(
-        claim=played.claim,
+        claim=data.claim,
         attacks=list(shown),
-        defended=defended,
-        models=played.models,
-        data=played.settled.data,
-        canary=played.settled.canary.to_dict(),
-        versions=played.settled.versions,
-        seed=played.seed,
+        rows=rows,
+        models=data.models,
+        data=data.facts.data,
+        canary=data.facts.canary.to_dict(),
+        versions=data.facts.versions,
+        seed=data.seed,
     )
 
 
-def _refuse_insider(played: RunData, released: Sequence[Collection[str]]) -> None:
-    """Refuse defences that let nothing out of what an adversary sees who asks no model."""
-    steps = played.claim.by_step
-    adversary = PER_STEP if steps else ADVERSARIES.get(played.settled.attacker, OBSERVER)
-    if adversary.asks or not (steps or any(not fitting_names(names) for names in released)):
+def _refuse_insider(data: RunData, released: Sequence[Collection[str]]) -> None:
+    """Refuse an adversary who asks no model, if some defence leaves nothing to attack."""
+    steps = data.claim.by_step
+    adversary = PER_STEP if steps else ADVERSARIES.get(data.facts.attacker, OBSERVER)
+    if adversary.asks or not (steps or any(not fitting_attacks(names) for names in released)):
         return
     asking = " or ".join(a.name for a in ADVERSARIES.values() if a.asks)
-    raise BadInput(
+    text = (
         f"a defence changes what a trained model answers, and {adversary.name} guesses from "
-        f"{adversary.guesses_from} instead; compare defences on a run with --adversary {asking}",
-        "nothing-released",
-        option="adversary",
-        value=adversary.name,
+        f"{adversary.guesses_from} instead; compare defences on a run with --adversary {asking}"
     )
+    raise BadInput(text, "nothing-released", option="adversary", value=adversary.name)
 
 
 def _distinct(defences: Sequence[str | Defence]) -> list[NamedDefence]:
-    """The defences by name; 'none', which is always there, and a second mention are refused."""
-    given = [defences] if isinstance(defences, str) else defences
+    """Return the defences by name; refuse 'none', which is always there, and repetitions."""
     found: list[NamedDefence] = []
-    for defence in map(named_defence, given):
+    for defence in map(named_defence, [defences] if isinstance(defences, str) else defences):
+        name = defence.name
         if isinstance(defence.defence, NoDefence):
-            said = "'none' is compared with anyway; name a defence, such as quantize:0.01"
-            raise BadInput(said, "no-effect", option="defence", value=defence.name)
-        for other in found:
-            if other.name == defence.name or other.defence == defence.defence:
-                said = f"the defence {defence.name} is named twice; name it once"
-                raise BadInput(said, "named-twice", option="defence", value=defence.name)
+            text = "'none' is compared with anyway; name a defence, such as quantize:0.01"
+            raise BadInput(text, "no-effect", option="defence", value=name)
+        if any(name == other.name or defence.defence == other.defence for other in found):
+            text = f"the defence {name} is named twice; name it once"
+            raise BadInput(text, "named-twice", option="defence", value=name)
         found.append(defence)
     if not found:
-        said = "name at least one defence, such as quantize:0.01"
-        raise BadInput(said, "none-named", option="defence")
+        text = "name at least one defence, such as quantize:0.01"
+        raise BadInput(text, "none-named", option="defence")
     return found
 
 
-def _fitting_somewhere(
-    attacks: Mapping[str, Attack],
-    played: RunData,
-    released: Sequence[Collection[str]],
-    choice: Choice,
-) -> Mapping[str, Attack]:
-    """The attacks that see enough behind one defence at least; a named one must."""
-    fitting = {n: a for n, a in attacks.items() if not all(lacking(a, names) for names in released)}
-    if choice.attacks != Judging.attacks:
-        for name in (name for name in attacks if name not in fitting):
-            played.trials(name, attacks[name])  # says what it lacks
-    return fitting or choice.fitting(played.seen)
-
-
-def _defended(
+def _row(
     defence: str,
-    view: RunData,
+    data: RunData,
     attacks: Mapping[str, Attack],
     choice: Choice,
     measured: Utility | None,
-) -> Defended:
-    """Every attack that fits, from scratch on what a defence lets out."""
-    fitting = {n: attack for n, attack in attacks.items() if not lacking(attack, view.seen)}
-    trials = {name: view.trials(name, attack) for name, attack in fitting.items()}
-    choosing = {name: t.halves()[0] for name, t in trials.items()}
-    panels = choice.panels(fitting, view.claim, view.seed)
-    strongest = pick(fitting, panels, choosing) if fitting else None
-    delta, sure = view.claim.delta, choice.confidence
-
-    def bounds(name: str, attack: Attack) -> list[Bound]:
-        # On the other half even where nothing is fitted: which one is strongest was picked.
-        fixed = panels[name].fix(attack, trials[name], always=True)
-        return panels[name].bounds(fixed, sure, sure)
-
-    return Defended(
+) -> ComparisonRow:
+    """Judge every attack that fits what is released behind a defence."""
+    found = choice.candidates(data, {n: a for n, a in attacks.items() if not lacking(a, data.seen)})
+    delta, sure = data.claim.delta, choice.confidence
+    # On the judging half even if nothing is fitted: which attack is strongest was picked.
+    return ComparisonRow(
         defence=defence,
-        bounds=[bound for name, a in fitting.items() for bound in bounds(name, a)],
-        published=[published(n, a, trials[n], delta, view.seed) for n, a in fitting.items()],
-        strongest=strongest,
+        bounds=[
+            bound
+            for name, panel in found.panels.items()
+            for bound in panel.bounds(
+                panel.fix(found.attacks[name], found.trials[name], always=True), sure, sure
+            )
+        ],
+        published=[
+            published(name, attack, found.trials[name], delta, data.seed)
+            for name, attack in found.attacks.items()
+        ],
+        strongest=pick_attack(found.attacks, found.panels, found.trials) if found.attacks else None,
         utility=measured,
     )

@@ -1,9 +1,9 @@
-"""Every estimator on one outcome, side by side: the statistics alone, without a run."""
+"""Apply every estimator to one outcome, without a run, and compare their bounds."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
@@ -19,8 +19,9 @@ from dpaudit.estimators.sentences import of_others
 from dpaudit.results import Bound, Counts, Guesses, Scores
 from dpaudit.types import Array
 
-Given: TypeAlias = Counts | Scores | Guesses
+StatedOutcome: TypeAlias = Counts | Scores | Guesses
 Standing: TypeAlias = Literal["above", "not_above", "out_of_reach"]
+Say: TypeAlias = Callable[[str], None]
 
 ORDER = ("none", "gaussian", "accountant", "prior")
 KINDS: dict[type, str] = {
@@ -31,15 +32,14 @@ KINDS: dict[type, str] = {
 
 
 @dataclass(frozen=True)
-class Question:
-    """An outcome, and what is to be made of it.
+class EstimateRequest:
+    """An outcome, and the estimators and the claim that it is put to.
 
-    `curve` is the one that the mechanism claims: 'gaussian', 'dpsgd:Q,T', or 'none'; left
-    empty, a Gaussian one is assumed where one is needed, and refutes nothing. Of no named
-    estimators all are taken that fit.
+    `curve` is the claimed one: 'gaussian', 'dpsgd:Q,T', or 'none'. If it is empty, a Gaussian one
+    is assumed where one is needed, and refutes nothing. No names of estimators mean all that fit.
     """
 
-    outcome: Given
+    outcome: StatedOutcome
     delta: float = 1e-5
     confidence: float = 0.95
     curve: str = ""
@@ -48,27 +48,26 @@ class Question:
     seed: int = 0
 
     def __post_init__(self) -> None:
+        claim = 1.0 if self.claim is None else self.claim
         checks.refuse(
             [
                 checks.in_range("delta", self.delta, 0, 1, ends="[)"),
                 checks.in_range("confidence", self.confidence, 0.5, 1, ends="()"),
                 checks.at_least("seed", self.seed, 0),
-                None
-                if self.claim is None
-                else checks.of("claim", checks.positive("the claim", self.claim)),
+                checks.of("claim", checks.positive("the claim", claim)),
             ]
         )
         _ = self.family
 
     @property
     def family(self) -> Family | None:
-        """The kind of curve that estimators with a choice of it are given; None: none."""
+        """The kind of curve that estimators are given, if they have the choice."""
         return stated(self.curve)
 
 
 @dataclass(frozen=True)
-class LeftOut:
-    """An estimator for this kind of outcome that gave no bound, and why."""
+class OmittedEstimator:
+    """An estimator for this kind of outcome that gave no bound, with the reason."""
 
     estimator: str
     reason: str
@@ -76,19 +75,19 @@ class LeftOut:
 
 @dataclass(frozen=True)
 class Estimates:
-    """What the estimators say, those that assume nothing first.
+    """The bounds of the estimators, those that assume nothing first.
 
     `point` is the formula on the observed rates themselves: a description, not a bound.
     """
 
-    question: Question
+    request: EstimateRequest
     bounds: Sequence[Bound]
-    left_out: Sequence[LeftOut]
+    left_out: Sequence[OmittedEstimator]
     point: float | None = None
 
     def standing(self, bound: Bound) -> Standing:
-        """Of a bound against the claim; whether it may refute it is another question."""
-        claim = self.question.claim
+        """Compare a bound with the claim, whether or not it may refute it."""
+        claim = self.request.claim
         if claim is None:
             raise BadInput("there is no claim to stand against", "needs-claim", option="claim")
         if bound.epsilon > claim:
@@ -97,164 +96,117 @@ class Estimates:
 
     @property
     def deciding(self) -> Bound | None:
-        """The bound that decides about the claim: the only one, of those named, that may."""
+        """The bound that decides about the claim: the only named one that may refute it."""
         able = [b for b in self.bounds if self.may_refute(b) and self.named(b)]
         return able[0] if len(able) == 1 else None
 
     def named(self, bound: Bound) -> bool:
-        """Whether it was asked for, and does not only stand beside."""
-        return not self.question.estimators or bound.estimator in self.question.estimators
+        """Tell whether the estimator was requested, instead of added for comparison."""
+        return not self.request.estimators or bound.estimator in self.request.estimators
 
     def may_refute(self, bound: Bound) -> bool:
-        """Whether the bound assumes nothing, or only the curve that is claimed."""
-        promised = self.question.family if self.question.curve else None
+        """Tell whether the bound assumes nothing, or only the curve that is claimed."""
+        promised = self.request.family if self.request.curve else None
         return bound.assumption == "none" or (
             promised is not None and bound.assumption == promised.assumption
         )
 
 
-def estimate(question: Question, say: Callable[[str], None] = lambda text: None) -> Estimates:
-    """The bounds; a named estimator that cannot give one is refused, any other left out.
+def estimate(request: EstimateRequest, say: Say = lambda text: None) -> Estimates:
+    """Return the bounds; an estimator that gives none is refused if named, else left out.
 
-    One that assumes nothing is always among them, named or not.
+    A bound that assumes nothing is always among them. `say` is given the name of each estimator.
     """
-    named = list(dict.fromkeys(question.estimators))
-    if named:
-        bounds = [_bound(name, curve, question, say) for name, curve in _ways(question, named)]
-        left_out: list[LeftOut] = []
-        if all(bound.assumption != "none" for bound in bounds):
-            beside = _tried(FREE[type(question.outcome)], question.family, question, say)
-            bounds += [beside] if isinstance(beside, Bound) else []
+    family = request.family
+    tried: list[Bound | OmittedEstimator | None] = []
+    if names := dict.fromkeys(request.estimators):
+        tried += [_bound(name, family, request, say) for name in names]
+        if all(isinstance(bound, Bound) and bound.assumption != "none" for bound in tried):
+            free = _try(FREE[type(request.outcome)], family, request, say)
+            tried += [free] if isinstance(free, Bound) else []
     else:
-        tried = [_tried(name, curve, question, say) for name, curve in _ways(question, ())]
-        bounds = [found for found in tried if isinstance(found, Bound)]
-        # An estimator may be tried with several curves, and lack the same for all of them.
-        left_out = list(dict.fromkeys(found for found in tried if isinstance(found, LeftOut)))
+        tried += [_try(name, family, request, say) for name in registry.names("estimators")]
+        if family is not None:  # without a curve, the pairs give another bound
+            tried.append(_try("paired-auc", None, request, say))
+    bounds = [found for found in tried if isinstance(found, Bound)]
+    omitted = list(dict.fromkeys(left for left in tried if isinstance(left, OmittedEstimator)))
     if not bounds:
-        why = "; ".join(left.reason for left in left_out) or "none is installed for it"
+        why = "; ".join(left.reason for left in omitted) or "none is installed for it"
         raise BadInput(
             f"no estimator gives a bound here ({why})",
             "no-estimator-fits",
             option="estimators",
-            value=[left.estimator for left in left_out],
+            value=[left.estimator for left in omitted],
         )
     bounds.sort(key=lambda bound: ORDER.index(bound.assumption))
-    return Estimates(question, bounds, left_out, _point(question))
+    return Estimates(request, bounds, omitted, _point(request))
 
 
-def _ways(question: Question, named: Sequence[str]) -> Iterator[tuple[str, Family | None]]:
-    """Estimators, each with the curve that it is offered; None: that of (epsilon, delta) itself.
-
-    Of those that pair trials also the bound that assumes nothing, which is to stand beside.
-    """
-    for name in named or registry.names("estimators"):
-        yield name, question.family
-        if name == "paired-auc" and not named and question.family is not None:
-            yield name, None
-
-
-def _point(question: Question) -> float | None:
-    if not isinstance(question.outcome, Counts):
-        return None
-    if question.outcome.fp == question.outcome.fn == 0:
-        return math.inf  # both directions are skipped, but nothing was ever told apart better
-    return Point().epsilon(question.outcome, question.delta)
-
-
-# ---------------------------------------------------------------- one estimator
-
-
-class _OtherKind(BadInput):
-    """The estimator is for another kind of outcome."""
-
-    code = "wrong-outcome"
-
-
-def _tried(
-    name: str, curve: Family | None, question: Question, say: Callable[[str], None]
-) -> Bound | LeftOut | None:
-    """The bound, why there is none, or nothing of an estimator for other kinds of outcome."""
+def _try(
+    name: str, curve: Family | None, request: EstimateRequest, say: Say
+) -> Bound | OmittedEstimator | None:
+    """Return the bound of an estimator, or why it has none; None for other kinds of outcome."""
     try:
-        return _bound(name, curve, question, say)
-    except _OtherKind:
-        return None
+        fits = isinstance(request.outcome, registry.load("estimators", name).takes)
+        return _bound(name, curve, request, say) if fits else None
     except BadInput as error:
-        return LeftOut(name, str(error))
+        return OmittedEstimator(name, str(error))
 
 
-def _refuse_other_kind(name: str, outcome: Given) -> None:
-    takes = registry.load("estimators", name).takes
-    if isinstance(outcome, takes):
-        return
-    given = next(words for kind, words in KINDS.items() if isinstance(outcome, kind))
-    if takes in KINDS:
-        raise _OtherKind(
-            f"{name} needs {KINDS[takes]}, not {given}", option="estimator", value=name
-        )
-    needed = takes.__name__.lower()
-    raise _OtherKind(
-        f"{name} needs {needed}, which can be given in Python only", option="estimator", value=name
-    )
-
-
-def _bound(
-    name: str, curve: Family | None, question: Question, say: Callable[[str], None]
-) -> Bound:
-    q = question
-    wanted = registry.parameters(registry.load("estimators", name)).get("curve")
-    _refuse_other_kind(name, q.outcome)
+def _bound(name: str, curve: Family | None, request: EstimateRequest, say: Say) -> Bound:
+    """Return the bound of one estimator; refuse one that does not fit."""
+    outcome, plugin = request.outcome, registry.load("estimators", name)
+    if not isinstance(outcome, plugin.takes):
+        in_python = f"{plugin.takes.__name__.lower()}, which can be given in Python only"
+        text = f"{name} needs {KINDS.get(plugin.takes, in_python)}"
+        raise BadInput(text, "wrong-outcome", option="estimator", value=name)
+    wanted = registry.parameters(plugin).get("curve")
     if wanted and wanted.default is wanted.empty and not isinstance(curve, DPSGD):
-        raise BadInput(
-            f"{name} needs DP-SGD's sample rate and steps; state --curve dpsgd:Q,T",
-            "needs-curve",
-            option="curve",
-            value=name,
-        )
+        text = f"{name} needs DP-SGD's sample rate and steps; state --curve dpsgd:Q,T"
+        raise BadInput(text, "needs-curve", option="curve", value=name)
+    sure = request.confidence
     made = registry.make(
-        "estimators", name, confidence=q.confidence, seed=q.seed, curve=curve or "pure"
+        "estimators", name, confidence=sure, seed=request.seed, curve=curve or "pure"
     )
-    if isinstance(made, PairedAUC) and isinstance(q.outcome, Scores):
-        _refuse_unpaired(q.outcome)
+    if isinstance(made, PairedAUC) and isinstance(outcome, Scores):
+        _refuse_unpaired(outcome)
     say(name)
-    bound = Checked(name, made, q.confidence).bound(q.outcome, q.delta)
-    _refuse_other_curve(name, bound, q)
-    return bound if bound.sentence else replace(bound, sentence=of_others(bound))
-
-
-def _refuse_other_curve(name: str, bound: Bound, question: Question) -> None:
-    """Law: a bound for one kind of curve is none for a mechanism of another."""
-    if bound.assumption in ("none", "prior"):
-        return
-    curves = question.family
-    if curves is None or bound.assumption != curves.assumption:
-        raise BadInput(
+    bound = Checked(name, made, sure).bound(outcome, request.delta)
+    assumed = bound.assumption not in ("none", "prior")
+    # A bound for one kind of curve says nothing of a mechanism of another.
+    if assumed and (request.family is None or bound.assumption != request.family.assumption):
+        text = (
             f"{name} assumes {CURVES[bound.assumption]}, and the curve is stated to be "
-            f"{question.curve}; state another one, or take another estimator",
-            "other-curve",
-            option="curve",
-            value=name,
+            f"{request.curve}; state another one, or take another estimator"
         )
+        raise BadInput(text, "other-curve", option="curve", value=name)
+    return bound if bound.sentence else replace(bound, sentence=of_others(bound))
 
 
 def _refuse_unpaired(scores: Scores) -> None:
     n0, n1 = len(scores.out), len(scores.inn)
+    pairs = "paired-auc pairs trials in their order"
     if n0 != n1:
-        raise BadInput(
-            "paired-auc pairs trials in their order, and needs as many of one world as of the "
-            f"other, not {n0:,} out and {n1:,} in",
-            "not-paired",
-            value=(n0, n1),
-        )
+        text = f"{pairs}, and needs equal numbers of both worlds, not {n0:,} out and {n1:,} in"
+        raise BadInput(text, "not-paired", value=(n0, n1))
     if _sorted(scores.out) or _sorted(scores.inn):
-        raise BadInput(
-            "paired-auc pairs trials in their order, and these are sorted by their score, which "
-            "would choose the pairs; give them in the order in which they were run",
-            "sorted-scores",
+        text = (
+            f"{pairs}, and these are sorted by score, which chooses pairs; keep the trials' order"
         )
+        raise BadInput(text, "sorted-scores")
 
 
 def _sorted(scores: Array) -> bool:
-    """Whether scores stand in their order, as hardly any trials do when they are run."""
+    """Tell whether scores are in their order, as those of trials hardly ever are."""
     up, down = scores[1:] >= scores[:-1], scores[1:] <= scores[:-1]
     constant = bool(np.all(up & down))
     return len(scores) >= 5 and not constant and bool(up.all() or down.all())
+
+
+def _point(request: EstimateRequest) -> float | None:
+    counts = request.outcome
+    if not isinstance(counts, Counts):
+        return None
+    if counts.fp == counts.fn == 0:
+        return math.inf  # the formula skips both directions, but no guess was wrong
+    return Point().epsilon(counts, request.delta)

@@ -1,4 +1,4 @@
-"""Facts that are settled before the first trial. A resumed run and every judgement use them."""
+"""Facts that are stored before the first trial. A resumed run and every judgement use them."""
 
 from __future__ import annotations
 
@@ -39,9 +39,16 @@ class Pairing:
     record: bool = True
     replaces: bool = False
 
+    @property
+    def kind(self) -> Literal["record", "gradient", "nothing"]:
+        """The kind of the canary."""
+        if self.inserted:
+            return "record"
+        return "nothing" if self.record else "gradient"
+
 
 @dataclass(frozen=True, kw_only=True)
-class Settled(About):
+class RunFacts(About):
     """All facts that the journal stores before the first trial."""
 
     claim: Claim
@@ -58,7 +65,7 @@ class Settled(About):
         return {**asdict(self), "claim": self.claim.to_dict(), "canary": self.canary.to_dict()}
 
     @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> Settled:
+    def from_dict(cls, values: Mapping[str, Any]) -> RunFacts:
         """Read what `to_dict` wrote; older runs lack what has a default."""
         made = {
             "claim": Claim.from_dict(values["claim"]),
@@ -68,19 +75,24 @@ class Settled(About):
         }
         return cls(**{**values, **made})
 
+    @classmethod
+    def of(cls, journal: Journal) -> RunFacts:
+        """Read the facts that a journal stores."""
+        return cls.from_dict(journal.facts or {})
 
-def settle(
+
+def store(
     journal: Journal, mechanism: Mechanism, claim: Claim, pair: Pair, equal_pairs: int = 0
 ) -> None:
-    """Write down the claim, the canary, the sizes and what else a report tells.
+    """Store the facts of a run, and the arrays that the adversary knows.
 
     `equal_pairs` is the number of seeds that released the same in both worlds, if all did.
     """
     c = pair.canary
-    about = vars(mechanism.about(pair))
-    data = about["data"] or {**pair.about, "out": len(pair.out), "in": len(pair.inn)}
-    settled = Settled(
-        **{**about, "data": data},
+    about = dict(vars(mechanism.about(pair)))
+    about["data"] = about["data"] or {**pair.about, "out": len(pair.out), "in": len(pair.inn)}
+    facts = RunFacts(
+        **about,
         claim=claim,
         canary=CanaryFacts(c.name, c.made, c.y if c.record else None),
         pairing=Pairing(c.removed, c.inserted, c.record, c.replaces),
@@ -94,43 +106,32 @@ def settle(
     if c.original is not None:
         known["original"] = c.original
     chosen = {GIVEN + name: array for name, array in pair.given.items()}
-    journal.write_facts(settled.to_dict(), {**known, **chosen})
+    journal.write_facts(facts.to_dict(), {**known, **chosen})
 
 
-def given(journal: Journal) -> Known:
-    """What the adversary had chosen beside the canary."""
+def stored_choices(journal: Journal) -> Known:
+    """Return what the adversary had chosen beside the canary."""
     there = journal.known.items()
     return {n.removeprefix(GIVEN): a for n, a in there if n.startswith(GIVEN)}
 
 
+def stored_canary(journal: Journal) -> Canary | None:
+    """Return the canary of a run; None if no facts are stored yet."""
+    if journal.facts is None:
+        return None
+    facts, known = RunFacts.of(journal), journal.known
+    x, how = known.get("canary", np.zeros(0, np.float32)), facts.pairing
+    name, made, label = facts.canary.name, facts.canary.made, facts.canary.label or 0
+    original = known.get("original")
+    return Canary(x, label, name, made, how.removed, original, how.kind, how.replaces)
+
+
 def refuse_other_versions(journal: Journal) -> None:
-    """Refuse to go on by other code than the run was begun with: its trials would not be alike."""
-    begun = Settled.from_dict(journal.facts or {}).versions
-    if other := version_differences(begun, versions()):
+    """Refuse to resume a run with other versions: its trials would not be alike."""
+    if other := version_differences(RunFacts.of(journal).versions, versions()):
         raise BadInput(
             f"{journal.path.parent} was begun with other versions ({other}); "
             "go on with those, or choose another --out",
             "other-versions",
             value=other,
         )
-
-
-def canary(journal: Journal) -> Canary | None:
-    """The canary that was settled, or None where nothing is settled yet."""
-    if journal.facts is None:
-        return None
-    settled, known = Settled.from_dict(journal.facts), journal.known
-    pairing = settled.pairing
-    kind: Literal["record", "gradient", "nothing"] = "record"
-    if not pairing.inserted:
-        kind = "nothing" if pairing.record else "gradient"
-    return Canary(
-        x=known.get("canary", np.zeros(0, np.float32)),
-        y=settled.canary.label or 0,
-        name=settled.canary.name,
-        made=settled.canary.made,
-        original=known.get("original"),
-        removed=pairing.removed,
-        kind=kind,
-        replaces=pairing.replaces,
-    )

@@ -1,8 +1,7 @@
-"""One training with many canaries, each put in by a fair coin: guess which, and judge the guesses.
+"""Judge one training with many canaries, each put in by a fair coin, by guesses of the coins.
 
-Everything is fixed before the training: the score, how many canaries are called in (those that
-score highest) and how many out (the lowest), and who judges. The coins are shown to nothing but
-the count of right guesses.
+All is fixed before the training: the score, the numbers of canaries called in (those that score
+highest) and out (the lowest), and the estimator. Only the count of right guesses uses the coins.
 """
 
 from __future__ import annotations
@@ -20,95 +19,81 @@ from dpaudit.estimators.selections import known_curve
 from dpaudit.estimators.selections.guess_numbers import FIXED_BEFOREHAND, rule
 from dpaudit.estimators.trials import Trials
 from dpaudit.journal import Journal
-from dpaudit.judging import run_data
 from dpaudit.judging.advice import after_one_run
 from dpaudit.judging.choice import Choice
 from dpaudit.judging.judge import make_report
+from dpaudit.judging.run_data import read_canaries
 from dpaudit.protocols import Attack, Estimator, has_fixed_score
 from dpaudit.rates import BoundCriterion
-from dpaudit.results import Report, Scores
+from dpaudit.results import Report
 from dpaudit.types import IN, OUT, Array, Claim
 
 
 def judge(journal: Journal, choice: Choice) -> Report:
-    """The report of a run that was one training, judged only as it was configured."""
+    """Return the report of one training; only the configured choice is judged."""
     started = time.perf_counter()
-    seen = run_data.canaries(journal)
-    choice.refuse_other(
-        seen.settings,
-        f"the run at {journal.path.parent} is one training with many canaries, of which nothing "
-        "may be chosen once it is over: it",
-    )
-    attacks = choice.fitting(seen.seen)
-    ((name, attack),) = refuse_choosing(attacks).items()
-    scores = scored(attack, seen.trials(name, attack))
-    put_in = seen.worlds == IN
-    guesses = guessed(scores, put_in, int(seen.settings["guesses"]))
-    claim, whole = seen.claim, journal.observations()
-    # Records are the same, whichever canaries are in.
-    records = {k: v for k, v in seen.settled.data.items() if k not in ("in", "out")}
-    seen = replace(seen, settled=replace(seen.settled, data=records))
+    data = read_canaries(journal)
+    kind = f"the run at {journal.path.parent}, one training with many canaries,"
+    choice.refuse_other(data.settings, kind)
+    ((name, attack),) = refuse_choosing(choice.fitting(data.seen)).items()
+    canaries = data.trials(name, attack)
+    scores = canary_scores(attack, canaries)
+    guesses = guessed(scores, data.worlds == IN, int(data.settings["guesses"]))
+    claim, whole = data.claim, journal.observations()
+    # The records are the same whichever canaries are in.
+    records = {k: v for k, v in data.facts.data.items() if k not in ("in", "out")}
+    data = replace(data, facts=replace(data.facts, data=records))
     bounds = [
         replace(
             estimator.bound(guesses, claim.delta),
             attack=name,
             rule=rule(guesses),
             selection=FIXED_BEFOREHAND,
-            trials=(int((~put_in).sum()), int(put_in.sum())),
+            trials=(canaries.of(OUT), canaries.of(IN)),
         )
         for estimator in estimators(claim, choice.confidence)
     ]
-    shown = Scores(out=scores[~put_in], inn=scores[put_in])
+    why = "one-run decides because the claim states no curve that can be computed."
+    if len(bounds) > 1:
+        why = (
+            "one-run-fdp decides because the claim states its curve, by which as many right "
+            "guesses show more; one-run, beside it, assumes nothing."
+        )
     return make_report(
-        *(journal, choice, seen, started, bounds),
+        *(journal, choice, data, started, bounds),
         released=whole,
-        scores=[shown for _ in bounds],
-        why=_why(claim),
+        scores=[canaries.split(scores) for _ in bounds],
+        why=why,
         models={"in": 1, "out": 0, "choosing": 0, "judging": 1},
         utility={n: float(a[0]) for n, a in whole.items() if n == "accuracy"},
         next_steps=after_one_run(claim, bounds[0]),
     )
 
 
-def _why(claim: Claim) -> str:
-    """Why the estimator that decides was taken."""
-    if known_curve(claim) is None:
-        return "one-run decides because the claim states no curve that can be computed."
-    return (
-        "one-run-fdp decides because the claim states its curve, by which as many right guesses "
-        "show more; one-run, beside it, assumes nothing."
-    )
-
-
 def refuse_choosing(attacks: Mapping[str, Attack]) -> Mapping[str, Attack]:
-    """The attacks, unless there is something to choose: one of several, or a rule."""
+    """Return the attacks; refuse several of them, and one whose score is not fixed."""
     if len(attacks) > 1 or not all(map(has_fixed_score, attacks.values())):
-        raise BadInput(
+        text = (
             "one training leaves no canaries to choose a rule on; name one attack whose score is "
-            f"fixed, such as updates, not {', '.join(attacks)}",
-            "attack-chooses",
-            option="attacks",
-            value=list(attacks),
+            f"fixed, such as updates, not {', '.join(attacks)}"
         )
+        raise BadInput(text, "attack-chooses", option="attacks", value=list(attacks))
     return attacks
 
 
 def estimators(claim: Claim, confidence: float) -> Sequence[Estimator]:
-    """What decides, and what assumes nothing beside it, where that does not decide."""
+    """Return the estimator that decides; then the one that assumes nothing, if it is another."""
     free, curve = OneRun(confidence), known_curve(claim)
     return [free] if curve is None else [OneRunFDP(confidence, curve, claim.adjacency), free]
 
 
-def scored(attack: Attack, canaries: Trials) -> Array:
-    """One number a canary; what is no number is lower than any.
+def canary_scores(attack: Attack, canaries: Trials) -> Array:
+    """Return one score a canary; NaN becomes the lowest score.
 
-    The rule is made on worlds that have nothing to do with the coins, so that no attack, whatever
-    it does with worlds, can learn from the true ones.
+    The rule is made on worlds that are independent of the coins, so that no attack can learn
+    from the true ones.
     """
     others = np.where(np.arange(len(canaries)) % 2, IN, OUT)
-    blind = replace(canaries, worlds=others)
-    rule = blind.fit(attack, BoundCriterion(0.0))
-    found = blind.scores(rule)
-    scores = np.empty(len(canaries))
-    scores[others == IN], scores[others == OUT] = found.inn, found.out
+    rule = replace(canaries, worlds=others).fit(attack, BoundCriterion(0.0))
+    scores = replace(canaries, worlds=np.full(len(canaries), OUT)).scores(rule).out
     return np.where(np.isnan(scores), -np.inf, scores)

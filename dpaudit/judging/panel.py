@@ -1,4 +1,4 @@
-"""Who judges an attack: the estimator that may decide, and what stands beside it."""
+"""Choose the estimators of an attack: the one that may decide, and those beside it."""
 
 from __future__ import annotations
 
@@ -27,22 +27,21 @@ AUTO = "auto"
 """The strongest estimator that the attack and the claim allow."""
 
 RANKING = "rank-test"
-"""What shows most of scores, by the claim's curve; of trials that are independent."""
+"""Shows most of scores, by the claim's curve; its trials must be independent."""
 
 BY_STEP = "paired-auc"
-"""What judges single steps: those of a training follow from one another, and pairs of them may."""
+"""Judges single steps: those of one training depend on each other, and pairs of them may."""
 
 BY_STEP_COUNTED = "pld"
-"""What counts the errors on them: Clopper and Pearson's limits, composed as claimed."""
+"""Counts errors on single steps: Clopper and Pearson's limits, composed as claimed."""
 
 
 @dataclass(frozen=True)
 class EstimatorPanel:
     """The estimators of one attack, all of one kind of outcome; the first decides, if any does.
 
-    Named by their plug-ins. Those that know curves are given that of the claim, or `curves`, which
-    may be fewer of its kind. None is ever made whose bound would be about something else than the
-    claim.
+    Those that need a curve are given that of the claim, or `curves`, which may be fewer of its
+    kind. An estimator whose bound would not be about the claim is refused.
     """
 
     names: tuple[str, ...]
@@ -52,11 +51,11 @@ class EstimatorPanel:
 
     @classmethod
     def of(cls, named: str, attack: Attack, claim: Claim, seed: int) -> EstimatorPanel:
-        """The estimator that was named, or the strongest; with what assumes nothing beside it.
+        """Return the named estimator, or the strongest, with the assumption-free one beside it.
 
-        Scores that were fixed or learned beforehand need no threshold: the exact tests take
-        them as they are. Rules on several statistics are more than their margins, and counted.
-        Beside what judges single steps none of that stands: what they leak outright is not claimed.
+        The exact tests take scores that were fixed or learned beforehand as they are, without a
+        threshold. Rules on several statistics are more than their margins, and are counted.
+        No assumption-free estimator judges single steps: their own leak is not claimed.
         """
         if named != AUTO:
             return cls((named,), claim, seed)._with_free()
@@ -65,111 +64,97 @@ class EstimatorPanel:
         if attack.scoring == "margins":
             return cls((FREE[Counts],), claim, seed)
         panel = cls((FREE[Scores],), claim, seed)
-        return panel if panel._curve == "pure" else replace(panel, names=(RANKING,))._with_free()
+        return panel if panel._curve == "pure" else replace(panel, names=(RANKING, *panel.names))
 
     def _with_free(self) -> EstimatorPanel:
-        (name,), beside = self.names, FREE[self.takes]
+        (name,), free = self.names, FREE[self.takes]
         assumption = self._make(name).assumption
-        if self.claim.by_step or assumption == "none" or beside == name:
+        if self.claim.by_step or assumption == "none" or free == name:
             return self
         # A credible bound refutes nothing, and so does not decide.
-        names = (beside, name) if assumption == "prior" else (name, beside)
-        return replace(self, names=names)
+        return replace(self, names=(free, name) if assumption == "prior" else (name, free))
 
     def counts_panel(self) -> EstimatorPanel | None:
-        """Who counts decisions where these judge scores: what most others report, beside it."""
+        """Return the panel that counts decisions, as most tools do, if this one judges scores."""
         if self.takes is Counts:
             return None
         return replace(self, names=(BY_STEP_COUNTED if self.claim.by_step else FREE[Counts],))
 
     def why(self, named: str) -> str:
-        """Why the first of them decides, where this estimator, or none, was named."""
+        """Explain why the first estimator decides; `named` is the configured one."""
         first = self.names[0]
         if named not in (AUTO, first):
-            return f"{first} decides because {named}, which was named, is credible only."
-        if named != AUTO:
-            return f"{first} decides because it was named (--estimator)."
-        if self.claim.by_step:
+            because = f"{named}, which was named, is credible only"
+        elif named != AUTO:
+            because = "it was named (--estimator)"
+        elif self.claim.by_step:
             because = (
-                "the steps of a training follow from one another: pairs of them, one of each "
-                "training, may be judged all the same"
+                "the steps of a training follow from one another, but their pairs may be judged"
             )
         elif self.takes is Counts:
-            because = (
-                "rules on several statistics give decisions, which are counted, and no single "
-                "score that could be ranked"
-            )
+            because = "rules on several statistics give decisions to count, and no score to rank"
         elif self._curve == "pure":
             because = (
-                "the claim states no curve that can be computed: of what assumes nothing it shows "
-                "most of a score, at all thresholds at once"
+                "the claim states no curve that can be computed; of the estimators that assume "
+                "nothing it shows most of a score"
             )
         else:
             because = (
-                "the claim states its curve, and the score was fixed without those that judge it: "
-                "the order of all scores is then tested exactly, which shows most"
+                "the claim states its curve, and the score was fixed without the judging trials; "
+                "an exact test of the order of all scores then shows most"
             )
         return f"{first} decides because {because}."
 
     @property
     def takes(self) -> type:
-        """The kind of outcome that they judge by."""
-        return takes(self.names[0])
+        """The kind of outcome that these estimators judge."""
+        return outcome_kind(self.names[0])
 
     def refuse(self, confidence: float) -> None:
-        """Refuse what cannot judge this claim so surely, before anything is judged."""
+        """Refuse estimators that cannot judge this claim at this confidence."""
         for name in self.names:
             self._make(name, confidence)
 
     def fix(self, attack: Attack, trials: Trials, always: bool) -> Fixed:
-        """The attack's rule, and the trials that judge it."""
+        """Return the attack's rule, with the trials that judge it."""
         return HoldOut(always=always).fix(attack, trials, self.criterion, self.takes)
 
     @property
     def criterion(self) -> Criterion:
-        """By which rules are chosen for the first of them."""
+        """The criterion that rules are chosen by: that of the first estimator."""
         return criterion(self._make(self.names[0]), self.claim.delta)
 
     def bounds(self, fixed: Fixed, first: float, others: float) -> list[Bound]:
-        """The bound of each, at the confidence of the first and at that of the others."""
-        levels = [first, *(others for _ in self.names[1:])]
+        """Return the bound of each estimator: of the first at its own confidence."""
+
+        def checked(name: str, confidence: float) -> Checked:
+            return Checked(name, self._make(name, confidence), confidence)
+
         return [
-            fixed.bound(partial(self._checked, name), self.claim.delta, level)
-            for name, level in zip(self.names, levels, strict=True)
+            fixed.bound(partial(checked, name), self.claim.delta, others if i else first)
+            for i, name in enumerate(self.names)
         ]
 
-    def _checked(self, name: str, confidence: float) -> Checked:
-        return Checked(name, self._make(name, confidence), confidence)
-
     def _make(self, name: str, confidence: float = 0.95) -> Estimator:
-        if takes(name) is Guesses:
-            raise BadInput(
-                f"{name} needs guesses of one run, and two worlds of trials give decisions or "
-                "scores; choose another estimator",
-                "wrong-outcome",
-                option="estimator",
-                value=name,
-            )
-        if self.claim.by_step and name == RANKING:
-            raise BadInput(
-                f"{name} is exact for trials that know nothing of one another, and the steps of a "
-                f"training follow from one another; choose {BY_STEP}",
-                "needs-independence",
-                option="estimator",
-                value=name,
-            )
         wanted, curve = (
             registry.parameters(registry.load("estimators", name)).get("curve"),
             self._curve,
         )
-        if wanted and wanted.default is wanted.empty and curve == "pure":
-            raise BadInput(
-                f"{name} assumes a curve, and the claim has none that can be computed; choose an "
-                "estimator that assumes nothing, such as clopper-pearson",
-                "needs-curve",
-                option="estimator",
-                value=name,
+        code = ""
+        if outcome_kind(name) is Guesses:
+            code = "wrong-outcome"
+            why = "needs guesses of one run; choose an estimator of decisions or scores"
+        elif self.claim.by_step and name == RANKING:
+            code = "needs-independence"
+            why = f"needs independent trials, and steps of a training are not; choose {BY_STEP}"
+        elif wanted and wanted.default is wanted.empty and curve == "pure":
+            code = "needs-curve"
+            why = (
+                "assumes a curve, and the claim has none that can be computed; choose an "
+                "estimator that assumes nothing, such as clopper-pearson"
             )
+        if code:
+            raise BadInput(f"{name} {why}", code, option="estimator", value=name)
         made = _estimator(name, confidence, self.seed, curve, self.claim.adjacency)
         if self.curves is None:
             refuse_other_curve(made, self.claim)
@@ -177,15 +162,15 @@ class EstimatorPanel:
 
     @property
     def _curve(self) -> Curve | Family | str:
-        """The claim's, or that of (epsilon, delta) itself."""
+        """The claim's curve, or that of (epsilon, delta) itself."""
         return self.curves or known_curve(self.claim) or "pure"
 
     def estimated_power(self, attack: Attack, choosing: Trials) -> tuple[float, bool, float]:
-        """About how much an attack would certify, by rules and errors of the choosing half alone.
+        """Estimate the bound of an attack from the choosing half alone, as a sort key.
 
-        Each quarter judges the rules of the other, so that an attack which can tune more does
+        Each quarter judges the rules of the other, so that an attack with more parameters does
         not look better for that alone. Where nothing would be certified a score comes first,
-        whose ceiling is the higher one.
+        whose ceiling is higher.
         """
         quarters, scored = choosing.halves(), self.takes is Scores
         if not all(map(len, quarters)):
@@ -193,7 +178,7 @@ class EstimatorPanel:
         best = self.criterion
         crossed = [(b, a.fit(attack, best)) for a, b in (quarters, quarters[::-1])]
         if scored and self.names[0] != FREE[Scores] and self.claim.delta > 0:
-            shown = _by_auc([b.scores(rule) for b, rule in crossed], self.claim.delta)
+            shown = _epsilon_by_auc([b.scores(rule) for b, rule in crossed], self.claim.delta)
         else:
             fp, out, fn, inn = np.sum([astuple(b.count(rule)) for b, rule in crossed], axis=0)
             shown = float(best(fp, out, fn, inn))
@@ -205,44 +190,40 @@ def _estimator(
     name: str, confidence: float, seed: int, curve: Curve | Family | str, adjacency: Adjacency
 ) -> Estimator:
     """Return an estimator, made once for all attacks of a judgement."""
-    made: Estimator = registry.make(
-        "estimators",
-        name,
-        confidence=confidence,
-        seed=seed,
-        curve=curve,
-        adjacency=adjacency,
-    )
+    offered = {"confidence": confidence, "seed": seed, "curve": curve, "adjacency": adjacency}
+    made: Estimator = registry.make("estimators", name, **offered)
     return made
 
 
-def takes(name: str) -> type:
-    """The kind of outcome that an estimator of this name needs."""
+def outcome_kind(name: str) -> type:
+    """Return the kind of outcome that the estimator of this name needs."""
     kind: type = registry.load("estimators", name).takes
     return kind
 
 
-def pick(
+def pick_attack(
     attacks: Mapping[str, Attack],
     panels: Mapping[str, EstimatorPanel],
-    choosing: Mapping[str, Trials],
+    trials: Mapping[str, Trials],
 ) -> str:
-    """The attack that does best within the choosing half."""
-    return max(
-        attacks, key=lambda name: panels[name].estimated_power(attacks[name], choosing[name])
-    )
+    """Return the attack with the largest estimated power on the choosing half of the trials."""
+
+    def power(name: str) -> tuple[float, bool, float]:
+        return panels[name].estimated_power(attacks[name], trials[name].halves()[0])
+
+    return max(attacks, key=power)
 
 
-def _by_auc(judged: Sequence[Scores], delta: float) -> float:
-    """About what a test of scores would certify under a Gaussian curve; below 0 still an order."""
+def _epsilon_by_auc(judged: Sequence[Scores], delta: float) -> float:
+    """Estimate what a test of scores would certify for a Gaussian curve; below 0 only an order."""
     pairs = sum(len(scores.inn) for scores in judged)
-    won = sum(_won(scores) for scores in judged)
+    won = sum(_wins(scores) for scores in judged)
     mu = math.sqrt(2) * float(ndtri(lower_rate(won, pairs, 0.05)))
     return gaussian_epsilon(mu, delta) if mu > 0 else mu
 
 
-def _won(scores: Scores) -> float:
-    """How many in-trials outdo an out-trial; ties count half, which is enough for a choice."""
+def _wins(scores: Scores) -> float:
+    """Return the mean number of in-trials above an out-trial; a tie counts half."""
     out = np.sort(scores.out)
     below, upto = (np.searchsorted(out, scores.inn, side=side) for side in ("left", "right"))
     return float(np.sum(below + upto) / (2 * len(out)))

@@ -1,7 +1,7 @@
-"""Before anything is trained: what so many models could show, and how many it takes.
+"""Plan an audit: the bounds that a number of models could show, and the number that it takes.
 
-All of it is for the best attack that there can be, so that a plan is the least that an audit
-needs. What is computed here is a forecast, and never a bound.
+All of it is for the best possible attack, so that a plan is the least that an audit needs. Its
+numbers are a forecast, and never a bound.
 """
 
 from __future__ import annotations
@@ -12,37 +12,18 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from dpaudit import estimators
 from dpaudit.accounting.curves import Gaussian, Pure
-from dpaudit.estimators import (
-    GDP,
-    PLD,
-    ClopperPearson,
-    ExactScan,
-    OneRun,
-    OneRunFDP,
-    PairedAUC,
-    RankTest,
-)
+from dpaudit.estimators import power
 from dpaudit.estimators.bets import FIRST, LOOK
-from dpaudit.estimators.power import (
-    MOST,
-    Counted,
-    Guessed,
-    Paired,
-    Prospect,
-    Ranked,
-    Scanned,
-    Stopped,
-    least,
-)
 from dpaudit.judging.plan_request import MOST_CANARIES, MOST_MODELS, PlanRequest
 from dpaudit.results import Assumption
 from dpaudit.types import Claim
 
 
 @dataclass(frozen=True)
-class Row:
-    """What one estimator can show; what is None takes more than `searched` models or canaries."""
+class PlanRow:
+    """The forecast of one estimator; None takes more than `searched` models or canaries."""
 
     estimator: str
     assumption: Assumption
@@ -52,38 +33,35 @@ class Row:
     typical: float
     chance: float
     for_claim: int | None
-    """To have a ceiling above the claim; of guessed canaries about."""
+    """Number with a ceiling above the claim; approximate for guessed canaries."""
     for_power: int | None
-    """To refute the claim with the chance that was asked for: about, for chances rise like the
-    teeth of a saw; never more than the number that was asked about, if that is enough."""
+    """Number that refutes the claim with the requested chance. Approximate, because power does not
+    rise smoothly with size; at most the requested number, if that is enough."""
     searched: int
     for_reach: int | None = None
-    """To show more than `reach` with that chance."""
+    """Number that shows more than `reach` with that chance."""
     guesses: int | None = None
-    """Of the canaries that `for_power` takes."""
+    """Guesses on the canaries of `for_power`."""
 
 
 @dataclass(frozen=True)
 class Pace:
-    """How fast models are trained on this machine, measured on a few."""
+    """The speed of training on this machine, measured on a few models."""
 
     seconds: float
-    """Of one model in one process, while all of them are at work."""
+    """Time of one model in one process, while all of them are at work."""
     probed: int
     workers: int
     backend: str = ""
 
     def time(self, models: int) -> float:
-        """The seconds that so many models take."""
+        """Return the seconds that a number of models takes."""
         return self.seconds * math.ceil(models / self.workers)
 
 
 @dataclass(frozen=True)
-class Decided:
-    """After how many models a run stops that is played until decided, or None where that is far.
-
-    In half of such audits, and in the share that was asked for; at a look, after every `LOOK`.
-    """
+class ModelsUntilDecided:
+    """The models after which half of the runs, and a share `power`, stop; None if that is far."""
 
     half: int | None
     power: int | None
@@ -93,149 +71,121 @@ class Decided:
 class Plan:
     """The estimators side by side, those that assume nothing first."""
 
-    question: PlanRequest
-    rows: Sequence[Row]
-    until_decided: Decided | None = None
-    """None of canaries, which are in one training."""
+    request: PlanRequest
+    rows: Sequence[PlanRow]
+    until_decided: ModelsUntilDecided | None = None
+    """None for many canaries, which are in one training."""
     pace: Pace | None = None
 
     @property
-    def best(self) -> Row | None:
-        """The estimator that needs least for the chance that is asked for."""
+    def best(self) -> PlanRow | None:
+        """The estimator that needs the fewest for the requested chance."""
         able = [row for row in self.rows if row.for_power is not None]
         return min(able, key=lambda row: row.for_power or 0, default=None)
 
 
-@dataclass(frozen=True)
-class Scale:
-    """From trials in each world, or canaries, to what is trained for them."""
+def prospects(request: PlanRequest) -> Iterator[tuple[power.Prospect, int]]:
+    """Yield the estimators that fit, those that assume nothing first.
 
-    each: int
-    """Models to one trial in each world; 1 of canaries."""
-
-    def number(self, n: int) -> int:
-        """Models, in fours, or canaries."""
-        return n if self.each == 1 else -(-self.each * n // 4) * 4
-
-    def trials(self, number: int) -> int:
-        """In each world, or canaries."""
-        return number // self.each
-
-
-def prospects(question: PlanRequest) -> Iterator[tuple[Prospect, Scale]]:
-    """The estimators that fit, those that assume nothing first."""
-    truth, sure = question.truth, question.goal.confidence
-    curves, pure = question.claimed, Pure(question.delta)
-    if question.size.canaries is not None:
-        r, m = question.size.guesses, question.size.canaries
+    With each goes the number of models that give one trial in each world; 1 for canaries.
+    """
+    truth, sure = request.truth, request.goal.confidence
+    curves, pure = request.claimed, Pure(request.delta)
+    if request.size.canaries is not None:
+        r, m = request.size.guesses, request.size.canaries
         share = None if r is None else r / m
-        yield Guessed("one-run", OneRun(sure), pure, truth, share), Scale(1)
+        free = estimators.OneRun(sure)
+        yield power.Guessed("one-run", free, pure, truth, share), 1
         if curves.assumption != "none":
-            by_curve = OneRunFDP(sure, curves)
-            yield Guessed("one-run-fdp", by_curve, curves, truth, share), Scale(1)
+            by_curve = estimators.OneRunFDP(sure, curves)
+            yield power.Guessed("one-run-fdp", by_curve, curves, truth, share), 1
         return
-    chosen, scored = Scale(4), Scale(2 if question.fixed_score else 4)
-    yield Counted("clopper-pearson", ClopperPearson(sure), pure, truth), chosen
-    yield Scanned(ExactScan(sure), truth), scored
+    chosen, scored = 4, 2 if request.fixed_score else 4
+    yield power.Counted("clopper-pearson", estimators.ClopperPearson(sure), pure, truth), chosen
+    yield power.Scanned(estimators.ExactScan(sure), truth), scored
     if curves.assumption == "none":
-        yield Paired(PairedAUC("pure", sure), pure, truth), scored
+        yield power.Paired(estimators.PairedAUC("pure", sure), pure, truth), scored
         return
-    yield Ranked(RankTest(curves, sure), curves, truth), scored
-    yield Paired(PairedAUC(curves, sure), curves, truth), scored
+    yield power.Ranked(estimators.RankTest(curves, sure), curves, truth), scored
+    yield power.Paired(estimators.PairedAUC(curves, sure), curves, truth), scored
     if isinstance(curves, Gaussian):
-        yield Counted("gdp", GDP(sure), curves, truth), chosen
+        yield power.Counted("gdp", estimators.GDP(sure), curves, truth), chosen
     else:
-        yield Counted("pld", PLD(curves, sure), curves, truth), chosen
+        yield power.Counted("pld", estimators.PLD(curves, sure), curves, truth), chosen
 
 
-def most_telling(claim: Claim, canaries: int, confidence: float) -> int:
-    """How many of the canaries of one run to guess, by the claim alone: before there is one.
+def best_guess_count(claim: Claim, canaries: int, confidence: float) -> int:
+    """Return the number of guesses for one run, by the claim alone.
 
-    What `plan` takes for the estimator that decides: the share, of a few, that would typically
+    A plan takes the same for the estimator that decides: the share, of a few, that would typically
     show most if twice the claim leaked.
     """
     *_, (decides, _) = prospects(PlanRequest.of(claim, canaries=canaries, confidence=confidence))
-    assert isinstance(decides, Guessed)
+    assert isinstance(decides, power.Guessed)
     return decides.guesses(canaries)
 
 
-def plan(question: PlanRequest) -> Plan:
-    """What so many models, or canaries, can show, and how many it takes to show more."""
-    rows = [_row(*found, question) for found in prospects(question)]
-    if question.goal.reach is not None:
-        goal, leak = (
-            replace(question.goal, reach=None),
-            replace(question.leak, true=question.truth.true),
-        )
-        shown = plan(replace(question, claim=question.goal.reach, goal=goal, leak=leak))
+def plan(request: PlanRequest) -> Plan:
+    """Forecast what the requested models, or canaries, can show, and how many show more."""
+    goal = request.goal
+    rows = [_row(*found, request) for found in prospects(request)]
+    if goal.reach is not None:
+        leak = replace(request.leak, true=request.truth.true)
+        other = replace(request, claim=goal.reach, goal=replace(goal, reach=None), leak=leak)
+        shown = [_row(*found, other) for found in prospects(other)]
         rows = [
-            replace(row, for_reach=other.for_power, searched=max(row.searched, other.searched))
-            for row, other in zip(rows, shown.rows, strict=True)
+            replace(row, for_reach=more.for_power, searched=max(row.searched, more.searched))
+            for row, more in zip(rows, shown, strict=True)
         ]
-    return Plan(question, rows, _until_decided(question))
+    until_decided = None
+    if request.size.canaries is None:
+        bets = power.Stopped(request.claimed, request.truth, fitting=FIRST)
+        pairs = (bets.pairs(share) for share in (0.5, goal.power))
+        # A run looks after every `LOOK` models.
+        half, most = (None if n is None else -(-2 * n // LOOK) * LOOK for n in pairs)
+        until_decided = ModelsUntilDecided(half, most)
+    return Plan(request, rows, until_decided)
 
 
-def _until_decided(question: PlanRequest) -> Decided | None:
-    if question.size.canaries is not None:
-        return None
-    bets = Stopped(question.claimed, question.truth, fitting=FIRST)
-    half, power = (bets.pairs(share) for share in (0.5, question.goal.power))
-    return Decided(_at_a_look(half), _at_a_look(power))
-
-
-def _at_a_look(pairs: int | None) -> int | None:
-    """The models that have been trained when a run first looks at so many pairs."""
-    return None if pairs is None else -(-2 * pairs // LOOK) * LOOK
-
-
-def _row(prospect: Prospect, scale: Scale, question: PlanRequest) -> Row:
-    n = scale.trials(question.number)
-    most = scale.trials(_most(prospect, scale))
-    guessed = prospect if isinstance(prospect, Guessed) else None
+def _row(prospect: power.Prospect, each: int, request: PlanRequest) -> PlanRow:
+    n = request.number // each
+    guessed = prospect if isinstance(prospect, power.Guessed) else None
+    most = (MOST_CANARIES if guessed else MOST_MODELS) // each
+    if isinstance(prospect, power.Scanned):
+        most = prospect.most
     # More canaries may show less: each adds to what delta allows.
-    far, growth = (most, 1.2) if guessed else (scale.trials(MOST), 2)
-
-    def number(found: int | None) -> int | None:
-        return None if found is None else scale.number(found)
+    far, growth = (most, 1.2) if guessed else (power.MOST // each, 2)
 
     def first(enough: Callable[[int], bool], upto: int, start: int = 1) -> int | None:
-        return least(enough, n if enough(n) else upto, start, growth)
+        return power.least(enough, n if enough(n) else upto, start, growth)
 
-    possible = first(lambda k: prospect.ceiling(k) > question.claim, far)
+    def number(trials: int) -> int:
+        return trials if guessed else -(-each * trials // 4) * 4
+
+    possible = first(lambda k: prospect.ceiling(k) > request.claim, far)
     enough = None
     if possible is not None and possible <= most:
-        enough = first(lambda k: prospect.chance(k) >= question.goal.power, most, possible)
-    return Row(
+        enough = first(lambda k: prospect.chance(k) >= request.goal.power, most, possible)
+    for_claim = None if possible is None else number(possible)
+    return PlanRow(
         estimator=prospect.name,
         assumption=prospect.assumption,
         judging=guessed.guesses(n) if guessed else n,
         ceiling=prospect.ceiling(n),
         typical=prospect.typical(n),
         chance=prospect.chance(n),
-        for_claim=number(possible),
-        for_power=number(enough),
-        searched=max(scale.number(most), number(possible) or 0),
+        for_claim=for_claim,
+        for_power=None if enough is None else number(enough),
+        searched=max(number(most), for_claim or 0),
         guesses=guessed.guesses(enough) if guessed and enough else None,
     )
 
 
-def _most(prospect: Prospect, scale: Scale) -> int:
-    """Models, or canaries, at which a search for a chance ends."""
-    if isinstance(prospect, Guessed):
-        return MOST_CANARIES
-    if isinstance(prospect, Scanned):
-        return scale.number(prospect.most)
-    return MOST_MODELS
-
-
-# ---------------------------------------------------------------- for a figure
-
-
 @dataclass(frozen=True)
-class Course:
-    """Ceiling and typical bound of one estimator as models, or canaries, become more.
+class PlanCurve:
+    """The ceiling and the typical bound of one estimator over numbers of models, or canaries.
 
-    The typical bound is NaN where it would take long to simulate.
+    The typical bound is NaN where its simulation would take long.
     """
 
     estimator: str
@@ -245,21 +195,16 @@ class Course:
     typical: Sequence[float]
 
 
-def courses(question: PlanRequest) -> list[Course]:
-    """From few to thirty times what was asked for, within reason."""
-    asked, most = question.number, 10**5 if question.size.canaries is None else 10**4
-    low, high = max(8, min(asked // 30, 40)), min(max(30 * asked, 4000), max(most, asked))
-    points = np.unique(np.geomspace(low, high, 13).astype(int) // 4 * 4)
-    return [_course(prospect, scale, points.tolist()) for prospect, scale in prospects(question)]
-
-
-def _course(prospect: Prospect, scale: Scale, numbers: list[int]) -> Course:
-    trials = [max(1, scale.trials(number)) for number in numbers]
-    slow = prospect.most // 4 if isinstance(prospect, Scanned) else math.inf
-    return Course(
-        prospect.name,
-        prospect.assumption,
-        numbers,
-        [prospect.ceiling(n) for n in trials],
-        [prospect.typical(n) if n <= slow else math.nan for n in trials],
-    )
+def plan_curves(request: PlanRequest) -> list[PlanCurve]:
+    """Return the curves for a figure, up to thirty times the requested number, within reason."""
+    number, most = request.number, 10**5 if request.size.canaries is None else 10**4
+    low, high = max(8, min(number // 30, 40)), min(max(30 * number, 4000), max(most, number))
+    points = np.unique(np.geomspace(low, high, 13).astype(int) // 4 * 4).tolist()
+    curves = []
+    for prospect, each in prospects(request):
+        trials = [max(1, point // each) for point in points]
+        slow = prospect.most // 4 if isinstance(prospect, power.Scanned) else math.inf
+        ceilings = [prospect.ceiling(n) for n in trials]
+        typical = [prospect.typical(n) if n <= slow else math.nan for n in trials]
+        curves.append(PlanCurve(prospect.name, prospect.assumption, points, ceilings, typical))
+    return curves

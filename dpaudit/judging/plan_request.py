@@ -1,4 +1,4 @@
-"""What a plan is asked: a claim, what is to be trained, and what is supposed to be true."""
+"""The request of a plan: a claim, an amount of training, a supposed leak and a goal."""
 
 from __future__ import annotations
 
@@ -10,111 +10,80 @@ from dpaudit import checks
 from dpaudit.accounting.curves import Family, Pure, stated, symmetrised, within_reach
 from dpaudit.accounting.sampled import sampled
 from dpaudit.config.adversaries import OBSERVER
-from dpaudit.config.settings import Volume
+from dpaudit.config.settings import Attacker, Volume
 from dpaudit.errors import BadInput
 from dpaudit.estimators.power import Truth
 from dpaudit.registry import arguments
-from dpaudit.registry import parameters as known
+from dpaudit.registry import parameters as parameters
 from dpaudit.types import Claim, GaussianCurve
 
 MOST_MODELS, MOST_CANARIES = 10**6, 20_000
-"""Where a search for a chance ends; that for a ceiling, which costs nothing, goes further."""
+"""The ends of a search for a chance; that for a ceiling, which costs nothing, goes further."""
 
 
 @dataclass(frozen=True)
 class Size:
-    """Models that are to be trained, or canaries that one training is to hold."""
+    """The models to train, or the canaries of one training."""
 
     models: int = Volume.models
     canaries: int | None = None
     guesses: int | None = None
 
     def __post_init__(self) -> None:
+        one_run = self.canaries is not None
         checks.refuse(
             [
                 checks.whole("models", self.models, 4, MOST_MODELS),
-                None
-                if self.canaries is None
-                else checks.whole("canaries", self.canaries, 2, MOST_CANARIES),
-                self._guesses(),
+                checks.whole("canaries", self.canaries, 2, MOST_CANARIES) if one_run else None,
             ]
         )
-
-    def _guesses(self) -> BadInput | None:
-        if self.guesses is None:
-            return None
-        if self.canaries is None:
-            return BadInput(
-                "guesses are of one run with many canaries; give their number too",
-                "needs-option",
-                option="guesses",
-                value="canaries",
-            )
-        if self.guesses > self.canaries:
-            return BadInput(
-                f"guesses must be at most {self.canaries:,}, one a canary, not {self.guesses:,}",
-                "too-large",
-                option="guesses",
-                value=self.guesses,
-            )
-        return checks.at_least("guesses", self.guesses, 1)
+        if self.guesses is not None:
+            Attacker(canaries=self.canaries or 1, guesses=self.guesses)
 
 
 @dataclass(frozen=True)
 class Leak:
-    """The epsilon that is supposed to be true, twice the claim if left out, and its curve.
+    """The supposed true epsilon, twice the claim if left out, and its curve.
 
-    The curve is 'gaussian', 'dpsgd:Q,T' or 'pure', as randomized response leaks, which shows more
-    than all others.
+    The curve is 'gaussian', 'dpsgd:Q,T' or 'pure': that of randomized response, which shows most.
     """
 
     true: float | None = None
     true_curve: str | None = None
 
     def __post_init__(self) -> None:
+        true = 1.0 if self.true is None else self.true
+        kind = (self.true_curve or "pure").partition(":")[0]
         checks.refuse(
             [
-                None
-                if self.true is None
-                else checks.of("true", checks.positive("the true epsilon", self.true)),
-                self._curve(),
+                checks.of("true", checks.positive("the true epsilon", true)),
+                checks.one_of("true_curve", kind, ("pure", "gaussian", "dpsgd")),
             ]
-        )
-
-    def _curve(self) -> BadInput | None:
-        if (self.true_curve or "pure").partition(":")[0] in ("pure", "gaussian", "dpsgd"):
-            return None
-        return BadInput(
-            f"the true curve must be pure, gaussian or dpsgd:Q,T, not '{self.true_curve}'",
-            "unknown-choice",
-            option="true_curve",
-            value=self.true_curve,
         )
 
 
 @dataclass(frozen=True)
 class Goal:
-    """How surely the claim is to be refuted, with which chance, and a bound to reach beside it."""
+    """The confidence of a refutation, its chance, and a bound to reach beside it."""
 
     confidence: float = 0.95
     power: float = 0.8
     reach: float | None = None
 
     def __post_init__(self) -> None:
+        reach = 1.0 if self.reach is None else self.reach
         checks.refuse(
             [
                 checks.in_range("confidence", self.confidence, 0.5, 1 - 1e-5, ends="(]"),
                 checks.in_range("power", self.power, 0, 1, ends="()"),
-                None
-                if self.reach is None
-                else checks.of("reach", checks.positive("the bound to reach", self.reach)),
+                checks.of("reach", checks.positive("the bound to reach", reach)),
             ]
         )
 
 
 @dataclass(frozen=True)
 class PlanRequest:
-    """A claim, how much is to be trained, what is supposed to leak, and what is to be shown.
+    """A claim, the size of the audit, the supposed leak, and the goal.
 
     `curve` is the claimed one: 'gaussian', 'dpsgd:Q,T' or 'none'. Half of the models choose the
     rule, unless the score is fixed beforehand.
@@ -128,7 +97,7 @@ class PlanRequest:
     goal: Goal = Goal()
     fixed_score: bool = False
     adversary: str = OBSERVER.name
-    """Who attacks: with any but an observer comes the attack whose score is fixed."""
+    """The adversary's name: any but an observer has an attack whose score is fixed."""
 
     def __post_init__(self) -> None:
         curved = self.curve != "none" or self.leaking != "pure"
@@ -140,31 +109,27 @@ class PlanRequest:
         )
         true, reach = self.leak.true, self.goal.reach
         if true is not None and true <= self.claim:
-            raise BadInput(
-                f"a true epsilon of {true:g} keeps the claim of {self.claim:g}, and nothing "
-                "refutes what is true; give a larger one",
-                "too-small",
-                option="true",
-                value=true,
+            text = (
+                f"a true epsilon of {true:g} does not violate the claim of {self.claim:g}; give a "
+                "larger one"
             )
+            raise BadInput(text, "too-small", option="true", value=true)
         if reach is not None and reach >= self.truth.true:
-            raise BadInput(
+            text = (
                 f"no bound reaches {reach:g} where {self.truth.true:g} leaks; give a larger "
-                "true epsilon",
-                "too-large",
-                option="reach",
-                value=reach,
+                "true epsilon"
             )
+            raise BadInput(text, "too-large", option="reach", value=reach)
         _ = self.truth.parameter
 
     @property
     def leaking(self) -> str:
-        """The true curve: that which is asked for, or of the claimed kind, or Gaussian.
+        """The true curve: the given one, or that of the claimed kind, or a Gaussian one.
 
-        What adds noise to a sum of many records leaks nearly as the Gaussian mechanism does,
-        whatever is claimed of it. Randomized response of the same epsilon is refuted with a
-        hundredth of the models, which would then show nothing of a mechanism that is in use. At
-        delta 0, where Gaussian noise has no epsilon, it is what is left.
+        Mechanisms that add noise to a sum of many records leak nearly as the Gaussian mechanism,
+        whatever they claim. Randomized response of the same epsilon is refuted with a hundredth
+        of the models, which would show nothing of a mechanism that is in use. It is supposed only
+        at delta 0, where Gaussian noise has no epsilon.
         """
         if self.leak.true_curve is not None:
             return self.leak.true_curve
@@ -173,33 +138,33 @@ class PlanRequest:
         return "gaussian" if self.delta > 0 else "pure"
 
     @classmethod
-    def of(cls, claim: Claim, **asked: Any) -> PlanRequest:
-        """About a claim with its own curve, where that can be computed in seconds."""
+    def of(cls, claim: Claim, **settings: Any) -> PlanRequest:
+        """Return the request of these settings about a claim, with its curve if that is fast."""
         made_by: Any = cls
-        if unknown := asked.keys() - known(made_by).keys():
+        if unknown := settings.keys() - parameters(made_by).keys():
             raise TypeError(f"a plan has no settings {', '.join(sorted(unknown))}")
-        told = {"claim": claim.epsilon, "delta": claim.delta, "curve": _stated(claim)}
-        return cls(**arguments(cls, {**told, **asked}))
+        stated = {"claim": claim.epsilon, "delta": claim.delta, "curve": _curve_name(claim)}
+        return cls(**arguments(cls, {**stated, **settings}))
 
     @property
     def unit(self) -> str:
-        """What there is a number of."""
+        """The word for what `number` counts."""
         return "models" if self.size.canaries is None else "canaries"
 
     @property
     def number(self) -> int:
-        """Of models, or of canaries."""
+        """Number of models, in fours, or of canaries."""
         size = self.size
         return -(-size.models // 4) * 4 if size.canaries is None else size.canaries
 
     @cached_property
     def claimed(self) -> Family:
-        """The curves that may be assumed."""
+        """The curves that estimators may assume."""
         return self._family(self.curve)
 
     @cached_property
     def truth(self) -> Truth:
-        """What is supposed to be true."""
+        """The supposed leak."""
         true = 2 * self.claim if self.leak.true is None else self.leak.true
         leaking = self._family(self.leaking)
         return Truth(leaking, self.claim, true, self.delta, self.goal.confidence)
@@ -209,8 +174,8 @@ class PlanRequest:
         return sampled(curves if self.size.canaries is None else symmetrised(curves))
 
 
-def _stated(claim: Claim) -> str:
-    """The claimed curve as a question names it."""
+def _curve_name(claim: Claim) -> str:
+    """Return the claim's curve as text, as `curve` takes it."""
     if claim.curve is None or not within_reach(claim.curve):
         return "none"
     if isinstance(claim.curve, GaussianCurve):

@@ -1,4 +1,4 @@
-"""A complete journal, read and found to be whole: what every judgement starts from."""
+"""The observations of a run, read from its journal: the input of every judgement."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import shlex
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -16,31 +17,32 @@ from dpaudit.errors import BadInput, JournalError, wrap_errors
 from dpaudit.estimators.trials import Trials, choosing
 from dpaudit.journal import Journal
 from dpaudit.journal.file import damaged
-from dpaudit.judging.facts import Settled
+from dpaudit.judging.facts import RunFacts
 from dpaudit.outputs import with_statistics
 from dpaudit.protocols import Attack, Defence, lacking
 from dpaudit.seeds import generator, only_trial, row_seeds, trials
 from dpaudit.types import GIVEN, IN, INSERTED, OUT, OWN, Array, Claim, Known, Observations, Trial
 
 FEW = 8
+"""Trials that a defence and an attack are checked on."""
 
 
 @dataclass(frozen=True)
 class RunData:
-    """Everything that was seen, in which world, and what was settled before."""
+    """The observations of all trials, their worlds, and the facts of the run."""
 
     settings: Mapping[str, Any]
-    settled: Settled
+    facts: RunFacts
     seen: Observations
     worlds: Array
     known: Known
     own: Array
-    """Each trial's own number, from which a random defence draws."""
+    """A number for each trial: the seed of a random defence."""
 
     @property
     def claim(self) -> Claim:
-        """What was promised."""
-        return self.settled.claim
+        """The audited claim."""
+        return self.facts.claim
 
     @property
     def seed(self) -> int:
@@ -49,126 +51,133 @@ class RunData:
 
     @property
     def models(self) -> dict[str, int]:
-        """How many models there are, and what they are used for."""
-        chooses = choosing(self.worlds)
-        return {
-            "in": int((self.worlds == IN).sum()),
-            "out": int((self.worlds == OUT).sum()),
-            "choosing": int(chooses.sum()),
-            "judging": int((~chooses).sum()),
-        }
+        """Numbers of models by world and by use."""
+        inn, chooses = self.worlds == IN, choosing(self.worlds)
+        uses = {"in": inn, "out": ~inn, "choosing": chooses, "judging": ~chooses}
+        return {name: int(mask.sum()) for name, mask in uses.items()}
+
+    @property
+    def accuracies(self) -> dict[str, float]:
+        """The models' mean accuracy, over all and by world; empty if it was not released."""
+        accuracy = self.seen.get("accuracy")
+        if accuracy is None:
+            return {}
+        rows = {"": slice(None), "_in": self.worlds == IN, "_out": self.worlds == OUT}
+        return {f"accuracy{name}": float(np.mean(accuracy[here])) for name, here in rows.items()}
 
     def after(self, defence: Defence) -> RunData:
-        """The same game, seen through a defence."""
+        """Return the same run with observations that have passed a defence."""
         seen = defence.protect({**self.seen, OWN: self.own})
-        few = self._few()
         for name, array in self.a_few_after(defence).items():
-            _refuse_mixing(f"the defence {defence}", array, seen[name][few])
+            _refuse_mixing(f"the defence {defence}", array, seen[name][self._few])
         return replace(self, seen=seen)
 
     def a_few_after(self, defence: Defence) -> Observations:
-        """What a defence lets out of some trials: enough to know what it releases."""
-        few = self._few()
-        return defence.protect({n: a[few] for n, a in {**self.seen, OWN: self.own}.items()})
+        """Return some trials behind a defence: enough to know what it releases."""
+        seen = {**self.seen, OWN: self.own}
+        return defence.protect({name: array[self._few] for name, array in seen.items()})
 
     def trials(self, name: str, attack: Attack) -> Trials:
-        """All trials as an attack looks at them."""
+        """Return all trials with the features of an attack."""
         refuse_lacking(name, attack, self.seen)
-        few = self._few()
+        few = {n: a[self._few] for n, a in self.seen.items()}
         with wrap_errors(f"the attack {name}"):
             features = attack.features(self.seen, self.known)
-            again = attack.features({n: a[few] for n, a in self.seen.items()}, self.known)
-            _refuse_mixing(f"the attack {name}", again, features[few])
+            again = attack.features(few, self.known)
+            _refuse_mixing(f"the attack {name}", again, features[self._few])
             return Trials(features, self.worlds, attack=name)
 
+    @cached_property
     def _few(self) -> Array:
-        """Some trials in a random order: what is made row by row is the same of them alone."""
+        """Return some trials in a random order: computed alone, their rows must be the same."""
         return generator(self.seed, "few").permutation(len(self.worlds))[:FEW]
 
 
 def refuse_lacking(name: str, attack: Attack, seen: Observations) -> None:
-    """An attack cannot look at what is not released; those that can are named instead."""
+    """Refuse an attack that needs what is not released; name those that fit."""
     if missing := lacking(attack, seen):
-        others = ", ".join(fitting_names(seen))
+        others = ", ".join(fitting_attacks(seen))
         fit = f"; those that fit what is: {others}" if others else ", and none fits what is"
-        raise BadInput(
-            f"attack {name} needs {missing}, which is not released here{fit}",
-            "not-released",
-            option=name,
-            value=missing,
-        )
+        text = f"attack {name} needs {missing}, which is not released here{fit}"
+        raise BadInput(text, "not-released", option=name, value=missing)
 
 
-def fitting_names(seen: Collection[str]) -> list[str]:
-    """The attacks among all plug-ins that see enough in what is released under these names."""
+def fitting_attacks(seen: Collection[str]) -> list[str]:
+    """Return the attacks among all plug-ins that fit observations of these names."""
     fitting = []
     for name in registry.names("attacks"):
-        with suppress(BadInput):  # what cannot be made fits nothing
+        with suppress(BadInput):  # an attack that cannot be made fits nothing
             if not lacking(registry.attack(name), seen):
                 fitting.append(name)
     return fitting
 
 
 def _refuse_mixing(who: str, alone: Array, among: Array) -> None:
-    """What looks at several rows at once would let judging trials into the choice of a rule."""
+    """Refuse a row that depends on others: judging trials would influence the rule."""
     if np.shape(alone) != np.shape(among) or not np.allclose(alone, among, equal_nan=True):
-        raise BadInput(
-            f"{who} does not work row by row: a row depends on the others beside it",
-            "not-row-by-row",
-            value=who,
-        )
+        text = f"{who} does not work row by row: a row depends on the others beside it"
+        raise BadInput(text, "not-row-by-row", value=who)
 
 
-def read(journal: Journal, stopped: bool = False) -> RunData:
-    """The journal's content; one that is not complete, or was tampered with, is refused.
+def read_run(journal: Journal, stopped: bool = False) -> RunData:
+    """Read a complete run; refuse one that is not complete or was tampered with.
 
-    So is one of a run that was stopped by what its trials showed, unless the reader allows for
-    that: their number is then no fixed one, on which all other judgements stand. Such a run is
-    complete as far as its pairs are whole, whatever a kill may have left beyond them.
+    A run until decided is read only if `stopped`: its number of trials is not fixed, as all
+    other judgements assume. It is complete as far as its pairs are whole.
     """
     with _undamaged(journal):
         settings = journal.settings
+        other = ""
         if settings.get("canaries", 1) > 1:
+            option, other = "canaries", "one training with many canaries"
+        elif settings.get("until_decided") and not stopped:
+            option, other = "until_decided", "a run until decided"
+        if other:
             raise BadInput(
-                f"the run at {journal.path.parent} is one training with many canaries, of which "
-                "only the guesses may be judged by: dpaudit report shows them",
+                f"the run at {journal.path.parent} is {other}, which can be judged only as it was "
+                "configured (dpaudit report)",
                 "judged-otherwise",
-                option="canaries",
-            )
-        if settings.get("until_decided") and not stopped:
-            raise BadInput(
-                f"the run at {journal.path.parent} was to stop once its models had shown enough, "
-                "so that only its own evidence may be judged by: dpaudit report shows it",
-                "judged-otherwise",
-                option="until_decided",
+                option=option,
             )
         checks.refuse([checks.not_above("models", settings["models"])], str(journal.path))
         whole = journal.whole_pairs()
         wanted = trials(settings["seed"], settings["models"])
         _refuse_unfinished(journal, wanted, enough=stopped and whole > 0)
-        return pairs(journal, 0, whole)
+        return read_pairs(journal, 0, whole)
 
 
-def canaries(journal: Journal) -> RunData:
-    """The canaries of one training, each as if it were a trial: in or out by its own coin."""
+def read_pairs(journal: Journal, first: int, before: int) -> RunData:
+    """Read the trials of some indices, all of which have been played."""
+    indices, worlds = np.repeat(np.arange(first, before), 2), np.tile([OUT, IN], before - first)
+    rows = zip(worlds.tolist(), indices.tolist(), strict=True)
+    return _run_data(journal, with_statistics(journal.observations(first, before)), worlds, rows)
+
+
+def read_canaries(journal: Journal) -> RunData:
+    """Read the canaries of one training as if each were a trial, in the world of its coin."""
     with _undamaged(journal):
         _refuse_unfinished(journal, [only_trial(journal.settings["seed"])])
         seen = journal.observations()
         (inserted,) = seen[INSERTED]
-        return RunData(
-            settings=journal.settings,
-            settled=Settled.from_dict(journal.facts or {}),
-            # What is one number is about the model, and the coins are what is to be guessed.
-            seen={n: a[0] for n, a in seen.items() if a.ndim > 1 and n != INSERTED},
-            worlds=np.where(inserted, IN, OUT),
-            known=_known(journal),
-            own=row_seeds(journal.settings["seed"], (("canary", i) for i in range(len(inserted)))),
-        )
+        # A scalar is about the whole model, and the coins are the truth.
+        released = {n: a[0] for n, a in seen.items() if a.ndim > 1 and n != INSERTED}
+        rows = (("canary", i) for i in range(len(inserted)))
+        return _run_data(journal, released, np.where(inserted, IN, OUT), rows)
+
+
+def _run_data(
+    journal: Journal, seen: Observations, worlds: Array, rows: Iterator[tuple[str | int, ...]]
+) -> RunData:
+    settings = journal.settings
+    known = {name.removeprefix(GIVEN): array for name, array in journal.known.items()}
+    return RunData(
+        settings, RunFacts.of(journal), seen, worlds, known, row_seeds(settings["seed"], rows)
+    )
 
 
 @contextmanager
 def _undamaged(journal: Journal) -> Iterator[None]:
-    """Names the journal as damaged where it does not hold what it should."""
+    """Report a journal that lacks what it should have as damaged."""
     try:
         yield
     except (JournalError, BadInput):
@@ -178,46 +187,23 @@ def _undamaged(journal: Journal) -> Iterator[None]:
 
 
 def _refuse_unfinished(journal: Journal, trials: Sequence[Trial], enough: bool = False) -> None:
-    """Refuse a journal with fewer trials than it was to have, unless they are enough; or others."""
+    """Refuse a journal that has fewer trials than wanted, unless they are enough; or others."""
     wanted = {(trial.world, trial.index) for trial in trials}
     worlds, indices = journal.trials()
     played = set(zip(worlds.tolist(), indices.tolist(), strict=True))
     if journal.facts is None or (played < wanted and not enough):
         folder = journal.path.parent
-        raise BadInput(
+        text = (
             f"the run at {folder} is not complete ({len(played)} of {len(wanted)} models); "
-            f"go on with {_way_on(folder)}",
-            "not-complete",
-            option="models",
-            value=len(played),
+            f"go on with {_resuming_command(folder)}"
         )
+        raise BadInput(text, "not-complete", option="models", value=len(played))
     if not played <= wanted:
         raise damaged(journal.path)
 
 
-def pairs(journal: Journal, first: int, before: int) -> RunData:
-    """The trials of some indices, all of which have been played."""
-    indices, worlds = np.repeat(np.arange(first, before), 2), np.tile([OUT, IN], before - first)
-    return RunData(
-        settings=journal.settings,
-        settled=Settled.from_dict(journal.facts or {}),
-        seen=with_statistics(journal.observations(first, before)),
-        worlds=worlds,
-        known=_known(journal),
-        own=row_seeds(
-            journal.settings["seed"],
-            zip(worlds.tolist(), indices.tolist(), strict=True),
-        ),
-    )
-
-
-def _known(journal: Journal) -> Known:
-    """What the adversary knows, by name."""
-    return {name.removeprefix(GIVEN): array for name, array in journal.known.items()}
-
-
-def _way_on(folder: Path) -> str:
-    """How the run in a folder is played to its end."""
+def _resuming_command(folder: Path) -> str:
+    """Return the command that completes the run in a folder."""
     config = folder / "config.toml"
     if config.is_file():
         return shlex.join(["dpaudit", "run", "--config", str(config), "--out", str(folder)])

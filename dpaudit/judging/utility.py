@@ -1,8 +1,8 @@
-"""What outputs on test records are good for: before a defence, and behind it."""
+"""Measure the utility of outputs on test records, before a defence and behind it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,23 +15,23 @@ from dpaudit.seeds import row_seeds
 from dpaudit.types import OWN, Array, Known, Observations
 
 LABELLED_BY = {"mc": "mean", "probabilities": "probabilities"}
-"""Outputs on test records (`test_mc`, `test_probabilities`), and what of them gives the label."""
+"""Outputs on test records (`test_mc`, `test_probabilities`), and the array that gives the label."""
 
 BINS = 15
-"""Of confidence, equally wide: those of Guo, Pleiss, Sun and Weinberger (2017)."""
+"""Equally wide bins of confidence, as in Guo, Pleiss, Sun and Weinberger (2017)."""
 
 LEAST = 1e-6
-"""What a right label counts for at least in the likelihood, which one 0 would make infinite."""
+"""The smallest probability of a right label in the likelihood, which 0 would make infinite."""
 
 
 @dataclass(frozen=True)
 class Utility:
-    """How good the outputs still are: means over models of measures on test records.
+    """The utility of outputs: means over models of measures on test records.
 
-    A record is undecidable where no single class is the largest; that counts as an error. What
-    follows is None where it is not defined: calibration and likelihood where nothing but labels
-    is released; the std's correlation with the undefended std, over records and classes, and its
-    mean absolute change, where there is no std, and the former where a std never varies.
+    A record is undecidable if no single class is the largest; that counts as an error. A
+    measure is None where it is not defined: calibration and likelihood if only labels are
+    released, those of the std (its correlation with the undefended std, over records and classes,
+    and its mean absolute change) without a std, and the correlation also if a std never varies.
     """
 
     accuracy: float
@@ -45,36 +45,61 @@ class Utility:
 
 
 def utility(journal: Journal, known: Known, defence: Defence) -> Utility | None:
-    """What a defence leaves of the models' use; None where they were not asked for it."""
+    """Return the models' utility behind a defence; None if it cannot be measured."""
     labels = known.get("test_y")
     if labels is None:
         return None
-    found: list[_OfModel] = []
+    found: list[dict[str, float]] = []
     records, confident = 0, False
     for name, outputs in _test_outputs(journal, len(labels)):
         kept = with_statistics(defence.protect(outputs))
         if LABELLED_BY[name] not in kept:
             return None
-        said = np.asarray(kept[LABELLED_BY[name]], dtype=np.float64)
-        found.append(_of_model(said, labels[: len(said)], outputs.get("std"), kept.get("std")))
-        records = max(records, len(said))
-        confident |= not np.isin(said, (0, 1)).all()
+        p = np.asarray(kept[LABELLED_BY[name]], dtype=np.float64)
+        right = labels[: len(p)]
+        found.append(_measures(p, right) | _std_measures(outputs.get("std"), kept.get("std")))
+        records = max(records, len(p))
+        confident |= not np.isin(p, (0, 1)).all()
     if not found:
         return None
-    return Utility(
-        accuracy=float(np.mean([one.accuracy for one in found])),
-        undecidable=float(np.mean([one.undecidable for one in found])),
-        models=len(found),
-        records=records,
-        calibration_error=_mean(one.calibration_error for one in found) if confident else None,
-        negative_log_likelihood=_mean(one.likelihood for one in found) if confident else None,
-        std_correlation=_mean(one.std_correlation for one in found),
-        std_change=_mean(one.std_change for one in found),
-    )
+    means = {}
+    for name in ("accuracy", "undecidable", *CONFIDENCE_MEASURES, "std_correlation", "std_change"):
+        values = [measures[name] for measures in found if name in measures]
+        if values and (confident or name not in CONFIDENCE_MEASURES):
+            means[name] = float(np.mean(values))
+    return Utility(models=len(found), records=records, **means)
+
+
+CONFIDENCE_MEASURES = ("calibration_error", "negative_log_likelihood")
+
+
+def _measures(p: Array, labels: Array) -> dict[str, float]:
+    """Return the measures of one model's outputs."""
+    given = labels_of(p)
+    right, scaled = given == labels, distributions(p)
+    return {
+        "accuracy": float(right.mean()),
+        "undecidable": float(np.mean(given == NO_LABEL)),
+        "calibration_error": calibration_error(scaled, right),
+        "negative_log_likelihood": negative_log_likelihood(scaled, labels),
+    }
+
+
+def _std_measures(before: Array | None, after: Array | None) -> dict[str, float]:
+    """Return the correlation of the std behind a defence with that before, and its mean change."""
+    if before is None or after is None:
+        return {}
+    there = np.isfinite(before) & np.isfinite(after)
+    x, y = before[there], np.asarray(after, dtype=np.float64)[there]
+    if not x.size:
+        return {}
+    varies = x.min() < x.max() and y.min() < y.max()
+    correlation = {"std_correlation": float(np.corrcoef(x, y)[0, 1])} if varies else {}
+    return {**correlation, "std_change": float(np.abs(y - x).mean())}
 
 
 def calibration_error(p: Array, right: Array) -> float:
-    """How far confidence is from accuracy, over bins of confidence by the share of records.
+    """Return the distance of confidence from accuracy, over bins by their share of records.
 
     sum over bins of share * |accuracy - mean confidence|; confidence is the largest probability.
     """
@@ -85,13 +110,13 @@ def calibration_error(p: Array, right: Array) -> float:
 
 
 def negative_log_likelihood(p: Array, labels: Array) -> float:
-    """The mean of -ln p(right label), in nats."""
+    """Return the mean of -ln p(right label), in nats."""
     given = p[np.arange(len(p)), labels]
     return float(-np.log(np.maximum(given, LEAST)).mean())
 
 
 def distributions(outputs: Array) -> Array:
-    """Rows scaled to add up to 1; one that holds nothing, or no numbers, says nothing: uniform."""
+    """Scale rows to add up to 1; a row of zeros, or with values that are no numbers, is uniform."""
     p = np.clip(outputs, 0, None)
     with np.errstate(invalid="ignore"):
         total = p.sum(axis=-1, keepdims=True)
@@ -100,63 +125,19 @@ def distributions(outputs: Array) -> Array:
     return scaled
 
 
-@dataclass(frozen=True)
-class _OfModel:
-    accuracy: float
-    undecidable: float
-    calibration_error: float
-    likelihood: float
-    std_correlation: float | None
-    std_change: float | None
-
-
-def _of_model(said: Array, labels: Array, before: Array | None, after: Array | None) -> _OfModel:
-    given = labels_of(said)
-    right, p = given == labels, distributions(said)
-    correlation, change = _uncertainty(before, after)
-    return _OfModel(
-        accuracy=float(right.mean()),
-        undecidable=float(np.mean(given == NO_LABEL)),
-        calibration_error=calibration_error(p, right),
-        likelihood=negative_log_likelihood(p, labels),
-        std_correlation=correlation,
-        std_change=change,
-    )
-
-
-def _uncertainty(before: Array | None, after: Array | None) -> tuple[float | None, float | None]:
-    """Of the std behind a defence: its correlation with the std before, and its mean change."""
-    if before is None or after is None:
-        return None, None
-    there = np.isfinite(before) & np.isfinite(after)
-    x, y = before[there], np.asarray(after, dtype=np.float64)[there]
-    if not x.size:
-        return None, None
-    change = float(np.abs(y - x).mean())
-    varies = x.min() < x.max() and y.min() < y.max()
-    return float(np.corrcoef(x, y)[0, 1]) if varies else None, change
-
-
-def _mean(values: Iterable[float | None]) -> float | None:
-    defined = [value for value in values if value is not None]
-    return float(np.mean(defined)) if defined else None
-
-
 def _test_outputs(journal: Journal, most: int) -> Iterator[tuple[str, Observations]]:
-    """What each model that was asked says of the test records, one row a record, and its kind."""
+    """Yield each model's outputs on the test records, one row a record, with their kind."""
     for name, axes in (("mc", 3), ("probabilities", 2)):
         found = False
         for model, array in enumerate(journal.arrays(f"test_{name}")):
             if array.ndim != axes or not 0 < array.shape[-2] <= most:
-                raise BadInput(
+                text = (
                     f"test_{name} must be about at most {most} test records on {axes} axes, "
-                    f"not of shape {array.shape}",
-                    "shape-mismatch",
-                    option=f"test_{name}",
-                    value=array.shape,
+                    f"not of shape {array.shape}"
                 )
+                raise BadInput(text, "shape-mismatch", option=f"test_{name}", value=array.shape)
             found = True
-            if name == "mc":  # a network that releases T passes has no more to be useful by
+            if name == "mc":  # a network that releases T passes is as useful as those T
                 array = array[: journal.settings.get("samples")]
             rows = (("test", model, record) for record in range(array.shape[-2]))
             numbers = row_seeds(journal.settings["seed"], rows)

@@ -1,21 +1,29 @@
-"""Oddities of a run that a reader must know of, whatever the attacks make of its models."""
+"""Warnings of a report, and the reasons why a canary can show nothing."""
 
 from __future__ import annotations
 
 from collections import Counter
+from functools import partial
 
 import numpy as np
 
-from dpaudit.types import TEST, Array, Observations, Pair, Records
+from dpaudit.accounting.curves import within_reach
+from dpaudit.types import TEST, Array, Claim, Observations, Pair, Records
+
+RAW = (
+    "floating-point side channel (--raw-scores): scores were not rounded, so that the verdict may "
+    "rest on the low bits of released numbers. A leak that only raw scores show is one of the "
+    "implementation's arithmetic, not of the mechanism"
+)
 
 
 def idle_canary(pair: Pair, equal_pairs: int) -> str:
-    """The reason why a canary cannot change what is released; empty where it may.
+    """Return why a canary cannot change what is released; empty if it may.
 
-    `equal_pairs` is the number of seeds that were tried in both worlds, if all of them released
-    the same. A canary that is not put in, the null, is idle on purpose.
+    `equal_pairs` is the number of seeds that released the same in both worlds, if all did. A
+    canary that is not put in, the null, changes nothing on purpose.
     """
-    if pair.canary.inserted and _same_records(pair):
+    if pair.canary.inserted and _counted(pair.out) == _counted(pair.inn):
         return "D and D' hold the same records, so that the canary changes nothing"
     if equal_pairs:
         return (
@@ -25,54 +33,45 @@ def idle_canary(pair: Pair, equal_pairs: int) -> str:
     return ""
 
 
-def untested(settled: str, seen: Observations) -> str:
-    """The reason why a run had nothing to find, if there is one.
-
-    It was `settled` before the first trial, or all trials of both worlds released the same.
-    """
+def untested(stored: str, seen: Observations) -> str:
+    """Return why a run had nothing to find: the `stored` reason, or all trials are equal."""
     shown = [a for name, a in seen.items() if name != "accuracy" and not name.startswith(TEST)]
-    if settled or not all(_constant(a) for a in shown):
-        return settled
+    firsts = (np.broadcast_to(a[:1], a.shape) for a in shown)
+    if stored or not all(map(partial(np.array_equal, equal_nan=True), shown, firsts)):
+        return stored
     return "the canary changed nothing that was released: all trials of both worlds are equal"
 
 
-def _same_records(pair: Pair) -> bool:
-    """Compare the records of both worlds, in any order."""
-    return len(pair.out) == len(pair.inn) and _counted(pair.out) == _counted(pair.inn)
-
-
 def _counted(records: Records) -> Counter[tuple[bytes, int]]:
+    """Count equal records, in any order."""
     return Counter((x.tobytes(), int(y)) for x, y in zip(records.x, records.y, strict=True))
 
 
-def _constant(released: Array) -> bool:
-    return np.array_equal(released, np.broadcast_to(released[:1], released.shape), equal_nan=True)
-
-
-def suspicions(seen: Observations) -> list[str]:
-    """Warnings that a reader of a report should have."""
-    return [*_diverged(seen), *_repeated(seen)]
-
-
-def _diverged(seen: Observations) -> list[str]:
-    """A warning where models released what is no number."""
+def run_warnings(claim: Claim, seen: Observations) -> list[str]:
+    """Return the warnings about models that diverged or are equal, and about a claim's curve."""
+    found = []
     released = [a.reshape(len(a), -1) for a in seen.values() if a.dtype.kind == "f" and a.size]
     bad = np.any([~np.isfinite(a).all(axis=1) for a in released], axis=0) if released else None
-    if bad is None or not bad.any():
-        return []
-    return [f"{bad.sum()} of {len(bad)} models diverged (they release NaN or infinity); lower --lr"]
+    if bad is not None and bad.any():
+        found.append(
+            f"{bad.sum()} of {len(bad)} models diverged (they release NaN or infinity); lower --lr"
+        )
+    if repeated := _repeated(seen.get("logits")):
+        found.append(
+            f"{repeated} of {len(seen['logits'])} models release exactly the same for the canary "
+            "as another one; trials that share their randomness prove nothing"
+        )
+    if claim.curve is not None and not within_reach(claim.curve):
+        found.append(
+            "the claim's curve would take minutes and gigabytes to compute, so that the bounds do "
+            "without it and show less"
+        )
+    return found
 
 
-def _repeated(seen: Observations) -> list[str]:
-    """A warning where models are equal to the last bit: their randomness was not their own."""
-    logits = seen.get("logits")
+def _repeated(logits: Array | None) -> int:
+    """Return the number of models whose logits are equal to another's: they share randomness."""
     if logits is None or logits.dtype.kind != "f":
-        return []
+        return 0
     usable = logits[np.isfinite(logits).all(axis=tuple(range(1, logits.ndim)))]
-    repeated = len(usable) - len(np.unique(usable, axis=0))
-    if not repeated:
-        return []
-    return [
-        f"{repeated} of {len(logits)} models say exactly the same of the canary as another one; "
-        "trials that share their randomness prove nothing"
-    ]
+    return len(usable) - len(np.unique(usable, axis=0))

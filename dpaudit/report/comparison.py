@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dpaudit.judging.compare import Comparison, Defended
+from dpaudit.judging.compare import Comparison, ComparisonRow
 from dpaudit.judging.utility import Utility
 from dpaudit.report import comparison_outputs as outputs
 from dpaudit.report import formats, promises, table, words
@@ -76,7 +76,7 @@ def _summary(comparison: Comparison) -> list[Row]:
             d.defence,
             [*_certified(comparison, d, d.strongest), *_useful(d.utility)],
         )
-        for d in comparison.defended
+        for d in comparison.rows
     ]
 
 
@@ -85,10 +85,10 @@ def _slots(comparison: Comparison) -> list[str]:
 
 
 def _bounds(comparison: Comparison) -> list[Bound]:
-    return [bound for d in comparison.defended for bound in d.bounds]
+    return [bound for d in comparison.rows for bound in d.bounds]
 
 
-def _certified(comparison: Comparison, defended: Defended, attack: str | None) -> list[str]:
+def _certified(comparison: Comparison, defended: ComparisonRow, attack: str | None) -> list[str]:
     """The bounds of an attack, one for each kind that the comparison has."""
     found = {words.SLOTS[b.assumption]: b for b in defended.bounds if b.attack == attack}
     return [cell for slot in _slots(comparison) for cell in table.certified_cells(found.get(slot))]
@@ -102,7 +102,7 @@ def _useful(utility: Utility | None) -> list[str]:
 
 def _outputs(comparison: Comparison, width: int) -> list[list[str]]:
     """What the outputs are still good for beyond a label; nothing where that was not measured."""
-    rows = [Row(d.defence, outputs.cells(d.utility)) for d in comparison.defended]
+    rows = [Row(d.defence, outputs.cells(d.utility)) for d in comparison.rows]
     shown = {cell for row in rows for cell in row.cells}
     if shown == {words.NOTHING}:
         return []
@@ -115,7 +115,7 @@ def _attacks(comparison: Comparison) -> list[Row]:
     rows = []
     for attack in comparison.attacks:
         rows.append(Row(attack))
-        for d in comparison.defended:
+        for d in comparison.rows:
             estimate = next((p for p in d.published if p.attack == attack), None)
             cells = [
                 *table.published_cells(estimate),
@@ -172,7 +172,7 @@ def _summary_legend(comparison: Comparison) -> list[tuple[str, str]]:
     )
     return [
         *certified_legend(_bounds(comparison), fixed, comparison.claim),
-        *_utility_legend([d.utility for d in comparison.defended if d.utility]),
+        *_utility_legend([d.utility for d in comparison.rows if d.utility]),
     ]
 
 
@@ -196,7 +196,7 @@ def _utility_legend(measured: Sequence[Utility]) -> list[tuple[str, str]]:
 
 
 def _attacks_legend(comparison: Comparison) -> list[tuple[str, str]]:
-    chunks = max(p.chunks for d in comparison.defended for p in d.published)
+    chunks = max(p.chunks for d in comparison.rows for p in d.published)
     spread = f" Mean ± spread over {chunks:,} groups of models." if chunks > 1 else ""
     guessed = worlds(comparison.canary).guessed
     entries = [
@@ -215,9 +215,9 @@ def _attacks_legend(comparison: Comparison) -> list[tuple[str, str]]:
         (">", "the attack that does best against this defence on the models that choose rules."),
     ]
     reasons = []
-    if any({b.attack for b in d.bounds} != set(comparison.attacks) for d in comparison.defended):
+    if any({b.attack for b in d.bounds} != set(comparison.attacks) for d in comparison.rows):
         reasons.append("the attack needs what is not released there")
-    if any(counted_alone(d.bounds) for d in comparison.defended):
+    if any(counted_alone(d.bounds) for d in comparison.rows):
         reasons.append(COUNTED)
     if reasons:
         entries.append((words.NOTHING, f"{'; or '.join(reasons)}."))
@@ -228,12 +228,12 @@ def _standing_out(comparison: Comparison) -> str:
     """Which published estimates exceed what the same search finds where there is no leak."""
     above = {
         d.defence: [p.attack for p in d.published if p.epsilon_in_sample > p.null_q95]
-        for d in comparison.defended
+        for d in comparison.rows
     }
     if not any(above.values()):
         return "No published estimate stands out from the same search with no leak."
     told = ", ".join(f"{d} ({', '.join(attacks)})" for d, attacks in above.items() if attacks)
-    among = sum(len(d.published) for d in comparison.defended)
+    among = sum(len(d.published) for d in comparison.rows)
     return (
         f"Published estimates that stand out from the same search with no leak: {told}. With no "
         f"leak each of the {among} would do so by chance in at most about 1 of 20 audits."

@@ -29,7 +29,7 @@ def to_dict(comparison: Comparison) -> dict[str, Any]:
                     "bounds": [machine.bound_values(bound) for bound in d.bounds],
                     "published": [machine.published_values(published) for published in d.published],
                 }
-                for d in comparison.defended
+                for d in comparison.rows
             ],
             "models": comparison.models,
             "data": comparison.data,
@@ -48,7 +48,7 @@ def dump(comparison: Comparison, path: str | os.PathLike[str]) -> None:
 
 def check(comparison: Comparison) -> None:
     """Refuse numbers that may not be printed."""
-    for defended in comparison.defended:
+    for defended in comparison.rows:
         for bound in defended.bounds:
             consistent.check_bound(bound)
         for published in defended.published:

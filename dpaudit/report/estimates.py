@@ -7,7 +7,7 @@ import textwrap
 from collections.abc import Sequence
 
 from dpaudit.accounting.curves import DPSGD
-from dpaudit.judging.estimates import Estimates, Question
+from dpaudit.judging.estimates import EstimateRequest, Estimates
 from dpaudit.report.consistent import check_bound
 from dpaudit.report.formats import at_least, at_most, nearest, percent, power, printable
 from dpaudit.report.words import NOTHING
@@ -24,7 +24,7 @@ def render(found: Estimates) -> str:
     for bound in found.bounds:
         check_bound(bound)
     blocks = [
-        _asked(found.question),
+        _asked(found.request),
         _table(found),
         _beside(found),
         [line for b in found.bounds for line in _indented(f"{b.estimator}: {b.sentence}")],
@@ -41,7 +41,7 @@ def _indented(text: str) -> list[str]:
 # ---------------------------------------------------------------- what was asked
 
 
-def _asked(question: Question) -> list[str]:
+def _asked(question: EstimateRequest) -> list[str]:
     curve = question.curve or "not stated; Gaussian where one is assumed"
     at = f"delta {power(question.delta)}, {percent(question.confidence)} confidence each"
     return [
@@ -51,7 +51,7 @@ def _asked(question: Question) -> list[str]:
     ]
 
 
-def outcome_line(question: Question) -> str:
+def outcome_line(question: EstimateRequest) -> str:
     """What the bounds are computed from."""
     o = question.outcome
     if isinstance(o, Counts):
@@ -64,7 +64,7 @@ def outcome_line(question: Question) -> str:
 # ---------------------------------------------------------------- the table
 
 
-def assumes(bound: Bound, question: Question) -> str:
+def assumes(bound: Bound, question: EstimateRequest) -> str:
     """What a bound stands on, in a few words."""
     curves = question.family
     if bound.assumption == "accountant" and isinstance(curves, DPSGD):
@@ -80,7 +80,7 @@ def assumes(bound: Bound, question: Question) -> str:
 def _table(found: Estimates) -> list[str]:
     intervals = any(bound.interval for bound in found.bounds)
     titles = [title for title in TITLES if intervals or title is not INTERVAL]
-    rows = [_cells(bound, found.question, intervals) for bound in found.bounds]
+    rows = [_cells(bound, found.request, intervals) for bound in found.bounds]
     widths = [max(map(len, (*top, *below))) for top, *below in zip(titles, *rows, strict=True)]
     room = WIDTH - 2 - sum(w + 2 for w in widths[:-1])
     widths[-1] = min(widths[-1], room)
@@ -94,7 +94,7 @@ def _table(found: Estimates) -> list[str]:
     return lines
 
 
-def _cells(bound: Bound, question: Question, intervals: bool) -> list[str]:
+def _cells(bound: Bound, question: EstimateRequest, intervals: bool) -> list[str]:
     ceiling = "no limit" if math.isinf(bound.ceiling) else nearest(bound.ceiling, DIGITS)
     return [
         printable(bound.estimator),
@@ -114,7 +114,7 @@ def _interval(interval: tuple[float, float] | None) -> str:
 
 def _beside(found: Estimates) -> list[str]:
     lines = []
-    o = found.question.outcome
+    o = found.request.outcome
     if found.point is not None and isinstance(o, Counts):
         skipped = " A direction without an error is skipped." if min(o.fp, o.fn) == 0 else ""
         lines += _indented(
@@ -134,7 +134,7 @@ def _beside(found: Estimates) -> list[str]:
 
 def reading(found: Estimates) -> str:
     """Which bounds hold on what, and what would make them none."""
-    question = found.question
+    question = found.request
     free = list(dict.fromkeys(b.estimator for b in found.bounds if b.assumption == "none"))
     curved = [b for b in found.bounds if b.assumption in ("gaussian", "accountant")]
     parts = [
@@ -173,7 +173,7 @@ def reading(found: Estimates) -> str:
     return " ".join(parts)
 
 
-def _fixed(question: Question) -> str:
+def _fixed(question: EstimateRequest) -> str:
     if isinstance(question.outcome, Counts):
         return (
             "All of them need decisions by a rule that was fixed beforehand: a threshold chosen on "
@@ -202,11 +202,11 @@ def _and(names: Sequence[str]) -> str:
 
 
 def _against_claim(found: Estimates) -> list[str]:
-    claim = found.question.claim
+    claim = found.request.claim
     if claim is None:
         return []
     shown = f"{claim:.12g}"
-    lines = [f"Claim: epsilon {shown} at delta {power(found.question.delta)}"]
+    lines = [f"Claim: epsilon {shown} at delta {power(found.request.delta)}"]
     for bound in found.bounds:
         lines += _indented(f"{bound.estimator}, assuming {_briefly(bound)}: {_said(found, bound)}")
     if found.deciding is None and any(found.may_refute(bound) for bound in found.bounds):
@@ -228,7 +228,7 @@ def _briefly(bound: Bound) -> str:
 
 
 def _said(found: Estimates, bound: Bound) -> str:
-    claim = found.question.claim or 0.0
+    claim = found.request.claim or 0.0
     shown, value = f"{claim:.12g}", _beyond(bound.epsilon, claim)
     match found.standing(bound):
         case "above" if bound is found.deciding:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from dpaudit.judging.estimates import Estimates, Question
+from dpaudit.judging.estimates import EstimateRequest, Estimates
 from dpaudit.report import machine
 from dpaudit.report.consistent import check_bound
 from dpaudit.results import Bound, Counts, Guesses
@@ -17,7 +17,7 @@ VERSION = 1
 
 def to_dict(found: Estimates) -> dict[str, Any]:
     """All of it as plain values that JSON can hold; what is infinite or missing is None."""
-    question, deciding = found.question, found.deciding
+    question, deciding = found.request, found.deciding
     for bound in found.bounds:
         check_bound(bound)
     values: dict[str, Any] = machine.plain(
@@ -46,7 +46,7 @@ def dump(found: Estimates, path: str | os.PathLike[str]) -> None:
     machine.write(to_dict(found), path)
 
 
-def _outcome(question: Question) -> dict[str, Any]:
+def _outcome(question: EstimateRequest) -> dict[str, Any]:
     o = question.outcome
     if isinstance(o, Counts):
         return {"kind": "counts", "fp": o.fp, "out": o.out, "fn": o.fn, "in": o.inn}
@@ -67,5 +67,5 @@ def _bound(found: Estimates, bound: Bound) -> dict[str, Any]:
         "ceiling": bound.ceiling,
         "sentence": bound.sentence,
         "may_refute": found.may_refute(bound),
-        "against_claim": None if found.question.claim is None else found.standing(bound),
+        "against_claim": None if found.request.claim is None else found.standing(bound),
     }

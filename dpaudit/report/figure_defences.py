@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from dpaudit.errors import BadInput
-from dpaudit.judging.compare import Comparison, Defended
+from dpaudit.judging.compare import Comparison, ComparisonRow
 from dpaudit.judging.utility import Utility
 from dpaudit.report.drawing import FAINT, INK, MUTED, OUT, blank, short, style
 from dpaudit.results import Published
@@ -39,7 +39,7 @@ def draw(comparison: Comparison) -> Figure:
     Many defences have nearly the same accuracy, and several the same epsilon: over one another
     they would hide each other, and moved aside they would say what is not so.
     """
-    useful = [(d, d.utility) for d in comparison.defended if d.utility is not None]
+    useful = [(d, d.utility) for d in comparison.rows if d.utility is not None]
     if not useful:
         raise BadInput(
             "there is no accuracy to draw the leak against: the run kept no outputs on test "
@@ -60,7 +60,7 @@ def draw(comparison: Comparison) -> Figure:
         return figure
 
 
-def _leak(axes: Axes, defended: Sequence[Defended]) -> None:
+def _leak(axes: Axes, defended: Sequence[ComparisonRow]) -> None:
     """What is certified of the strongest attack, and its published estimate on its null."""
     for row, d in enumerate(defended):
         if (p := _published(d)) is not None:
@@ -86,12 +86,12 @@ def _use(axes: Axes, measured: Sequence[Utility]) -> None:
     axes.set_xlabel("accuracy, %")
 
 
-def _certified(d: Defended) -> float | None:
+def _certified(d: ComparisonRow) -> float | None:
     """The most that is certified of the strongest attack; none where no attack fits."""
     return max((b.epsilon for b in d.bounds if b.attack == d.strongest), default=None)
 
 
-def _published(d: Defended) -> Published | None:
+def _published(d: ComparisonRow) -> Published | None:
     """The published estimate of the strongest attack, where it is a number."""
     for p in d.published:
         drawn = (p.epsilon_in_sample, p.null_mean, p.null_q95)

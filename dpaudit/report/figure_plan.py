@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from textwrap import fill
 from typing import TYPE_CHECKING
 
-from dpaudit.judging.plan import Course
+from dpaudit.judging.plan import PlanCurve
 from dpaudit.judging.plan_request import PlanRequest
 from dpaudit.report.drawing import CLAIM, FAINT, IN, INK, MUTED, OUT, blank, style
 from dpaudit.report.formats import nearest
@@ -27,7 +27,7 @@ NEAR = 0.2
 """A share of the axis: two names closer than this go to either side of their lines."""
 
 
-def draw(question: PlanRequest, found: Sequence[Course]) -> Figure:
+def draw(question: PlanRequest, found: Sequence[PlanCurve]) -> Figure:
     """Bounds over the number of models, or canaries, on a logarithmic scale."""
     with style():
         figure = blank(4.6)
@@ -52,7 +52,7 @@ def draw(question: PlanRequest, found: Sequence[Course]) -> Figure:
         return figure
 
 
-def _course(axes: Axes, course: Course, color: str, marker: str) -> None:
+def _course(axes: Axes, course: PlanCurve, color: str, marker: str) -> None:
     axes.plot(course.numbers, course.ceilings, ":", color=color, linewidth=1.4)
     shown = [
         (n, e) for n, e in zip(course.numbers, course.typical, strict=True) if not math.isnan(e)
@@ -68,7 +68,7 @@ def _course(axes: Axes, course: Course, color: str, marker: str) -> None:
     )
 
 
-def _cut_short(course: Course) -> str:
+def _cut_short(course: PlanCurve) -> str:
     """That a course ends before the others, and why."""
     if not any(map(math.isnan, course.typical)):
         return ""

@@ -10,7 +10,7 @@ from dpaudit.accounting.sampled import Sampled
 from dpaudit.config.adversaries import OBSERVER
 from dpaudit.estimators.bets import LOOK
 from dpaudit.estimators.power.guessed import LONGEST
-from dpaudit.judging.plan import Decided, Plan, Row
+from dpaudit.judging.plan import ModelsUntilDecided, Plan, PlanRow
 from dpaudit.judging.plan_request import PlanRequest
 from dpaudit.report.formats import duration, nearest, percent, power
 from dpaudit.report.words import NOTHING
@@ -32,7 +32,7 @@ def render(plan: Plan) -> str:
     blocks = [
         _asked(plan),
         _table(plan),
-        wrap(reading(plan.question), WIDTH),
+        wrap(reading(plan.request), WIDTH),
         [line for step in steps(plan) for line in wrap(step, WIDTH, indent="  ")],
     ]
     return "\n\n".join("\n".join(block) for block in blocks)
@@ -42,7 +42,7 @@ def render(plan: Plan) -> str:
 
 
 def _asked(plan: Plan) -> list[str]:
-    q = plan.question
+    q = plan.request
     claim = f"epsilon {_epsilon(q.claim)}, delta {power(q.delta)}, {_curve(q.curve)}"
     lines = [*labelled("Claim", [claim], WIDTH)]
     lines += labelled(q.unit.capitalize(), _number(plan), WIDTH)
@@ -83,7 +83,7 @@ def mechanism(q: PlanRequest) -> str:
 
 
 def _number(plan: Plan) -> list[str]:
-    q = plan.question
+    q = plan.request
     if q.size.canaries is not None:
         best = ", ".join(f"{row.judging:,} by {row.estimator}" for row in plan.rows)
         guessed = f"guessed: {best}" if q.size.guesses is None else f"{q.size.guesses:,} guessed"
@@ -97,7 +97,7 @@ def _number(plan: Plan) -> list[str]:
 
 
 def _pace(plan: Plan) -> str:
-    pace, q = plan.pace, plan.question
+    pace, q = plan.pace, plan.request
     assert pace is not None
     by = f" by {pace.backend}" if pace.backend else ""
     one = f"{duration(pace.seconds)} a model{by}, measured on {pace.probed}"
@@ -111,7 +111,7 @@ def _pace(plan: Plan) -> str:
 
 
 def _table(plan: Plan) -> list[str]:
-    q = plan.question
+    q = plan.request
     titles = [
         ("", "", "estimator"),
         ("", "", "ceiling"),
@@ -138,7 +138,7 @@ def _table(plan: Plan) -> list[str]:
     return lines
 
 
-def _cells(row: Row, q: PlanRequest) -> list[str]:
+def _cells(row: PlanRow, q: PlanRequest) -> list[str]:
     return [
         row.estimator,
         nearest(row.ceiling),
@@ -159,7 +159,7 @@ def chance(share: float) -> str:
     return "> 99 %" if share >= 0.995 else f"{100 * share:.0f} %"
 
 
-def _needed(number: int | None, row: Row) -> str:
+def _needed(number: int | None, row: PlanRow) -> str:
     if number is not None:
         return f"{number:,}"
     return f"> {row.searched:,}" if row.searched < 10**6 else "> 1e6"
@@ -200,7 +200,7 @@ def _many(q: PlanRequest) -> str:
 
 def steps(plan: Plan) -> list[str]:
     """What to do with it."""
-    q, best = plan.question, plan.best
+    q, best = plan.request, plan.best
     found = []
     if best is None:
         found.append(
@@ -239,9 +239,9 @@ def _so_guessed(q: PlanRequest) -> str:
     return ", so guessed," if q.size.canaries and q.size.guesses is None else ""
 
 
-def _stopping(found: Decided, plan: Plan) -> str:
+def _stopping(found: ModelsUntilDecided, plan: Plan) -> str:
     """What --until-decided takes, and what that supposes."""
-    until, q = "Until decided (--until-decided),", plan.question
+    until, q = "Until decided (--until-decided),", plan.request
     if found.half is None:
         return f"{until} most audits would take over {2 * LONGEST:,} models."
 
@@ -262,7 +262,7 @@ def _epsilon(x: float) -> str:
     return nearest(x) if x >= 0.1 else f"{x:.2g}"
 
 
-def _how(q: PlanRequest, best: Row) -> str:
+def _how(q: PlanRequest, best: PlanRow) -> str:
     """The command that does it."""
     if q.size.canaries is not None:
         return f"in one training, {best.guesses:,} of them guessed"

@@ -16,7 +16,7 @@ VERSION = 1
 
 def to_dict(plan: Plan) -> dict[str, Any]:
     """All of it as plain values that JSON can hold."""
-    q, pace = plan.question, plan.pace
+    q, pace = plan.request, plan.pace
     values: dict[str, Any] = machine.plain(
         {
             "version": VERSION,
@@ -40,7 +40,7 @@ def to_dict(plan: Plan) -> dict[str, Any]:
 
 
 def _total(plan: Plan) -> float | None:
-    q, pace = plan.question, plan.pace
+    q, pace = plan.request, plan.pace
     return pace.time(q.number) if pace and q.size.canaries is None else None
 
 

@@ -21,7 +21,7 @@ from dpaudit.estimators.published import published
 from dpaudit.journal import Journal
 from dpaudit.judging import facts
 from dpaudit.judging.panel import AUTO, EstimatorPanel
-from dpaudit.judging.run_data import RunData, read
+from dpaudit.judging.run_data import RunData, read_run
 from dpaudit.judging.utility import utility
 from dpaudit.protocols import has_fixed_score
 from dpaudit.results import Scores
@@ -138,8 +138,8 @@ def views(passes: Sequence[int] = PASSES, units: Sequence[float] = UNITS) -> lis
 def answered(game: Game, journal: Path, asked: Sequence[View]) -> dict[str, Any]:
     """Everything that the figures and the three answers need of one game."""
     with Journal.read(journal) as opened:
-        played = read(opened)
-        canary = facts.canary(opened)
+        played = read_run(opened)
+        canary = facts.stored_canary(opened)
         assert canary is not None
         known: dict[tuple[str, str], Scores] = {}
         released: dict[str, Any] = {}
@@ -152,7 +152,7 @@ def answered(game: Game, journal: Path, asked: Sequence[View]) -> dict[str, Any]
         return {
             "game": {k: v for k, v in asdict(game).items() if k != "given"},
             "claim": played.claim.epsilon,
-            "training": dict(played.settled.training),
+            "training": dict(played.facts.training),
             "label": canary.y,
             "canary": picture(canary.x),
             "accuracy": accuracy,

@@ -3,7 +3,7 @@
 Shibahara, Miura, Kii and Ichikawa, Privacy Risk of Differentially Private Bayesian Neural Network,
 ask whether MC dropout leaks more than the plain network (RQ1), whether the number of passes matters
 (RQ2) and whether rounding helps (RQ3). Their answers are estimates whose thresholds were tuned on
-the models that they are scored on. Here those stand beside the same search with no leak, and beside
+the models that they are scored on. SerialExecutor those stand beside the same search with no leak, and beside
 what is valid: bounds and AUCs by rules that were fixed on other models.
 
 Games whose journal is kept go on where they stopped. The result is read by
@@ -49,13 +49,13 @@ def played(game: Game, folder: Path, pool: Executor) -> Path:
 
 def cost(game: Game) -> float:
     """The processor seconds that one model takes, measured on one of its own."""
-    from dpaudit.audit.preparation import neighbouring, prepare
+    from dpaudit.audit.preparation import planted_pair, prepare
     from dpaudit.executors import SerialExecutor
     from dpaudit.seeds import trials
 
     prepared = prepare(game.config())
     with SerialExecutor() as pool:
-        pair = neighbouring(prepared, pool, lambda *words: None)
+        pair = planted_pair(prepared, pool, lambda *words: None)
     # The first models are also asked about test records, and one before it warms everything up.
     one, other = trials(0, 200)[-2:]
     prepared.mechanism.run(pair, [one])

@@ -70,7 +70,7 @@ def played(case: Case, folder: Path, pool: Executor) -> tuple[Case, Claim, Score
     from dpaudit import audit
     from dpaudit.attacks import Statistic
     from dpaudit.journal import Journal
-    from dpaudit.judging.run_data import read
+    from dpaudit.judging.run_data import read_run
     from dpaudit.seeds import derive
     from reproductions.opacus.game import Opacus
     from reproductions.opacus.scores import SCORES
@@ -81,7 +81,7 @@ def played(case: Case, folder: Path, pool: Executor) -> tuple[Case, Claim, Score
     out = folder / f"{case.called} {case.per_world}".replace(" ", "_")
     run = audit.play(mechanism, pair, 2 * case.per_world, out, seed, pool)
     with Journal.read(run.journal) as journal:
-        whole = read(journal)
+        whole = read_run(journal)
     claim, size = whole.claim, float(np.linalg.norm(pair.given["aim"]))
     noise = getattr(claim.curve, "noise_multiplier", case.game.training.noise_multiplier)
     score = Statistic(

@@ -14,7 +14,7 @@ from dpaudit.audit import Run
 from dpaudit.estimators.trials import Trials, indices
 from dpaudit.journal import Journal
 from dpaudit.judging.panel import EstimatorPanel
-from dpaudit.judging.run_data import read
+from dpaudit.judging.run_data import read_run
 from dpaudit.protocols import Attack
 from dpaudit.types import OUT, Claim
 from reproductions.tightness.claims import Game, Row
@@ -69,7 +69,7 @@ class Models:
     def of(cls, journal: Path, attack: Attack | None = None) -> Models:
         """As an attack sees them; the run's own, unless one is given."""
         with Journal.read(journal) as opened:
-            seen, seconds = read(opened), opened.seconds()
+            seen, seconds = read_run(opened), opened.seconds()
         if attack is None:
             (name,) = seen.settings["attacks"]
             attack = registry.make("attacks", name)

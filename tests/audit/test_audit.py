@@ -15,7 +15,7 @@ from dpaudit.errors import BadInput, OtherConfiguration
 from dpaudit.executors import SerialExecutor
 from dpaudit.journal import Journal
 from dpaudit.judging import panel
-from dpaudit.judging.judge import deciding
+from dpaudit.judging.judge import deciding_confidence
 from dpaudit.report import render
 from dpaudit.types import OUT
 
@@ -26,7 +26,7 @@ CONFIG = Config.of(canary="random", mechanism="leaky", models=8, attacks=("loss"
 def played(tmp_path_factory):
     """A finished run of Python's own interface."""
     out = tmp_path_factory.mktemp("played") / "run"
-    return dp.play(Shifted(20.0), tiny_pair(), models=6, out=out, workers=1)
+    return dp.play(Shifted(20.0), tiny_pair(), models=6, out=out, workers=SerialExecutor())
 
 
 @pytest.fixture
@@ -60,7 +60,7 @@ def test_same_call_goes_on_and_changes_nothing(played):
         tiny_pair(),
         models=6,
         out=str(played.path),
-        workers=1,
+        workers=SerialExecutor(),
         progress=lambda *numbers: told.append(numbers),
     )
     assert again == played
@@ -82,7 +82,13 @@ def test_same_call_goes_on_and_changes_nothing(played):
 def test_another_call_on_the_same_folder_is_refused(played, change, named):
     call = {"mechanism": Shifted(20.0), "pair": tiny_pair(), "models": 6, "seed": 0, **change}
     with refuses("other-configuration", kind=OtherConfiguration) as caught:
-        dp.play(call.pop("mechanism"), call.pop("pair"), out=played.path, workers=1, **call)
+        dp.play(
+            call.pop("mechanism"),
+            call.pop("pair"),
+            out=played.path,
+            workers=SerialExecutor(),
+            **call,
+        )
     (differing,) = caught.value.value
     assert differing.startswith(named)
     assert differing in str(caught.value)
@@ -114,7 +120,7 @@ def test_what_is_not_chosen_is_as_configured(tmp_path):
     chosen = run.judge(attacks=("loss",), confidence=0.8)
     assert [b.estimator for b in chosen.bounds] == ["exact-scan", "clopper-pearson"]
     assert {b.attack for b in chosen.bounds} == {"loss"}
-    assert chosen.bounds[0].confidence == deciding(0.8, chosen.looks)
+    assert chosen.bounds[0].confidence == deciding_confidence(0.8, chosen.looks)
 
 
 @pytest.mark.parametrize("confidence", [0, 0.0, 0.5, 1.0, 2.0, -1.0])
@@ -126,7 +132,7 @@ def test_no_confidence_is_taken_for_another(played, confidence):
 
 def test_configured_primary_gives_way_to_attacks_without_it(config, tmp_path):
     prepared = audit.prepare(config.changed(primary="loss"))
-    run = audit.run(prepared, tmp_path / "run", workers=1)
+    run = audit.run(prepared, tmp_path / "run", workers=SerialExecutor())
     assert run.judge().primary == 0
     again = run.judge(attacks=("mean",))
     assert again.bounds[again.primary].attack == "mean"
@@ -185,7 +191,7 @@ def test_default_folder_is_the_configurations_own(config):
 
 def test_a_saved_configuration_is_complete(config, tmp_path):
     prepared = audit.prepare(config)
-    audit.run(prepared, tmp_path / "run", workers=1)
+    audit.run(prepared, tmp_path / "run", workers=SerialExecutor())
     saved = Config.from_toml(tmp_path / "run" / "config.toml")
     assert saved == prepared.config
     assert saved.source.fingerprint
@@ -194,7 +200,7 @@ def test_a_saved_configuration_is_complete(config, tmp_path):
 
 def test_a_stated_claim_is_judged_and_the_accountants_stands_beside_it(config, tmp_path):
     prepared = audit.prepare(config.changed(claim=(0.01, 1e-6), epsilon=3.0, models=40))
-    report = audit.run(prepared, tmp_path / "run", workers=1).judge()
+    report = audit.run(prepared, tmp_path / "run", workers=SerialExecutor()).judge()
     assert (report.claim.epsilon, report.claim.delta) == (0.01, 1e-6)
     assert report.claim.curve is None
     assert report.claim.beside == {"playground": 3.0}
@@ -203,11 +209,11 @@ def test_a_stated_claim_is_judged_and_the_accountants_stands_beside_it(config, t
 
 
 def test_a_configuration_that_cannot_be_written_is_told(config, tmp_path):
-    run = audit.run(audit.prepare(config), tmp_path / "run", workers=1)
+    run = audit.run(audit.prepare(config), tmp_path / "run", workers=SerialExecutor())
     (run.path / "config.toml").unlink()
     (run.path / "config.toml").mkdir()
     with refuses("file-unwritable", value=str(run.path / "config.toml")):
-        audit.run(audit.prepare(config), run.path, workers=1)
+        audit.run(audit.prepare(config), run.path, workers=SerialExecutor())
 
 
 # ---------------------------------------------------------------- folders
@@ -219,9 +225,9 @@ def test_a_folder_with_files_but_no_run_is_refused_and_left_alone(config, tmp_pa
     folder.mkdir()
     (folder / name).write_text("epsilon = 1\n")
     with refuses("folder-not-empty", option="out", value=name):
-        audit.run(audit.prepare(config), folder, workers=1)
+        audit.run(audit.prepare(config), folder, workers=SerialExecutor())
     with refuses("folder-not-empty", option="out", value=name):
-        dp.play(Shifted(), tiny_pair(), models=4, out=folder, workers=1)
+        dp.play(Shifted(), tiny_pair(), models=4, out=folder, workers=SerialExecutor())
     assert {path.name: path.read_text() for path in folder.iterdir()} == {name: "epsilon = 1\n"}
 
 
@@ -235,11 +241,11 @@ def test_what_an_interrupted_start_leaves_is_gone_on_with(config, tmp_path, left
         (folder / "config.toml").write_text(prepared.config.to_toml())
     elif left == "empty journal":
         (folder / "journal.sqlite").touch()
-    assert audit.run(prepared, folder, workers=1).judge().models["in"] == 4
+    assert audit.run(prepared, folder, workers=SerialExecutor()).judge().models["in"] == 4
 
 
 def test_an_edited_configuration_is_refused_with_what_differs(config, tmp_path):
-    run = audit.run(audit.prepare(config), tmp_path / "run", workers=1)
+    run = audit.run(audit.prepare(config), tmp_path / "run", workers=SerialExecutor())
     file, other = run.path / "config.toml", tmp_path / "elsewhere.npz"
     before = file.read_text()
     file.write_text(before.replace(str(config.source.data), str(other)))

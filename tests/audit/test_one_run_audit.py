@@ -17,11 +17,11 @@ from dpaudit.estimators.trials import Trials
 from dpaudit.journal import Journal
 from dpaudit.judging import one_run
 from dpaudit.judging.choice import Choice
-from dpaudit.judging.plan import most_telling, plan
+from dpaudit.judging.plan import best_guess_count, plan
 from dpaudit.judging.plan_request import PlanRequest
 from dpaudit.results import Guesses
 from dpaudit.seeds import coins, only_trial, trial_seed
-from dpaudit.types import IN, INSERTED, OUT, Claim, GaussianCurve, StepsCurve
+from dpaudit.types import IN, INSERTED, OUT, Claim, GaussianCurve
 
 CONFIG = Config.from_dict(
     {
@@ -193,14 +193,14 @@ def test_no_attack_is_shown_the_true_coins():
     worlds = np.where(draw.random(1000) < 0.5, IN, OUT)
     cheat = Cheat()
     canaries = Trials(draw.normal(size=(1000, 1)), worlds, "cheat")
-    found = one_run.guessed(one_run.scored(cheat, canaries), worlds == IN, 1000)
+    found = one_run.guessed(one_run.canary_scores(cheat, canaries), worlds == IN, 1000)
     assert count_is(found.correct, 1000, 0.5)
 
 
 def test_what_is_no_number_scores_lowest():
     seen = {"updates": np.array([[1.0, 2.0], [np.nan, 3.0], [-5.0, 0.0]])}
     features = Updates().features(seen, KNOWN)
-    scores = one_run.scored(Updates(), Trials(features, np.array([0, 1, 0])))
+    scores = one_run.canary_scores(Updates(), Trials(features, np.array([0, 1, 0])))
     assert np.argsort(scores).tolist() == [1, 2, 0]
 
 
@@ -231,12 +231,12 @@ def test_a_journal_without_its_coins_is_damaged(run, tmp_path):
 def test_without_a_number_as_many_are_guessed_as_a_plan_takes_for_what_decides(curve):
     claim = Claim(3.0, 1e-5, curve=curve)
     asked = PlanRequest.of(claim, canaries=500, confidence=0.95)
-    assert most_telling(claim, 500, 0.95) == plan(asked).rows[-1].judging
+    assert best_guess_count(claim, 500, 0.95) == plan(asked).rows[-1].judging
 
 
 def test_the_number_is_settled_before_anything_is_played(small, tmp_path):
     prepared = audit.prepare(CONFIG.changed(data=small, guesses=None))
-    assert prepared.config.attacker.guesses == most_telling(prepared.claim, 60, 0.95)
+    assert prepared.config.attacker.guesses == best_guess_count(prepared.claim, 60, 0.95)
     assert "guesses" in prepared.config.to_dict()
 
 
@@ -316,14 +316,6 @@ def test_of_a_thousand_canaries_much_of_the_leak_is_shown(tmp_path):
     by_curve, outright = np.mean(found, axis=0)
     assert by_curve >= 4.2
     assert outright >= 2.5
-
-
-def test_single_steps_are_no_guesses():
-    """A claim that is judged step by step has no curve that guesses could be judged by."""
-    claim = Claim(1.0, 1e-5, curve=StepsCurve(0.1, 10, 1.0))
-    assert claim.by_step
-    with refuses("excluded-options", option="adversary", value="canaries"):
-        CONFIG.changed(adversary="per-step")
 
 
 def test_a_choice_of_the_run_itself_is_no_other_choice():

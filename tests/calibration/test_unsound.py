@@ -14,7 +14,7 @@ from dpaudit.calibration.other_tools import best_clopper_pearson, best_gdp, best
 from dpaudit.calibration.simulated import Laplace, NoLeak, Play, mechanisms
 from dpaudit.estimators import OneRun
 from dpaudit.estimators.one_run import guessed
-from dpaudit.judging.plan import most_telling
+from dpaudit.judging.plan import best_guess_count
 from dpaudit.results import Scores
 from dpaudit.types import IN, Claim
 
@@ -70,7 +70,7 @@ def test_as_many_canaries_are_guessed_as_a_run_takes():
         claim = Claim(mechanism.epsilon(DELTA) or 1.0, DELTA, curve=curve)
         play = Play(mechanism, N, 0)
         scores, coins = play.run
-        guesses = guessed(scores, coins == IN, most_telling(claim, 2 * N, 0.95))
+        guesses = guessed(scores, coins == IN, best_guess_count(claim, 2 * N, 0.95))
         for way in ways(mechanism, DELTA):
             if way.judged == "one-run, fixed count":
                 expected = OneRun().bound(guesses, DELTA).epsilon
@@ -79,6 +79,6 @@ def test_as_many_canaries_are_guessed_as_a_run_takes():
 
 def test_of_more_canaries_than_can_be_planned_the_same_share_is_guessed(monkeypatch):
     asked = []
-    monkeypatch.setattr(every, "most_telling", lambda c, m, sure: asked.append(m) or m // 4)
+    monkeypatch.setattr(every, "best_guess_count", lambda c, m, sure: asked.append(m) or m // 4)
     assert every.number(1.25, DELTA, None, 50_000, 0.95) == 12_500
     assert asked == [20_000]

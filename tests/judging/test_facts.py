@@ -5,7 +5,7 @@ from playground import KEPT_RUN, facts, finished, observe, worlds_and_indices
 from refusals import refuses
 
 from dpaudit.journal import Journal
-from dpaudit.judging.facts import Pairing, Settled, refuse_other_versions
+from dpaudit.judging.facts import Pairing, RunFacts, refuse_other_versions
 
 
 def test_a_run_goes_on_only_by_the_versions_that_it_was_begun_with(tmp_path, monkeypatch):
@@ -23,11 +23,11 @@ def test_a_run_goes_on_only_by_the_versions_that_it_was_begun_with(tmp_path, mon
 def test_what_an_older_run_settled_is_read_and_written_as_it_was():
     with Journal.read(KEPT_RUN / "journal.sqlite") as journal:
         told = journal.facts
-    read = Settled.from_dict(told)
+    read = RunFacts.from_dict(told)
     assert read.pairing == Pairing(removed=5, replaces=True)
     assert read.to_dict() == {**told, "attacker": "", "training": {}, "untested": ""}
 
 
 def test_a_canary_without_a_label_is_told_without_one():
     told = {**facts(), "canary": {"name": "gradient", "made": "by hand"}}
-    assert Settled.from_dict(told).to_dict()["canary"] == told["canary"]
+    assert RunFacts.from_dict(told).to_dict()["canary"] == told["canary"]

@@ -12,7 +12,7 @@ from refusals import refuses
 from dpaudit.errors import JournalError
 from dpaudit.estimators.trials import choosing
 from dpaudit.journal import Journal
-from dpaudit.judging.run_data import read
+from dpaudit.judging.run_data import read_run
 
 UPDATE = "UPDATE meta SET value = ? WHERE key = ?"
 ONE_MORE = """
@@ -62,7 +62,7 @@ def test_an_edited_journal_is_called_damaged(request, journal, edit):
     with sqlite3.connect(path) as db:
         edit(db, settings, facts)
     with pytest.raises(JournalError, match="damaged"), Journal.read(path) as journal:
-        read(journal)
+        read_run(journal)
 
 
 def test_more_models_than_a_run_can_have_are_refused_at_once(unchecked):
@@ -72,12 +72,12 @@ def test_more_models_than_a_run_can_have_are_refused_at_once(unchecked):
         db.execute(UPDATE, (changed(settings, models=10**26), "settings"))
     refused = refuses("too-large", option="models", value=10**26)
     with refused, Journal.read(unchecked) as journal:
-        read(journal)
+        read_run(journal)
 
 
 def test_halves_are_balanced_and_of_other_trials(path):
     with Journal.read(path) as journal:
-        played = read(journal)
+        played = read_run(journal)
     chooses = choosing(played.worlds)
     for half in (chooses, ~chooses):
         assert sorted(played.worlds[half]) == [0, 0, 1, 1]

@@ -20,14 +20,15 @@ from refusals import refuses
 
 import dpaudit as dp
 from dpaudit import audit
-from dpaudit.audit import play
+from dpaudit.audit import runner
 from dpaudit.config import Config
 from dpaudit.errors import OtherConfiguration
 from dpaudit.estimators.bets import Bets
+from dpaudit.executors import Here
 from dpaudit.journal import Journal
 from dpaudit.judging.choice import Choice
 from dpaudit.judging.judge import judge
-from dpaudit.judging.until_decided import Watch, fewest
+from dpaudit.judging.until_decided import StoppingRule, fewest_models
 from dpaudit.judging.until_decided import judge as judge_stopped
 from dpaudit.report import render, to_dict
 from dpaudit.seeds import trials
@@ -177,11 +178,11 @@ def test_the_fewest_models_could_decide_and_four_less_could_not():
     attacks = Choice(("loss", "mean")).attack_plugins
     for claim in (Claim(1.0, 1e-5), Claim(4.0, 1e-5, curve=GaussianCurve(0.9))):
         for confidence in (0.95, 1 - 1e-6):
-            least = fewest(attacks, claim, confidence)
+            least = fewest_models(attacks, claim, confidence)
             bets = Bets(attacks, claim, confidence)
             assert bets.could_decide(least // 2)
             assert not bets.could_decide(least // 2 - 2)
-    assert fewest(attacks, Claim(29.0, 1e-5), 0.95) is None
+    assert fewest_models(attacks, Claim(29.0, 1e-5), 0.95) is None
 
 
 def test_python_s_own_interface_stops_too_and_fixes_the_choice_before(tmp_path):
@@ -190,7 +191,7 @@ def test_python_s_own_interface_stops_too_and_fixes_the_choice_before(tmp_path):
         "pair": tiny_pair(),
         "models": 200,
         "out": tmp_path / "run",
-        "workers": 1,
+        "workers": Here(),
         "until_decided": True,
         "attacks": ("loss",),
     }
@@ -229,7 +230,7 @@ def test_looks_come_after_whole_pairs_for_all_workers():
 
     for mechanism in (Shifted(), ThreeAtOnce()):
         for workers in (1, 2, 5, 30):
-            every = play._between_looks(mechanism, workers)
+            every = runner._between_looks(mechanism, workers)
             together = workers * getattr(mechanism, "trials_per_call", 1)
             assert every >= 20
             assert every % 2 == every % together == 0
@@ -249,7 +250,7 @@ def test_a_watch_takes_whole_pairs_without_a_gap_alone(tmp_path):
         for table in ("trials", "seen"):
             journal._db.execute(f"DELETE FROM {table} WHERE idx = 12 AND world = 1")
         assert journal.whole_pairs() == 12
-        watch = Watch(journal, Choice(("loss",)))
+        watch = StoppingRule(journal, Choice(("loss",)))
         assert not watch.decided()
         assert watch._bets.pairs == 12
         journal.add(gap, released, seconds=0.1)
@@ -263,7 +264,7 @@ def test_an_empty_journal_is_not_enough(tmp_path):
     ) as journal:
         journal.write_facts(facts(), KNOWN)
         assert journal.whole_pairs() == 0
-        assert not Watch(journal, Choice(("loss",))).decided()
+        assert not StoppingRule(journal, Choice(("loss",))).decided()
 
 
 # ---------------------------------------------------------------- who judges
@@ -313,7 +314,7 @@ def test_of_single_steps_only_the_bet_on_what_they_make_up_is_reported(tmp_path,
     path = stopped(tmp_path / "run" / "j", 80, shift=20.0, attacks=["loss"])
     with Journal.read(path) as journal:
         report = judge_stopped(journal, Choice(("loss",)))
-        assert Watch(journal, Choice(("loss",))).decided()
+        assert StoppingRule(journal, Choice(("loss",))).decided()
     assert [b.estimator for b in report.bounds] == ["auc-bet"]
     assert (report.verdict, report.growth.beside) == ("VIOLATION", [])
     assert to_dict(report)["bounds"][0]["assumption"] == "accountant"

@@ -12,7 +12,7 @@ from refusals import refuses
 from report_examples import bound, objects, published
 
 from dpaudit import report
-from dpaudit.judging.compare import Comparison, Defended
+from dpaudit.judging.compare import Comparison, ComparisonRow
 from dpaudit.judging.utility import Utility
 from dpaudit.report import drawing, figure_defences
 from dpaudit.report.comparison import render
@@ -28,8 +28,8 @@ def comparison(**changes: Any) -> Comparison:
     made = Comparison(
         claim=Claim(epsilon=8.0, delta=1e-5, curve=CURVE, beside={"rdp": math.inf}),
         attacks=["loss", "mean+std", "min+max"],
-        defended=[
-            Defended(
+        rows=[
+            ComparisonRow(
                 defence="none",
                 bounds=[bound("loss", fp=10, fn=11), bound("mean+std", fp=2), bound("min+max")],
                 published=[
@@ -40,7 +40,7 @@ def comparison(**changes: Any) -> Comparison:
                 strongest="mean+std",
                 utility=Utility(accuracy=0.8125, undecidable=0.0, models=40, records=397),
             ),
-            Defended(
+            ComparisonRow(
                 defence="quantize:0.01",
                 bounds=[bound("loss", fp=3, fn=9), bound("mean+std", fp=9, fn=9)],
                 published=[published("loss"), published("mean+std")],
@@ -59,18 +59,18 @@ def comparison(**changes: Any) -> Comparison:
 
 def unmeasured() -> Comparison:
     made = comparison()
-    return replace(made, defended=[replace(d, utility=None) for d in made.defended])
+    return replace(made, rows=[replace(d, utility=None) for d in made.rows])
 
 
 def nothing_left() -> Comparison:
-    none, _ = comparison().defended
-    silent = Defended("silent", bounds=[], published=[], strongest=None, utility=None)
-    return comparison(defended=[none, silent])
+    none, _ = comparison().rows
+    silent = ComparisonRow("silent", bounds=[], published=[], strongest=None, utility=None)
+    return comparison(rows=[none, silent])
 
 
 def extreme() -> Comparison:
     long_word, sentence = "x" * 300, "a very long text " * 40
-    none, quantized = comparison().defended
+    none, quantized = comparison().rows
     huge = published(sentence, epsilon_in_sample=math.inf, epsilon_in_sample_std=math.inf)
     wild = replace(
         quantized,
@@ -82,7 +82,7 @@ def extreme() -> Comparison:
     return comparison(
         claim=Claim(epsilon=math.inf, delta=0.0, unit=sentence),
         attacks=["loss", "mean+std", "min+max", sentence, long_word],
-        defended=[none, wild, replace(wild, defence=sentence)],
+        rows=[none, wild, replace(wild, defence=sentence)],
         data={"name": long_word},
         canary={"name": sentence},
     )
@@ -139,9 +139,9 @@ def test_every_attack_has_a_row_for_each_defence() -> None:
 
 
 def test_a_bound_is_never_rounded_up() -> None:
-    none, quantized = comparison().defended
+    none, quantized = comparison().rows
     close = replace(none, bounds=[bound("loss", epsilon=0.9999)], strongest="loss")
-    text = render(comparison(defended=[close, quantized]))
+    text = render(comparison(rows=[close, quantized]))
     assert "1.00" not in text
     assert text.count(" 0.99 ") == 2
 
@@ -156,9 +156,9 @@ def test_words_say_what_the_numbers_are() -> None:
 
 
 def test_what_is_not_there_is_not_explained() -> None:
-    none, quantized = comparison().defended
+    none, quantized = comparison().rows
     few = replace(none, bounds=none.bounds[:2], published=none.published[:1])
-    text = flat(render(comparison(attacks=["loss", "mean+std"], defended=[few, quantized])))
+    text = flat(render(comparison(attacks=["loss", "mean+std"], rows=[few, quantized])))
     assert "—: " not in text
     assert not re.search(r": \S+ \([^)]*\)\.", text), "a defence, and the attacks that stand out"
 
@@ -170,9 +170,9 @@ def test_utility_that_was_not_measured_is_told_so() -> None:
 
 
 def test_names_of_plug_ins_bring_no_control_codes() -> None:
-    none, quantized = comparison().defended
+    none, quantized = comparison().rows
     rude = replace(quantized, defence="\x1b[31mred\nline")
-    text = render(comparison(defended=[none, rude]))
+    text = render(comparison(rows=[none, rude]))
     assert "\x1b" not in text
     assert " [31mred line" in text
 
@@ -180,10 +180,10 @@ def test_names_of_plug_ins_bring_no_control_codes() -> None:
 @pytest.mark.parametrize("epsilon", [math.nan, math.inf, -1.0, 9.0])
 @pytest.mark.parametrize("shown", [render, to_dict])
 def test_a_bound_that_is_none_is_refused(epsilon: float, shown: Any) -> None:
-    none, quantized = comparison().defended
+    none, quantized = comparison().rows
     wrong = replace(quantized, bounds=[bound("loss", epsilon=epsilon)])
     with refuses("above-ceiling" if epsilon == 9.0 else "not-finite", "bound.epsilon"):
-        shown(comparison(defended=[none, wrong]))
+        shown(comparison(rows=[none, wrong]))
 
 
 def useful(**changes: Any) -> Comparison:
@@ -196,9 +196,9 @@ def useful(**changes: Any) -> Comparison:
     }
     return replace(
         made,
-        defended=[
+        rows=[
             replace(d, utility=replace(d.utility, **{**measures, **changes}))
-            for d in made.defended
+            for d in made.rows
             if d.utility
         ],
     )
@@ -241,18 +241,18 @@ def marks(axes: Any, marker: str, colour: str) -> list[list[float]]:
 
 
 def test_every_defence_has_its_row() -> None:
-    none, quantized = comparison().defended
+    none, quantized = comparison().rows
     coarse = replace(quantized, defence="quantize:0.1")
-    made = comparison(defended=[none, quantized, coarse])
+    made = comparison(rows=[none, quantized, coarse])
     figure = figure_defences.draw(made)
     assert rows(figure) == ["none", "quantize:0.01", "quantize:0.1"]
     assert drawing.png(figure) == drawing.png(figure_defences.draw(made))
 
 
 def test_what_is_drawn_is_what_is_certified_and_where() -> None:
-    none, quantized = comparison().defended
+    none, quantized = comparison().rows
     many = [replace(none, defence=f"top-k:{k}") for k in range(1, 30)]
-    leak, use = figure_defences.draw(comparison(defended=[none, quantized, *many])).axes
+    leak, use = figure_defences.draw(comparison(rows=[none, quantized, *many])).axes
     epsilon, row = marks(leak, "o", drawing.INK)[0]
     assert (epsilon, row) == (pytest.approx(bound(fp=2).epsilon), 0)
     equal = [accuracy for accuracy, row in marks(use, "s", drawing.INK) if row != 1]
@@ -305,7 +305,7 @@ def test_every_number_is_written_in_full(tmp_path: Any) -> None:
     dump(made, tmp_path / "comparison.json")
     written = json.loads((tmp_path / "comparison.json").read_text(encoding="utf-8"))
     assert written["attacks"] == ["loss", "mean+std", "min+max"]
-    for d, defended in zip(written["defences"], made.defended, strict=True):
+    for d, defended in zip(written["defences"], made.rows, strict=True):
         assert d["defence"] == defended.defence
         assert d["strongest"] == defended.strongest
         assert d["utility"] == vars(defended.utility)

@@ -9,7 +9,7 @@ from settings import made
 
 from dpaudit.canaries import Null, Replaced
 from dpaudit.estimators import ClopperPearson, ExactScan
-from dpaudit.judging.run_data import fitting_names
+from dpaudit.judging.run_data import fitting_attacks
 from dpaudit.papers.ensemble.adversary import Corner, Learner
 from dpaudit.papers.ensemble.mechanism import PrivateEnsemble
 from dpaudit.protocols import lacking
@@ -156,7 +156,7 @@ def test_the_attack_fixes_score_and_rule_beforehand():
 @pytest.mark.parametrize("target", ["learner", "aggregate", "receiver"])
 def test_no_attack_of_another_mechanism_is_named_beside_its_own(data, target):
     """What is advised is another score, and not the same one by another name."""
-    assert list(fitting_names(of(data, target=target).example())) == ["learner", "released"]
+    assert list(fitting_attacks(of(data, target=target).example())) == ["learner", "released"]
 
 
 # ---------------------------------------------------------------- audits

@@ -23,7 +23,7 @@ from dpaudit.calibration.other_tools import Estimated, OfOneRun, OfScores
 from dpaudit.calibration.simulated import SHOWN, KnownMechanism
 from dpaudit.config.settings import ALL, Judging
 from dpaudit.estimators import FREE
-from dpaudit.estimators.selections import chooses
+from dpaudit.estimators.hold_out import chooses
 from dpaudit.judging.panel import takes
 from dpaudit.protocols import Attack, lacking
 from dpaudit.types import Array, Assumption, Claim, Counts, Curve, Guesses

@@ -11,10 +11,10 @@ from dpaudit import registry
 from dpaudit.accounting.curves import Family
 from dpaudit.calibration.simulated import Play
 from dpaudit.config.settings import ALL
+from dpaudit.estimators.base import CheckedEstimator
 from dpaudit.estimators.bets import Bets
-from dpaudit.estimators.inputs import Checked
+from dpaudit.estimators.hold_out import HoldOut
 from dpaudit.estimators.one_run import guessed
-from dpaudit.estimators.selections import HoldOut
 from dpaudit.estimators.trials import Trials
 from dpaudit.judging.choice import Choice
 from dpaudit.judging.judge import deciding
@@ -232,17 +232,19 @@ def number(
     return most_telling(claim, planned, confidence) * canaries // planned
 
 
-class Remembered(Checked):
+class Remembered(CheckedEstimator):
     """An estimator held to what it was asked, which judges the same counts only once."""
 
     def bound(self, outcome: Outcome, delta: float) -> Bound:
         if isinstance(outcome, (Counts, Guesses)) and isinstance(self.estimator, Hashable):
-            return _once(Checked(self.name, self.estimator, self.confidence), outcome, delta)
+            return _once(
+                CheckedEstimator(self.name, self.estimator, self.confidence), outcome, delta
+            )
         return super().bound(outcome, delta)
 
 
 @lru_cache(maxsize=2**14)
-def _once(checked: Checked, outcome: Outcome, delta: float) -> Bound:
+def _once(checked: CheckedEstimator, outcome: Outcome, delta: float) -> Bound:
     return checked.bound(outcome, delta)
 
 

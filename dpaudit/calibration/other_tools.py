@@ -17,7 +17,7 @@ from dpaudit.calibration.methods import Asked, Standing, attack_of
 from dpaudit.calibration.simulated import Play
 from dpaudit.estimators import GDP, OneRun
 from dpaudit.estimators.one_run import called
-from dpaudit.estimators.selections import InSample
+from dpaudit.estimators.published import in_sample
 from dpaudit.rates import log_ratio, upper_rates
 from dpaudit.types import IN, Array, Guesses, Scores
 
@@ -124,7 +124,7 @@ class Estimated:
     def epsilon(self, play: Play, asked: Asked, seed: int) -> float:
         attack = attack_of(self.attack)
         trials = play.of(self.attack, attack)
-        return InSample().describe(attack, trials, asked.delta).epsilon_in_sample
+        return in_sample(attack, trials, asked.delta)
 
 
 @dataclass(frozen=True)

@@ -29,9 +29,9 @@ from dpaudit.checkpoint.scoring import (
 from dpaudit.data.fingerprints import fingerprint
 from dpaudit.errors import BadInput
 from dpaudit.estimators import OneRun, OneRunFDP
+from dpaudit.estimators.guess_numbers import GuessNumbers
 from dpaudit.estimators.one_run import called
 from dpaudit.estimators.power.truth import located
-from dpaudit.estimators.selections import GuessNumbers
 from dpaudit.judging.advice import after_checkpoint
 from dpaudit.judging.judge import deciding, verdict
 from dpaudit.types import Array, Bound, Claim, Curve, DPSGDCurve, GaussianCurve, Report, Verdict

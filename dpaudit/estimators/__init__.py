@@ -6,7 +6,6 @@ from dpaudit.estimators.e_process import EProcess
 from dpaudit.estimators.exact_scan import ExactScan
 from dpaudit.estimators.one_run import OneRun, OneRunFDP
 from dpaudit.estimators.paired_auc import PairedAUC
-from dpaudit.estimators.published import Point
 from dpaudit.estimators.rank_test import RankTest
 from dpaudit.types import Counts, Decisions, Guesses, Scores
 
@@ -16,7 +15,7 @@ FREE: dict[type, str] = {
     Guesses: "one-run",
     Decisions: "e-process",
 }
-"""What assumes nothing, for each kind of outcome: it stands beside all that assume something."""
+"""The estimator without assumption for each kind of outcome; it stands beside all others."""
 
 __all__ = [
     "FREE",
@@ -30,6 +29,5 @@ __all__ = [
     "OneRun",
     "OneRunFDP",
     "PairedAUC",
-    "Point",
     "RankTest",
 ]

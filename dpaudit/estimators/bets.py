@@ -19,9 +19,9 @@ import numpy as np
 
 from dpaudit.accounting.curves import Family
 from dpaudit.errors import BadInput
+from dpaudit.estimators.claim_curves import known_curve
 from dpaudit.estimators.e_process import EProcess
 from dpaudit.estimators.paired_auc import AUCBet
-from dpaudit.estimators.selections import known_curve
 from dpaudit.estimators.trials import Trials
 from dpaudit.protocols import Attack, Rule
 from dpaudit.rates import BoundCriterion, rounded
@@ -60,8 +60,9 @@ class Bets:
         highest = float(math.ceil(min(FARTHEST, max(10.0, claim.epsilon + 1))))
         self._auc = self._free = None
         if (curve := known_curve(claim)) is not None:
-            bet = AUCBet(curves or curve, confidence, claim.adjacency)
-            self._auc = bet.start(claim.delta, len(attacks))
+            self._auc = AUCBet(
+                claim.delta, curves or curve, confidence, claim.adjacency, len(attacks)
+            )
             self._area = self._auc.first_above(claim.epsilon)
         if not claim.by_step:
             free = EProcess(confidence, highest=highest)

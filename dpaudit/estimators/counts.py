@@ -1,4 +1,4 @@
-"""Clopper-Pearson: the bound that assumes nothing."""
+"""Bounds on counts of decisions: Clopper-Pearson, and two posteriors that assume a prior."""
 
 from __future__ import annotations
 
@@ -10,15 +10,13 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import betainc, betaincinv, expit
 
-from dpaudit.estimators import inputs
-from dpaudit.estimators.sentences import ASSUMED, RULE, confident, credible, sentence
-from dpaudit.protocols import Estimator
+from dpaudit.estimators.base import CountsEstimator
 from dpaudit.rates import epsilon_interval, log_ratio, lower_rate, upper_rate
-from dpaudit.types import Array, Assumption, Bound, Counts, Outcome
+from dpaudit.types import Array, Assumption, Counts
 
 
 @dataclass(frozen=True)
-class ClopperPearson(Estimator):
+class ClopperPearson(CountsEstimator):
     """Exact binomial confidence bounds on both error rates; assumes nothing.
 
     U0 and U1 are upper bounds on the false-positive and the false-negative rate, each at half
@@ -33,53 +31,37 @@ class ClopperPearson(Estimator):
 
     confidence: float = 0.95
 
-    def __post_init__(self) -> None:
-        inputs.sure(self.confidence)
-
-    def bound(self, outcome: Outcome, delta: float) -> Bound:
-        c = inputs.given("Clopper-Pearson", Counts, outcome, delta)
-        epsilon = self._epsilon(c, delta)
-        return Bound(
-            epsilon=epsilon,
-            delta=delta,
-            confidence=self.confidence,
-            estimator="clopper-pearson",
-            assumption="none",
-            selection="as given",
-            ceiling=self.ceiling(c.out, c.inn, delta),
-            counts=c,
-            interval=self._interval(c, delta),
-            sentence=sentence(
-                confident(self.confidence),
-                epsilon,
-                delta,
-                f"{ASSUMED['none']} {RULE}",
-            ),
-        )
-
-    def ceiling(self, out: int, inn: int, delta: float) -> float:
-        """The largest bound that so many trials could give: that of no error at all."""
-        flawless = Counts(fp=0, out=out, fn=0, inn=inn)
-        return self._epsilon(inputs.given("Clopper-Pearson", Counts, flawless, delta), delta)
+    name = "clopper-pearson"
 
     def _epsilon(self, c: Counts, delta: float) -> float:
-        a = (1 - self.confidence) / 2
-        value = log_ratio(upper_rate(c.fp, c.out, a), upper_rate(c.fn, c.inn, a), delta)
-        return max(0.0, float(value))
+        return max(0.0, float(log_ratio(*upper_rates_of(c, self._a / 2), delta)))
 
     def _interval(self, c: Counts, delta: float) -> tuple[float, float]:
-        a = (1 - self.confidence) / 4
-        lower = float(lower_rate(c.fp, c.out, a)), float(lower_rate(c.fn, c.inn, a))
-        upper = float(upper_rate(c.fp, c.out, a)), float(upper_rate(c.fn, c.inn, a))
-        return epsilon_interval(lower, upper, delta)
+        a = self._a / 4
+        return epsilon_interval(lower_rates_of(c, a), upper_rates_of(c, a), delta)
 
 
-# ----------------------------------------------------------------
-# Jeffreys: Clopper-Pearson's formula with the quantiles of a posterior.
+def upper_rates_of(c: Counts, a: float) -> tuple[float, float]:
+    """Return U of both rates, (FPR, FNR), each at level a."""
+    return float(upper_rate(c.fp, c.out, a)), float(upper_rate(c.fn, c.inn, a))
+
+
+def lower_rates_of(c: Counts, a: float) -> tuple[float, float]:
+    """Return L of both rates, (FPR, FNR), each at level a."""
+    return float(lower_rate(c.fp, c.out, a)), float(lower_rate(c.fn, c.inn, a))
+
+
+class PosteriorEstimator(CountsEstimator):
+    """An estimator with Jeffreys' prior on both error rates: credible, not certified."""
+
+    assumption: ClassVar[Assumption] = "prior"
+
+    def _assumed(self, delta: float) -> str:
+        return "Jeffreys' prior on both error rates,"
 
 
 @dataclass(frozen=True)
-class Jeffreys(Estimator):
+class Jeffreys(PosteriorEstimator):
     """Posterior quantiles of both error rates; assumes a prior: credible, not certified.
 
     With Jeffreys' prior a rate is Beta(k + 1/2, n - k + 1/2) after k errors in n trials.
@@ -92,57 +74,26 @@ class Jeffreys(Estimator):
 
     confidence: float = 0.95
 
-    assumption: ClassVar[Assumption] = "prior"
-
-    def __post_init__(self) -> None:
-        inputs.sure(self.confidence)
-
-    def bound(self, outcome: Outcome, delta: float) -> Bound:
-        c = inputs.given("Jeffreys", Counts, outcome, delta)
-        a = 1 - self.confidence
-        epsilon = self._epsilon(c, delta)
-        return Bound(
-            epsilon=epsilon,
-            delta=delta,
-            confidence=self.confidence,
-            estimator="jeffreys",
-            assumption=self.assumption,
-            selection="as given",
-            ceiling=self.ceiling(c.out, c.inn, delta),
-            counts=c,
-            interval=epsilon_interval(_rates(c, a / 4), _rates(c, 1 - a / 4), delta),
-            sentence=sentence(
-                credible(self.confidence),
-                epsilon,
-                delta,
-                f"Jeffreys' prior on both error rates, {RULE}",
-            ),
-        )
-
-    def ceiling(self, out: int, inn: int, delta: float) -> float:
-        """The largest bound that so many trials could give: that of no error at all."""
-        flawless = Counts(fp=0, out=out, fn=0, inn=inn)
-        return self._epsilon(inputs.given("Jeffreys", Counts, flawless, delta), delta)
+    name = "jeffreys"
 
     def _epsilon(self, c: Counts, delta: float) -> float:
-        a = 1 - self.confidence
-        return max(0.0, float(log_ratio(*_rates(c, 1 - a / 2), delta)))
+        return max(0.0, float(log_ratio(*_quantiles(c, 1 - self._a / 2), delta)))
+
+    def _interval(self, c: Counts, delta: float) -> tuple[float, float]:
+        a = self._a / 4
+        return epsilon_interval(_quantiles(c, a), _quantiles(c, 1 - a), delta)
 
 
-def _rates(c: Counts, quantile: float) -> tuple[float, float]:
-    """One quantile of the posterior of (FPR, FNR)."""
-    fpr = betaincinv(c.fp + 0.5, c.out - c.fp + 0.5, quantile)
-    fnr = betaincinv(c.fn + 0.5, c.inn - c.fn + 0.5, quantile)
+def _quantiles(c: Counts, share: float) -> tuple[float, float]:
+    """Return one quantile of the posterior of (FPR, FNR)."""
+    fpr = betaincinv(c.fp + 0.5, c.out - c.fp + 0.5, share)
+    fnr = betaincinv(c.fn + 0.5, c.inn - c.fn + 0.5, share)
     return float(fpr), float(fnr)
-
-
-# ----------------------------------------------------------------
-# Joint Beta: the epsilon that the joint posterior of both error rates puts above a line.
 
 
 _STEPS = np.linspace(-1, 1, 801)
 _LOG_ODDS = 8 * _STEPS + 32 * _STEPS**5
-"""Of the quantiles at which FNR is taken: close together in the middle, and into both tails."""
+"""Log odds of the quantiles at which FNR is taken: dense in the middle, and into both tails."""
 
 _DENSITY = expit(_LOG_ODDS) * expit(-_LOG_ODDS) * (8 + 160 * _STEPS**4)
 _WEIGHTS = _DENSITY / _DENSITY.sum()
@@ -152,7 +103,7 @@ _HIGHEST = 700.0
 
 
 @dataclass(frozen=True)
-class JointBeta(Estimator):
+class JointBeta(PosteriorEstimator):
     """The posterior of both error rates at once; assumes a prior: credible, not certified.
 
     With Jeffreys' prior x = FNR ~ Beta(1/2 + FN, 1/2 + TP) and y = FPR ~ Beta(1/2 + FP, 1/2 + TN),
@@ -169,39 +120,14 @@ class JointBeta(Estimator):
 
     confidence: float = 0.95
 
-    assumption: ClassVar[Assumption] = "prior"
+    name = "joint-beta"
 
-    def __post_init__(self) -> None:
-        inputs.sure(self.confidence)
+    def _epsilon(self, c: Counts, delta: float) -> float:
+        return _Posterior.of(c).quantile(self._a, delta)
 
-    def bound(self, outcome: Outcome, delta: float) -> Bound:
-        c = inputs.given("joint Beta", Counts, outcome, delta)
-        a = 1 - self.confidence
-        posterior = _Posterior.of(c)
-        epsilon = posterior.quantile(a, delta)
-        return Bound(
-            epsilon=epsilon,
-            delta=delta,
-            confidence=self.confidence,
-            estimator="joint-beta",
-            assumption=self.assumption,
-            selection="as given",
-            ceiling=self.ceiling(c.out, c.inn, delta),
-            counts=c,
-            interval=(posterior.quantile(a / 2, delta), posterior.quantile(1 - a / 2, delta)),
-            sentence=sentence(
-                credible(self.confidence),
-                epsilon,
-                delta,
-                f"Jeffreys' prior on both error rates, {RULE}",
-            ),
-        )
-
-    def ceiling(self, out: int, inn: int, delta: float) -> float:
-        """The largest bound that so many trials could give: that of no error at all."""
-        flawless = Counts(fp=0, out=out, fn=0, inn=inn)
-        inputs.given("joint Beta", Counts, flawless, delta)
-        return _Posterior.of(flawless).quantile(1 - self.confidence, delta)
+    def _interval(self, c: Counts, delta: float) -> tuple[float, float]:
+        posterior, a = _Posterior.of(c), self._a
+        return posterior.quantile(a / 2, delta), posterior.quantile(1 - a / 2, delta)
 
 
 @dataclass(frozen=True)
@@ -221,13 +147,13 @@ class _Posterior:
         return cls(np.where(_LOG_ODDS < 0, low, high), c.fp + 0.5, c.out - c.fp + 0.5)
 
     def mass(self, e: float, delta: float) -> float:
-        """Of R(e): the mean over x of the chance that y is not below R's edge."""
+        """Return the mass of R(e): the mean over x of the chance that y is not below R's edge."""
         x = self.x
         edge = np.maximum(1 - delta - x * math.exp(e), (1 - delta - x) * math.exp(-e))
         return float(_WEIGHTS @ betainc(self.right, self.wrong, 1 - np.maximum(edge, 0)))
 
     def quantile(self, share: float, delta: float) -> float:
-        """The epsilon below which this share of the posterior lies."""
+        """Return the epsilon below which this share of the posterior lies."""
         if self.mass(0.0, delta) >= share:
             return 0.0
         high = 1.0

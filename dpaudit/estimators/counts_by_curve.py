@@ -1,4 +1,4 @@
-"""GDP: error rates to the mu of a Gaussian trade-off curve, and that to epsilon."""
+"""Bounds on counts of decisions that assume a trade-off curve: Gaussian, or an accountant's."""
 
 from __future__ import annotations
 
@@ -9,18 +9,16 @@ from typing import ClassVar
 import numpy as np
 from scipy.special import ndtri
 
-from dpaudit import checks
-from dpaudit.accounting.curves import Family, Gaussian, family, last_refuted, margin
-from dpaudit.estimators import inputs
-from dpaudit.estimators.inputs import CurveEstimator
-from dpaudit.estimators.sentences import ASSUMED, RULE, confident, of_curve, sentence
-from dpaudit.protocols import Criterion, Estimator
-from dpaudit.rates import GaussianCriterion, lower_rate, upper_rate
-from dpaudit.types import Adjacency, Array, Assumption, Bound, Counts, Curve, Outcome
+from dpaudit.accounting.curves import Family, Gaussian, last_refuted, margin, refuse_zero
+from dpaudit.estimators.base import CountsEstimator, CurveEstimator
+from dpaudit.estimators.counts import lower_rates_of, upper_rates_of
+from dpaudit.protocols import Criterion
+from dpaudit.rates import GaussianCriterion
+from dpaudit.types import Adjacency, Array, Assumption, Counts, Curve, Outcome
 
 
 @dataclass(frozen=True)
-class GDP(Estimator):
+class GDP(CountsEstimator):
     """The bound for mechanisms that are Gaussian; assumes a Gaussian trade-off curve.
 
     mu_L = Phi^-1(1-U0) - Phi^-1(U1), where U0 and U1 are Clopper-Pearson's upper bounds on the
@@ -35,59 +33,33 @@ class GDP(Estimator):
 
     confidence: float = 0.95
 
+    name = "gdp"
     assumption: ClassVar[Assumption] = "gaussian"
     criterion: ClassVar[Criterion] = GaussianCriterion()
 
-    def __post_init__(self) -> None:
-        inputs.sure(self.confidence)
-
-    def bound(self, outcome: Outcome, delta: float) -> Bound:
-        c = self._given(outcome, delta)
-        epsilon = _epsilon(self.mu(c), delta)
-        return Bound(
-            epsilon=epsilon,
-            delta=delta,
-            confidence=self.confidence,
-            estimator="gdp",
-            assumption=self.assumption,
-            selection="as given",
-            ceiling=self.ceiling(c.out, c.inn, delta),
-            counts=c,
-            interval=self._interval(c, delta),
-            sentence=sentence(
-                confident(self.confidence),
-                epsilon,
-                delta,
-                f"{ASSUMED[self.assumption]} {RULE}",
-            ),
-        )
-
-    def ceiling(self, out: int, inn: int, delta: float) -> float:
-        """The largest bound that so many trials could give: that of no error at all."""
-        return _epsilon(self.mu(self._given(Counts(0, out, 0, inn), delta)), delta)
-
     def mu(self, c: Counts) -> float:
-        """mu_L, signed; minus infinity where a rule was never right in one world."""
-        a = (1 - self.confidence) / 2
-        return _mu(float(upper_rate(c.fp, c.out, a)), float(upper_rate(c.fn, c.inn, a)))
+        """Return mu_L, signed; minus infinity if a rule was never right in one world."""
+        return _mu(*upper_rates_of(c, self._a / 2))
 
     def best_of(self, u0: Array, u1: Array, delta: float) -> float:
-        """The most that any of many rules shows, by upper bounds on their rates."""
-        inputs.positive_delta("GDP", delta)
+        """Return the most that any of many rules shows, by upper bounds on their rates."""
+        refuse_zero(delta)
         mu = -ndtri(u0) - ndtri(u1)
         place = int(np.where(np.isnan(mu), -np.inf, mu).argmax())
         return _epsilon(_mu(float(u0[place]), float(u1[place])), delta)
 
-    def _interval(self, c: Counts, delta: float) -> tuple[float, float]:
-        a = (1 - self.confidence) / 4
-        low = _mu(float(upper_rate(c.fp, c.out, a)), float(upper_rate(c.fn, c.inn, a)))
-        high = _mu(float(lower_rate(c.fp, c.out, a)), float(lower_rate(c.fn, c.inn, a)))
-        return _epsilon(low, delta), _epsilon(high, delta)
-
-    def _given(self, outcome: Outcome, delta: float) -> Counts:
-        c = inputs.given("GDP", Counts, outcome, delta)
-        inputs.positive_delta("GDP", delta)
+    def _checked(self, outcome: Outcome, delta: float) -> Counts:
+        c = super()._checked(outcome, delta)
+        refuse_zero(delta)
         return c
+
+    def _epsilon(self, c: Counts, delta: float) -> float:
+        return _epsilon(self.mu(c), delta)
+
+    def _interval(self, c: Counts, delta: float) -> tuple[float, float]:
+        a = self._a / 4
+        low, high = _mu(*upper_rates_of(c, a)), _mu(*lower_rates_of(c, a))
+        return _epsilon(low, delta), _epsilon(high, delta)
 
 
 def _mu(fpr: float, fnr: float) -> float:
@@ -101,12 +73,8 @@ def _epsilon(mu: float, delta: float) -> float:
     return math.inf if mu == math.inf else Gaussian().epsilon(mu, delta)
 
 
-# ----------------------------------------------------------------
-# PLD: the bound on counts that trusts an accountant's sampling rate and steps.
-
-
 @dataclass(frozen=True)
-class PLD(CurveEstimator):
+class PLD(CurveEstimator, CountsEstimator):
     """The effective noise multiplier of DP-SGD is at most s*, so epsilon at least that of s*.
 
     The trade-off curve f_s of q, T and a noise multiplier s is refuted if f_s(U0) > U1, where
@@ -122,51 +90,18 @@ class PLD(CurveEstimator):
     confidence: float = 0.95
     adjacency: Adjacency = "add-remove"
 
-    def __post_init__(self) -> None:
-        checks.refuse([checks.in_range("confidence", self.confidence, 0, 1, ends="()")])
-        family(self.curve, 0.0, self.adjacency)  # refused here, if at all
+    name = "pld"
 
     @property
     def criterion(self) -> Criterion | None:
-        """That of a Gaussian curve, which DP-SGD's are close to."""
+        """The criterion of a Gaussian curve, which DP-SGD's curves are close to."""
         return None if self.assumption == "none" else GaussianCriterion()
 
-    def bound(self, outcome: Outcome, delta: float) -> Bound:
-        c = inputs.given("PLD", Counts, outcome, delta)
-        ceiling = self.ceiling(c.out, c.inn, delta)
-        epsilon = min(ceiling, self._epsilon(c, delta))
-        return Bound(
-            epsilon=epsilon,
-            delta=delta,
-            confidence=self.confidence,
-            estimator="pld",
-            assumption=self.assumption,
-            selection="as given",
-            ceiling=ceiling,
-            counts=c,
-            sentence=sentence(
-                confident(self.confidence),
-                epsilon,
-                delta,
-                f"{of_curve(self._family(delta))} {RULE}",
-            ),
-        )
-
-    def ceiling(self, out: int, inn: int, delta: float) -> float:
-        """The largest bound that so many trials could give: that of no error at all."""
-        return self._epsilon(Counts(fp=0, out=out, fn=0, inn=inn), delta)
-
     def parameter(self, counts: Counts, delta: float) -> float:
-        """s*, the largest noise multiplier that is not refuted (for a Gaussian curve mu)."""
-        a = (1 - self.confidence) / 2
+        """Return s*, the largest noise multiplier that is not refuted (mu of a Gaussian curve)."""
         curves = self._family(delta)
-        u0 = float(upper_rate(counts.fp, counts.out, a))
-        u1 = float(upper_rate(counts.fn, counts.inn, a))
+        u0, u1 = upper_rates_of(counts, self._a / 2)
         return curves.parameter(last_refuted(curves, lambda p: margin(curves, p, u0, u1)))
 
-    def _family(self, delta: float) -> Family:
-        checks.refuse([checks.in_range("delta", delta, 0, 1, ends="[)")])
-        return family(self.curve, delta, self.adjacency)
-
-    def _epsilon(self, counts: Counts, delta: float) -> float:
-        return self._family(delta).epsilon(self.parameter(counts, delta), delta)
+    def _epsilon(self, c: Counts, delta: float) -> float:
+        return self._family(delta).epsilon(self.parameter(c, delta), delta)

@@ -7,27 +7,24 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpaudit import checks
 from dpaudit.accounting.curves import Pure
-from dpaudit.estimators.rank_test import own_seed, ranks, refuse_empty
-from dpaudit.estimators.sentences import ASSUMED, SCORE, confident, sentence
-from dpaudit.estimators.simulation import Draws, enough, last_rejected
-from dpaudit.protocols import Estimator
+from dpaudit.estimators.base import refuse_delta
+from dpaudit.estimators.ranks import SimulatedEstimator, ranks, refuse_empty
 from dpaudit.rates import log_ratio, upper_rate
-from dpaudit.types import Array, Bound, Outcome, Scores
+from dpaudit.types import Array, Bound, Outcome
 
 ALL_THRESHOLDS = "all thresholds at once"
 """The selection of its bounds."""
 
 LEVEL = 0.05
-"""Of the naive bounds whose maximum is taken; the statistic is the same at any confidence."""
+"""Level of the naive bounds whose maximum is taken, whatever the confidence."""
 
 EQUAL = 1e-9
 """A simulated maximum that falls short by so little counts as reached."""
 
 
 @dataclass(frozen=True)
-class ExactScan(Estimator):
+class ExactScan(SimulatedEstimator):
     """The best Clopper-Pearson bound over all thresholds, its selection accounted for.
 
     T is the maximum over all thresholds of the naive 95 % bound ln((1-d-U0)/U1) or
@@ -44,44 +41,20 @@ class ExactScan(Estimator):
     seed: int = 0
     draws: int = 2000
 
-    takes = Scores
-
-    def __post_init__(self) -> None:
-        checks.refuse(
-            [
-                checks.in_range("confidence", self.confidence, 0, 1 - 1e-5, ends="(]"),
-                checks.at_least("draws", self.draws, 1),
-            ]
-        )
-
-    @property
-    def _a(self) -> float:
-        return 1 - self.confidence
+    name = "exact-scan"
 
     def bound(self, outcome: Outcome, delta: float) -> Bound:
-        checks.refuse([checks.in_range("delta", delta, 0, 1, ends="[)")])
-        out, inn = ranks(outcome, "the exact scan")
-        ceiling = self.ceiling(len(out), len(inn), delta)
-        epsilon = min(ceiling, self._epsilon(out, inn, delta))
-        return Bound(
-            epsilon=epsilon,
-            delta=delta,
-            confidence=self.confidence,
-            estimator="exact-scan",
-            assumption="none",
-            selection=ALL_THRESHOLDS,
-            ceiling=ceiling,
-            sentence=sentence(
-                confident(self.confidence), epsilon, delta, f"{ASSUMED['none']} {SCORE}"
-            ),
-        )
+        refuse_delta(delta)
+        out, inn = ranks(outcome, self.name)
+        found, ceiling = self._epsilon(out, inn, delta), self.ceiling(len(out), len(inn), delta)
+        return self._bound(found, ceiling, delta, selection=ALL_THRESHOLDS)
 
     def ceiling(self, out: int, inn: int, delta: float) -> float:
-        """ln((t-d)/(1-t)), t = a^(1/(n0+n1)): no method that assumes nothing can give more.
+        """Return ln((t-d)/(1-t)), t = a^(1/(n0+n1)): no method that assumes nothing can give more.
 
         Randomized response of that epsilon has no error in any trial with probability a.
         """
-        checks.refuse([checks.in_range("delta", delta, 0, 1, ends="[)")])
+        refuse_delta(delta)
         refuse_empty(out, inn)
         log_t = math.log(self._a) / (out + inn)
         t, wrong = math.exp(log_t), -math.expm1(log_t)
@@ -98,14 +71,12 @@ class ExactScan(Estimator):
             met = curves.inn(parameter, uniform[:, corners.inn]) < drawn[:, corners.out]
             return np.asarray(met.any(axis=1))
 
-        seed = own_seed(self.seed, inn)
-        draws = Draws(len(out), len(inn), enough(self.draws, self._a), seed)
-        return curves.parameter(last_rejected(curves, exceeds, draws, self._a))
+        return self._last_rejected(curves, exceeds, out, inn, self._a)
 
 
 @dataclass(frozen=True)
 class Corners:
-    """What two worlds in order must meet for their T to reach that of the trials.
+    """Conditions on two worlds in order under which their T reaches that of the trials.
 
     For some i, the in-trial of rank `inn[i]` among its own lies before the out-trial of rank
     `out[i]`; then there is a threshold with out[i] false positives and few enough false
@@ -117,7 +88,7 @@ class Corners:
 
     @classmethod
     def of(cls, out: Array, inn: Array, delta: float) -> Corners | None:
-        """From the ranks of the trials; None where any order at all would do."""
+        """Return the corners for the ranks of the trials; None if any order at all would do."""
         u0 = upper_rate(np.arange(len(out) + 1), len(out), LEVEL / 2)
         u1 = upper_rate(np.arange(len(inn) + 1), len(inn), LEVEL / 2)
         # From the highest score down: between two out-trials the best threshold is the lower.

@@ -1,4 +1,4 @@
-"""Guesses of one run from scores: the highest were in, the lowest out."""
+"""One training with many canaries: guesses from scores, and bounds on the number of right ones."""
 
 from __future__ import annotations
 
@@ -7,15 +7,17 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import betainc, betaincinv, gammaln, logit
 
-from dpaudit.accounting.curves import Family, family, last_refuted, symmetrised
+from dpaudit.accounting.curves import Family, last_refuted, refuse_zero, symmetrised
 from dpaudit.errors import BadInput
-from dpaudit.estimators import inputs
-from dpaudit.estimators.inputs import TOSSES, CurveEstimator, level, reached
-from dpaudit.estimators.sentences import ASSUMED, COINS, confident, of_curve, sentence
-from dpaudit.protocols import Estimator
+from dpaudit.estimators.base import TOSSES, CurveEstimator, GuessesEstimator, level, reached
 from dpaudit.rates import rounded
 from dpaudit.seeds import generator
-from dpaudit.types import Adjacency, Array, Bound, Curve, Guesses, Outcome
+from dpaudit.types import Adjacency, Array, Curve, Guesses
+
+MOST = 10**6
+"""Guesses: an array holds the probability of every number of right ones."""
+
+_SCAN = 17
 
 
 def guessed(scores: Array, put_in: Array, guesses: int) -> Guesses:
@@ -23,7 +25,7 @@ def guessed(scores: Array, put_in: Array, guesses: int) -> Guesses:
 
     `put_in` are the coins by which each canary was put in or left out. Where the guesses end among
     equal scores, a toss decides on which of these canaries they fall; the count is one that
-    `ties.SURE` of all tosses reach. Scores are rounded first (see `rates.rounded`).
+    `SURE` of all tosses reach. Scores are rounded first (see `rates.rounded`).
     """
     levels = rounded(scores)
     calls = called(levels, guesses)
@@ -62,18 +64,8 @@ def halves(guesses: int) -> tuple[int, int]:
     return guesses - guesses // 2, guesses // 2
 
 
-# ----------------------------------------------------------------
-# One run: many canaries in one training, and how many of them were guessed rightly.
-
-
-MOST = 10**6
-"""Guesses: an array holds the probability of every number of right ones."""
-
-_SCAN = 17
-
-
 @dataclass(frozen=True)
-class OneRun(Estimator):
+class OneRun(GuessesEstimator):
     """One training run with many canaries; assumes nothing of the mechanism.
 
     Each of m canaries is put in by its own fair coin. r of them are guessed, those with the
@@ -81,44 +73,16 @@ class OneRun(Estimator):
     are right. With B ~ Bin(r, e^e/(1+e^e)), under (e, d)-DP so many are right with probability
     at most p(e) = P[B >= v] + 2 m d max_{1<=i<=v} P[v-i <= B < v]/i. The bound is
     inf{e : p(e) >= a}; m counts canaries without a guess too. Choosing among several r needs
-    other canaries, or a divided by their number. Tied scores are judged as `ties.py`
+    other canaries, or a divided by their number. Tied scores are judged as `base.py`
     says. Steinke, Nasr and Jagielski 2023, "Privacy auditing with one (1) training run".
     """
 
     confidence: float = 0.95
 
-    takes = Guesses
-
-    def __post_init__(self) -> None:
-        inputs.sure(self.confidence)
-
-    def bound(self, outcome: Outcome, delta: float) -> Bound:
-        g = inputs.given("one-run", Guesses, outcome, delta)
-        epsilon = self._epsilon(g, delta)
-        return Bound(
-            epsilon=epsilon,
-            delta=delta,
-            confidence=self.confidence,
-            estimator="one-run",
-            assumption="none",
-            selection="as given",
-            ceiling=self.ceiling(g.canaries, g.guesses, delta),
-            guesses=g,
-            sentence=sentence(
-                confident(self.confidence),
-                epsilon,
-                delta,
-                f"{ASSUMED['none']} {COINS}",
-            ),
-        )
-
-    def ceiling(self, canaries: int, guesses: int, delta: float) -> float:
-        """The largest bound that so many guesses could give: that of no wrong one."""
-        flawless = Guesses(canaries=canaries, guesses=guesses, correct=guesses)
-        return self._epsilon(inputs.given("one-run", Guesses, flawless, delta), delta)
+    name = "one-run"
 
     def _epsilon(self, g: Guesses, delta: float) -> float:
-        a, r, v = level(1 - self.confidence, g.tied), g.guesses, g.correct
+        a, r, v = level(self._a, g.tied), g.guesses, g.correct
         if v == 0:
             return 0.0
         # Where P[B >= v] alone reaches a: the bound at delta 0, and never below that at another.
@@ -168,12 +132,8 @@ class _PValue:
         return float(tail + self.slack * average.max())
 
 
-# ----------------------------------------------------------------
-# One run against a whole trade-off curve: more is shown, and more is assumed.
-
-
 @dataclass(frozen=True)
-class OneRunFDP(CurveEstimator):
+class OneRunFDP(CurveEstimator, GuessesEstimator):
     """One training run judged against a trade-off curve; assumes its kind.
 
     Of m canaries, each put in by its own fair coin, c' are guessed and c rightly. A curve f is
@@ -181,56 +141,23 @@ class OneRunFDP(CurveEstimator):
     inv(r)), stop if h' = h, r = min(1, r + i/(c'-i) (h'-h)), h = h'. inv is the inverse of
     1 - f. The bound is the epsilon of the most leaking curve that is refuted. A canary is
     guessed in or out, so that f must hold both ways: of DP-SGD it is the symmetric curve below
-    both. Tied scores are judged as `ties.py` says. Mahloujifar, Melis and Chaudhuri 2024,
+    both. Tied scores are judged as `base.py` says. Mahloujifar, Melis and Chaudhuri 2024,
     "Auditing f-differential privacy in one run".
-
-    `curve` is 'gaussian', 'pure' (assumes nothing) or a claim's curve, of which only the kind
-    is taken: of DP-SGD the sampling rate and the steps, which are then trusted.
     """
 
     confidence: float = 0.95
     curve: str | Curve | Family = "gaussian"
     adjacency: Adjacency = "add-remove"
 
-    takes = Guesses
-
-    def __post_init__(self) -> None:
-        inputs.sure(self.confidence)
-        family(self.curve, 0.0, self.adjacency)  # refused here, if at all
-
-    def bound(self, outcome: Outcome, delta: float) -> Bound:
-        g = inputs.given("one-run-fdp", Guesses, outcome, delta)
-        ceiling = self.ceiling(g.canaries, g.guesses, delta)
-        epsilon = min(ceiling, self._epsilon(g, delta))
-        return Bound(
-            epsilon=epsilon,
-            delta=delta,
-            confidence=self.confidence,
-            estimator="one-run-fdp",
-            assumption=self.assumption,
-            selection="as given",
-            ceiling=ceiling,
-            guesses=g,
-            sentence=sentence(
-                confident(self.confidence),
-                epsilon,
-                delta,
-                f"{of_curve(self._family(delta))} {COINS}",
-            ),
-        )
-
-    def ceiling(self, canaries: int, guesses: int, delta: float) -> float:
-        """The largest bound that so many guesses could give: that of no wrong one."""
-        flawless = Guesses(canaries, guesses, guesses)
-        return self._epsilon(inputs.given("one-run-fdp", Guesses, flawless, delta), delta)
+    name = "one-run-fdp"
 
     def _family(self, delta: float) -> Family:
-        return symmetrised(family(self.curve, delta, self.adjacency))
+        return symmetrised(super()._family(delta))
 
     def _epsilon(self, g: Guesses, delta: float) -> float:
-        a, curves = level(1 - self.confidence, g.tied), self._family(delta)
+        a, curves = level(self._a, g.tied), self._family(delta)
         if curves.assumption != "none":
-            inputs.positive_delta("one-run-fdp", delta)
+            refuse_zero(delta)
         step = last_refuted(curves, lambda parameter: refuted_by_curve(curves, parameter, g, a))
         return curves.epsilon(curves.parameter(step), delta)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
@@ -12,9 +11,10 @@ import numpy as np
 from dpaudit import checks, registry
 from dpaudit.accounting.curves import DPSGD, Family, stated
 from dpaudit.errors import BadInput
-from dpaudit.estimators import FREE, PairedAUC, Point
-from dpaudit.estimators.inputs import Checked
-from dpaudit.estimators.selections.promised import CURVES
+from dpaudit.estimators import FREE, PairedAUC
+from dpaudit.estimators.base import CheckedEstimator
+from dpaudit.estimators.claim_curves import CURVES
+from dpaudit.estimators.published import point
 from dpaudit.estimators.sentences import of_others
 from dpaudit.types import Array, Bound, Counts, Guesses, Scores
 
@@ -153,11 +153,8 @@ def _ways(question: Question, named: Sequence[str]) -> Iterator[tuple[str, Famil
 
 
 def _point(question: Question) -> float | None:
-    if not isinstance(question.outcome, Counts):
-        return None
-    if question.outcome.fp == question.outcome.fn == 0:
-        return math.inf  # both directions are skipped, but nothing was ever told apart better
-    return Point().epsilon(question.outcome, question.delta)
+    outcome = question.outcome
+    return point(outcome, question.delta) if isinstance(outcome, Counts) else None
 
 
 # ---------------------------------------------------------------- one estimator
@@ -215,7 +212,7 @@ def _bound(
     if isinstance(made, PairedAUC) and isinstance(q.outcome, Scores):
         _refuse_unpaired(q.outcome)
     say(name)
-    bound = Checked(name, made, q.confidence).bound(q.outcome, q.delta)
+    bound = CheckedEstimator(name, made, q.confidence).bound(q.outcome, q.delta)
     _refuse_other_curve(name, bound, q)
     return bound if bound.sentence else replace(bound, sentence=of_others(bound))
 

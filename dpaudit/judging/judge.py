@@ -18,8 +18,9 @@ import numpy as np
 from dpaudit.accounting.curves import within_reach
 from dpaudit.config.settings import ALL
 from dpaudit.errors import BadInput
+from dpaudit.estimators.claim_curves import promises
+from dpaudit.estimators.hold_out import chooses
 from dpaudit.estimators.published import published
-from dpaudit.estimators.selections import chooses, promises
 from dpaudit.estimators.trials import Trials
 from dpaudit.journal import Journal
 from dpaudit.judging.advice import RAW_BREAKS, next_steps

@@ -15,8 +15,9 @@ from dpaudit.accounting import gaussian_epsilon
 from dpaudit.accounting.curves import Family
 from dpaudit.errors import BadInput
 from dpaudit.estimators import FREE
-from dpaudit.estimators.inputs import Checked
-from dpaudit.estimators.selections import Fixed, HoldOut, criterion, known_curve, refuse_other_curve
+from dpaudit.estimators.base import CheckedEstimator
+from dpaudit.estimators.claim_curves import known_curve, refuse_other_curve
+from dpaudit.estimators.hold_out import FixedRule, HoldOut, criterion
 from dpaudit.estimators.trials import Trials
 from dpaudit.protocols import Attack, Criterion, Estimator
 from dpaudit.rates import lower_rate
@@ -120,7 +121,7 @@ class EstimatorPanel:
         for name in self.names:
             self._make(name, confidence)
 
-    def fix(self, attack: Attack, trials: Trials, always: bool) -> Fixed:
+    def fix(self, attack: Attack, trials: Trials, always: bool) -> FixedRule:
         """The attack's rule, and the trials that judge it."""
         return HoldOut(always=always).fix(attack, trials, self.criterion, self.takes)
 
@@ -129,7 +130,7 @@ class EstimatorPanel:
         """By which rules are chosen for the first of them."""
         return criterion(self._make(self.names[0]), self.claim.delta)
 
-    def bounds(self, fixed: Fixed, first: float, others: float) -> list[Bound]:
+    def bounds(self, fixed: FixedRule, first: float, others: float) -> list[Bound]:
         """The bound of each, at the confidence of the first and at that of the others."""
         levels = [first, *(others for _ in self.names[1:])]
         return [
@@ -137,8 +138,8 @@ class EstimatorPanel:
             for name, level in zip(self.names, levels, strict=True)
         ]
 
-    def _checked(self, name: str, confidence: float) -> Checked:
-        return Checked(name, self._make(name, confidence), confidence)
+    def _checked(self, name: str, confidence: float) -> CheckedEstimator:
+        return CheckedEstimator(name, self._make(name, confidence), confidence)
 
     def _make(self, name: str, confidence: float = 0.95) -> Estimator:
         if takes(name) is Guesses:

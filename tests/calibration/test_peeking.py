@@ -10,8 +10,7 @@ from dpaudit.calibration.calibrate import Subject, calibrate
 from dpaudit.calibration.methods import Selected
 from dpaudit.calibration.results import Setting
 from dpaudit.calibration.simulated import NoLeak
-from dpaudit.estimators.selections import HoldOut
-from dpaudit.estimators.selections.hold_out import Fixed
+from dpaudit.estimators.hold_out import FixedRule, HoldOut
 from dpaudit.types import Counts
 
 DELTA = 1e-5
@@ -24,7 +23,7 @@ class Peeking(HoldOut):
 
     def fix(self, attack, trials, criterion, takes=Counts):
         _, judging = trials.halves()
-        return Fixed(judging.fit(attack, criterion), judging, "hold-out")
+        return FixedRule(judging.fit(attack, criterion), judging, "hold-out")
 
 
 @pytest.mark.parametrize(("selection", "held"), [(Peeking(), False), (HoldOut(), True)])

@@ -8,8 +8,8 @@ from scipy.stats import beta, binom
 from dpaudit.accounting import gaussian_epsilon
 from dpaudit.accounting.curves import DPSGD
 from dpaudit.estimators import PairedAUC
-from dpaudit.estimators.sentences import ASSUMED, NOTHING_TO_CHOOSE, PAIRS, confident
-from dpaudit.types import DPSGDCurve, Scores
+from dpaudit.estimators.sentences import ASSUMED, PAIRS, confident
+from dpaudit.types import NOTHING_TO_CHOOSE, DPSGDCurve, Scores
 
 DELTA = 1e-5
 

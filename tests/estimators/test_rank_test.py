@@ -6,8 +6,8 @@ from scipy.optimize import brentq
 from dpaudit.accounting import gaussian_epsilon
 from dpaudit.estimators import PairedAUC, RankTest
 from dpaudit.estimators.rank_test import wins
-from dpaudit.estimators.sentences import NOTHING_TO_CHOOSE, confident
-from dpaudit.types import DPSGDCurve, GaussianCurve, Scores
+from dpaudit.estimators.sentences import confident
+from dpaudit.types import NOTHING_TO_CHOOSE, DPSGDCurve, GaussianCurve, Scores
 
 DELTA = 1e-5
 

@@ -7,7 +7,15 @@ that sampling from them with the same random numbers keeps the order, is what a 
 """
 
 from dpaudit.accounting.curves.dpsgd import DPSGD, DPSGDSteps, symmetrised
-from dpaudit.accounting.curves.families import Family, Gaussian, Numbers, Pure, last_refuted, margin
+from dpaudit.accounting.curves.families import (
+    Family,
+    Gaussian,
+    Numbers,
+    Pure,
+    last_refuted,
+    margin,
+    refuse_zero,
+)
 from dpaudit.accounting.curves.named import family, stated, within_reach
 
 __all__ = [
@@ -20,6 +28,7 @@ __all__ = [
     "family",
     "last_refuted",
     "margin",
+    "refuse_zero",
     "stated",
     "symmetrised",
     "within_reach",

@@ -14,9 +14,9 @@ from scipy.stats import binom
 from dpaudit.accounting.curves import Family, Pure, last_refuted
 from dpaudit.estimators import GDP, PLD, ClopperPearson, ExactScan, PairedAUC, RankTest
 from dpaudit.estimators.exact_scan import EQUAL, LEVEL
+from dpaudit.estimators.hold_out import criterion
 from dpaudit.estimators.power.truth import Truth, least, located
 from dpaudit.estimators.rank_test import apart, wins
-from dpaudit.estimators.selections import criterion
 from dpaudit.estimators.simulation import Draws
 from dpaudit.rates import log_ratio, upper_rate
 from dpaudit.types import Array, Assumption, Counts, Scores

@@ -1,16 +1,15 @@
-"""How many canaries of one run to guess: a few numbers that were fixed beforehand, all judged."""
+"""Numbers of guesses of one run: a few that were fixed beforehand, all judged."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
 
 from dpaudit.errors import BadInput
+from dpaudit.estimators.base import GuessesEstimator
 from dpaudit.estimators.one_run import guessed, halves
-from dpaudit.estimators.selections.hold_out import best
-from dpaudit.estimators.sentences import COINS, COINS_SEVERAL
-from dpaudit.types import Array, Bound, Guesses, Outcome
+from dpaudit.estimators.sentences import COINS, COINS_SEVERAL, confident
+from dpaudit.types import Array, Bound, Guesses
 
 PARTS = (1, 2, 4, 8)
 """All canaries, half of them, a quarter and an eighth.
@@ -22,14 +21,6 @@ the model says.
 """
 
 FIXED_BEFOREHAND = "score and number of guesses fixed beforehand"
-
-
-class OfGuesses(Protocol):
-    """An estimator of guesses, which knows what so many could show at most."""
-
-    def bound(self, outcome: Outcome, delta: float) -> Bound: ...
-
-    def ceiling(self, canaries: int, guesses: int, delta: float) -> float: ...
 
 
 @dataclass(frozen=True)
@@ -53,11 +44,11 @@ class GuessNumbers:
 
     @classmethod
     def of(cls, canaries: int) -> GuessNumbers:
-        """What is tried of so many canaries."""
+        """Return the numbers that are tried of so many canaries."""
         return cls(sorted({max(1, canaries // part) for part in PARTS}, reverse=True))
 
     def each(self, confidence: float) -> float:
-        """At which each number is judged."""
+        """Return the confidence at which each number is judged."""
         k = len(self.numbers)
         return confidence if k == 1 else 1 - (1 - confidence) / k
 
@@ -65,11 +56,11 @@ class GuessNumbers:
         self,
         scores: Array,
         put_in: Array,
-        estimator: Callable[[float], OfGuesses],
+        estimator: Callable[[float], GuessesEstimator],
         delta: float,
         confidence: float,
     ) -> Bound:
-        """The best bound."""
+        """Return the best of the bounds."""
         judge = estimator(self.each(confidence))
         tried = [guessed(scores, put_in, r) for r in self.numbers]
         bounds = [replace(judge.bound(g, delta), rule=rule(g)) for g in tried]
@@ -78,8 +69,8 @@ class GuessNumbers:
             found = replace(found, sentence=found.sentence.replace(COINS, COINS_SEVERAL))
         return replace(found, trials=(int((~put_in).sum()), int(put_in.sum())))
 
-    def ceiling(self, judge: OfGuesses, canaries: int, delta: float) -> float:
-        """The most that any of the numbers could show, by what judges each of them."""
+    def ceiling(self, judge: GuessesEstimator, canaries: int, delta: float) -> float:
+        """Return the most that any of the numbers could show."""
         return max(judge.ceiling(canaries, r, delta) for r in self.numbers)
 
     def _selection(self, confidence: float) -> str:
@@ -94,6 +85,31 @@ class GuessNumbers:
 
 
 def rule(g: Guesses) -> str:
-    """What is guessed, in words."""
+    """Return the guesses in words."""
     called_in, called_out = halves(g.guesses)
     return f"the {called_in:,} highest scores in, the {called_out:,} lowest out"
+
+
+def best(bounds: Sequence[Bound], confidence: float, selection: str) -> Bound:
+    """Return the best of bounds that all hold at once with this confidence.
+
+    Its ceiling is the highest of theirs: the best could have gone so far.
+    """
+    _refuse_credible(bounds)
+    top = max(bounds, key=lambda bound: bound.epsilon)
+    ceiling = max(bound.ceiling for bound in bounds)
+    text = top.sentence.replace(confident(top.confidence), confident(confidence))
+    return replace(top, confidence=confidence, ceiling=ceiling, selection=selection, sentence=text)
+
+
+def _refuse_credible(bounds: Sequence[Bound]) -> None:
+    """Reject bounds that state no error rate: they cannot be corrected for a choice."""
+    for bound in bounds:
+        if bound.assumption == "prior":
+            raise BadInput(
+                f"{bound.estimator} is credible under a prior and states no error rate, so it "
+                "cannot be corrected for a choice; use hold-out, or another estimator",
+                "no-error-rate",
+                option="estimator",
+                value=bound.estimator,
+            )

@@ -31,7 +31,7 @@ from dpaudit.errors import BadInput
 from dpaudit.estimators import OneRun, OneRunFDP
 from dpaudit.estimators.guess_numbers import GuessNumbers
 from dpaudit.estimators.one_run import called
-from dpaudit.estimators.power.truth import located
+from dpaudit.estimators.power.prospect import located
 from dpaudit.judging.advice import after_checkpoint
 from dpaudit.judging.judge import deciding, verdict
 from dpaudit.types import Array, Bound, Claim, Curve, DPSGDCurve, GaussianCurve, Report, Verdict

@@ -27,7 +27,7 @@ HELD = 2**22
 """Numbers of undecided draws that are kept from step to step, 32 MB; more are made anew."""
 
 RESOLUTION = 2**20
-"""Into so many parts at most the way from no leak to the most is divided."""
+"""Parts, at most, of the way from no leak to the most."""
 
 Exceeds = Callable[[Array, Array, float], Array]
 """Of rows of sorted out-trials and of sorted uniforms: whether T* >= T under a parameter."""
@@ -44,11 +44,11 @@ class Draws:
 
     @property
     def rows(self) -> int:
-        """Of one chunk."""
+        """Rows of one chunk."""
         return max(1, AT_ONCE // (self.out + self.inn + 2))
 
     def chunks(self, which: Array) -> Iterator[tuple[slice, Array, Array]]:
-        """Some draws in ascending order, chunk by chunk, with their places among those."""
+        """Yield these draws, in ascending order, chunk by chunk, with their places."""
         ends = np.flatnonzero(np.diff(which // self.rows)) + 1
         for start, end in zip([0, *ends], [*ends, len(which)], strict=True):
             if start < end:
@@ -59,18 +59,25 @@ class Draws:
                 out, inn = (_sorted(draw, rows, n)[keep] for n in (self.out, self.inn))
                 yield slice(start, end), out, inn
 
-    def some(self, which: Array) -> Some:
-        """These draws, in memory if that is little."""
+    def all(self) -> tuple[Array, Array]:
+        """Return all draws."""
+        return self._held(np.arange(self.number))
+
+    def some(self, which: Array) -> SomeDraws:
+        """Return these draws, in memory if that is little."""
         if len(which) * (self.out + self.inn) > HELD:
-            return Some(self, which)
+            return SomeDraws(self, which)
+        return SomeDraws(self, which, self._held(which))
+
+    def _held(self, which: Array) -> tuple[Array, Array]:
         out, inn = np.empty((len(which), self.out)), np.empty((len(which), self.inn))
         for places, *drawn in self.chunks(which):
             out[places], inn[places] = drawn
-        return Some(self, which, (out, inn))
+        return out, inn
 
 
 @dataclass(frozen=True)
-class Some:
+class SomeDraws:
     """Some of the draws: their numbers, and they themselves where they are held."""
 
     draws: Draws
@@ -78,7 +85,7 @@ class Some:
     held: tuple[Array, Array] | None = None
 
     def chunks(self) -> Iterator[tuple[slice, Array, Array]]:
-        """All of them, chunk by chunk, with their places."""
+        """Yield them chunk by chunk, with their places."""
         if self.held is None:
             yield from self.draws.chunks(self.which)
         else:
@@ -87,22 +94,22 @@ class Some:
                 places = slice(start, start + self.draws.rows)
                 yield places, out[places], inn[places]
 
-    def only(self, keep: Array) -> Some:
-        """Those that are marked."""
+    def only(self, keep: Array) -> SomeDraws:
+        """Return those that are marked."""
         if self.held is None:
             return self.draws.some(self.which[keep])
         out, inn = self.held
-        return Some(self.draws, self.which[keep], (out[keep], inn[keep]))
+        return SomeDraws(self.draws, self.which[keep], (out[keep], inn[keep]))
 
 
 def _sorted(draw: np.random.Generator, rows: int, n: int) -> Array:
-    """Rows of n uniform numbers in order: the arrivals of a Poisson process, by its (n+1)th."""
+    """Return rows of n sorted uniform numbers: a Poisson process's arrivals by its (n+1)th."""
     arrivals = np.cumsum(draw.standard_exponential((rows, n + 1)), axis=1)
     return arrivals[:, :-1] / arrivals[:, -1:]
 
 
 def enough(draws: int, a: float) -> int:
-    """At least the draws asked for, and two beyond the quantile that is sought.
+    """Return at least the draws asked for, and two beyond the quantile that is sought.
 
     The test is exact with any number of them, and stronger with more; but a tenth look decides
     at a/1024, and is not to take hours.
@@ -111,20 +118,20 @@ def enough(draws: int, a: float) -> int:
 
 
 def last_rejected(family: Family, exceeds: Exceeds, draws: Draws, a: float) -> int:
-    """The most leaking step with p <= a; 0 where there is none.
+    """Return the most leaking step with p <= a; 0 if there is none.
 
     A draw that exceeds at a rejected step exceeds at all further ones, and a draw that does not
     at a step that is not rejected does not before: after each step only draws between remain.
     Where to look first is found with a few of the draws.
     """
 
-    def exceeding(step: int, some: Some) -> Array:
+    def exceeding(step: int, some: SomeDraws) -> Array:
         found = np.empty(len(some.which), dtype=bool)
         for places, out, inn in some.chunks():
             found[places] = exceeds(out, inn, family.parameter(step))
         return found
 
-    def search(some: Some, level: float, stride: int, high: int, first: list[int]) -> int:
+    def search(some: SomeDraws, level: float, stride: int, high: int, first: list[int]) -> int:
         allowed = level * (len(some.which) + 1) - 1
         low, above = 0, 0
         while high - low > stride:

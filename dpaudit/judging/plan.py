@@ -24,17 +24,10 @@ from dpaudit.estimators import (
     RankTest,
 )
 from dpaudit.estimators.bets import FIRST, LOOK
-from dpaudit.estimators.power import (
-    MOST,
-    Counted,
-    Guessed,
-    Paired,
-    Prospect,
-    Ranked,
-    Scanned,
-    Stopped,
-    least,
-)
+from dpaudit.estimators.power.guessed import Guessed
+from dpaudit.estimators.power.prospect import MOST, Prospect, least
+from dpaudit.estimators.power.scored import Counted, Paired, Ranked, Scanned
+from dpaudit.estimators.power.stopped import Stopped
 from dpaudit.judging.plan_request import MOST_CANARIES, MOST_MODELS, PlanRequest
 from dpaudit.types import Assumption, Claim
 
@@ -128,23 +121,23 @@ def prospects(question: PlanRequest) -> Iterator[tuple[Prospect, Scale]]:
     if question.size.canaries is not None:
         r, m = question.size.guesses, question.size.canaries
         share = None if r is None else r / m
-        yield Guessed("one-run", OneRun(sure), pure, truth, share), Scale(1)
+        yield Guessed(OneRun(sure), pure, truth, share), Scale(1)
         if curves.assumption != "none":
             by_curve = OneRunFDP(sure, curves)
-            yield Guessed("one-run-fdp", by_curve, curves, truth, share), Scale(1)
+            yield Guessed(by_curve, curves, truth, share), Scale(1)
         return
     chosen, scored = Scale(4), Scale(2 if question.fixed_score else 4)
-    yield Counted("clopper-pearson", ClopperPearson(sure), pure, truth), chosen
-    yield Scanned(ExactScan(sure), truth), scored
+    yield Counted(ClopperPearson(sure), pure, truth), chosen
+    yield Scanned(ExactScan(sure), pure, truth), scored
     if curves.assumption == "none":
         yield Paired(PairedAUC("pure", sure), pure, truth), scored
         return
     yield Ranked(RankTest(curves, sure), curves, truth), scored
     yield Paired(PairedAUC(curves, sure), curves, truth), scored
     if isinstance(curves, Gaussian):
-        yield Counted("gdp", GDP(sure), curves, truth), chosen
+        yield Counted(GDP(sure), curves, truth), chosen
     else:
-        yield Counted("pld", PLD(curves, sure), curves, truth), chosen
+        yield Counted(PLD(curves, sure), curves, truth), chosen
 
 
 def most_telling(claim: Claim, canaries: int, confidence: float) -> int:

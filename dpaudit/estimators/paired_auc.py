@@ -13,7 +13,7 @@ import numpy as np
 from scipy.special import bdtr, ndtri
 
 from dpaudit import checks
-from dpaudit.accounting.curves import Family, family, last_refuted
+from dpaudit.accounting.curves import Family, family, first_above, last_refuted
 from dpaudit.estimators.base import SURE, CurveEstimator, level, refuse_delta
 from dpaudit.estimators.e_process import FRACTIONS
 from dpaudit.estimators.ranks import ranks, refuse_empty
@@ -138,7 +138,7 @@ class AUCBet:
 
         1, which cannot be refuted, where the family has none.
         """
-        step = self._last_within(epsilon) + 1
+        step = first_above(self.curves, epsilon, self.delta)
         return self.curves.area(self.curves.parameter(step)) if step <= self.curves.steps else 1.0
 
     def could_refute(self, area: float, pairs: int) -> bool:
@@ -161,11 +161,6 @@ class AUCBet:
                 confident(sure), epsilon, self.delta, f"{of_curve(self.curves)} {SEEN}"
             ),
         )
-
-    def _last_within(self, epsilon: float) -> int:
-        """Return the most leaking step whose epsilon is not above this one."""
-        above = math.nextafter(epsilon, math.inf)
-        return last_refuted(self.curves, lambda p: above - self.curves.epsilon(p, self.delta))
 
     def _flawless(self, bets: Array) -> float:
         """Return the area up to which all are refuted if every bet is won."""

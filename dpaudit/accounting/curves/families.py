@@ -195,6 +195,16 @@ def last_refuted(family: Family, shown: Callable[[float], float]) -> int:
     return low
 
 
+def first_above(family: Family, epsilon: float, delta: float) -> int:
+    """Return the least leaking step with an epsilon above this one; `steps` + 1 if there is none.
+
+    A bound is above epsilon just where this step is refuted.
+    """
+    # The difference is 0 where epsilon is met, which is not above it.
+    at = family.epsilon
+    return last_refuted(family, lambda p: (epsilon - at(p, delta)) or 1e-12) + 1
+
+
 def _interpolated(low: int, high: int, share: float, width: int, allowed: int) -> int:
     """A step where the number is about 0, with no more than `allowed` on either side of it."""
     middle = (low + high) / 2

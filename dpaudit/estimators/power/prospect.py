@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from dpaudit.accounting.curves import Family, last_refuted
+from dpaudit.accounting.curves import Family, first_above
 from dpaudit.errors import BadInput
 from dpaudit.estimators import ClopperPearson, ExactScan
 from dpaudit.types import NOTHING_TO_CHOOSE, Assumption, Bound, Claim
@@ -86,20 +86,16 @@ class Prospect(ABC):
 
 
 def located(curves: Family, epsilon: float, delta: float) -> float:
-    """Return the parameter of the least leaking curve with an epsilon above this one.
-
-    A bound is above epsilon just where this curve is refuted.
-    """
-    # The difference is 0 where epsilon is met, which is not above it.
-    step = last_refuted(curves, lambda p: (epsilon - curves.epsilon(p, delta)) or 1e-12)
-    if step >= curves.steps:
+    """Return the parameter of the least leaking curve with an epsilon above this one."""
+    step = first_above(curves, epsilon, delta)
+    if step > curves.steps:
         raise BadInput(
             f"an epsilon of {epsilon:g} is more than can be planned for",
             "too-large",
             option="epsilon",
             value=epsilon,
         )
-    return curves.parameter(step + 1)
+    return curves.parameter(step)
 
 
 def least(

@@ -150,7 +150,7 @@ def test_ctrl_c_stops_it(cli, monkeypatch):
     def interrupted(*_args):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(module, "_played", interrupted)
+    monkeypatch.setattr(module, "_run", interrupted)
     done = cli(*SMALL)
     assert done.exit_code == 130
     assert "Stopped." in done.stderr

@@ -22,8 +22,8 @@ from dpaudit.estimators import (
     RankTest,
 )
 from dpaudit.estimators.claim_curves import promises, refuse_other_curve
-from dpaudit.estimators.guess_numbers import best
 from dpaudit.estimators.hold_out import HoldOut
+from dpaudit.estimators.one_run import best
 from dpaudit.estimators.published import in_sample
 from dpaudit.estimators.trials import Trials
 from dpaudit.journal import Journal

@@ -16,7 +16,8 @@ from scipy.special import ndtr, ndtri
 
 from dpaudit import accounting
 from dpaudit.accounting import privacy_loss
-from dpaudit.accounting.curves import DPSGD, Family, Numbers, first_above
+from dpaudit.accounting.curves import DPSGD, Family, Numbers
+from dpaudit.accounting.search import first_above
 from dpaudit.types import Array, Assumption
 
 RATIO = 1.2

@@ -29,8 +29,7 @@ from dpaudit.checkpoint.scoring import (
 from dpaudit.data.fingerprints import fingerprint
 from dpaudit.errors import BadInput
 from dpaudit.estimators import OneRun, OneRunFDP
-from dpaudit.estimators.guess_numbers import GuessNumbers
-from dpaudit.estimators.one_run import called
+from dpaudit.estimators.one_run import GuessNumbers, called
 from dpaudit.estimators.power.prospect import located
 from dpaudit.judging.advice import after_checkpoint
 from dpaudit.judging.judge import deciding, verdict

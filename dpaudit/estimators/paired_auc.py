@@ -13,7 +13,8 @@ import numpy as np
 from scipy.special import bdtr, ndtri
 
 from dpaudit import checks
-from dpaudit.accounting.curves import Family, family, first_above, last_refuted
+from dpaudit.accounting.curves import Family, family
+from dpaudit.accounting.search import first_above, last_refuted
 from dpaudit.estimators.base import SURE, CurveEstimator, level, refuse_delta
 from dpaudit.estimators.e_process import FRACTIONS
 from dpaudit.estimators.ranks import ranks, refuse_empty

@@ -10,8 +10,7 @@ from scipy.special import expit
 from scipy.stats import binom
 
 from dpaudit.estimators import OneRun, OneRunFDP
-from dpaudit.estimators.guess_numbers import FIXED_BEFOREHAND, GuessNumbers
-from dpaudit.estimators.one_run import guessed
+from dpaudit.estimators.one_run import FIXED_BEFOREHAND, GuessNumbers, guessed
 from dpaudit.estimators.sentences import COINS, COINS_SEVERAL
 from dpaudit.types import Guesses
 

@@ -20,8 +20,8 @@ from dpaudit.accounting import gaussian_epsilon
 from dpaudit.accounting.curves import DPSGD, Gaussian
 from dpaudit.attacks import Statistic, ThresholdAttack
 from dpaudit.estimators import GDP, PLD, ClopperPearson, ExactScan, PairedAUC, RankTest
+from dpaudit.estimators.exact_tests import wins
 from dpaudit.estimators.hold_out import FixedRule, HoldOut
-from dpaudit.estimators.rank_test import wins
 from dpaudit.estimators.trials import Trials
 from dpaudit.rates import BoundCriterion
 from dpaudit.types import IN, OUT, DPSGDCurve, Scores

@@ -5,7 +5,7 @@ from scipy.optimize import brentq
 
 from dpaudit.accounting import gaussian_epsilon
 from dpaudit.estimators import PairedAUC, RankTest
-from dpaudit.estimators.rank_test import wins
+from dpaudit.estimators.exact_tests import wins
 from dpaudit.estimators.sentences import confident
 from dpaudit.types import NOTHING_TO_CHOOSE, DPSGDCurve, GaussianCurve, Scores
 

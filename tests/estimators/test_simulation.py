@@ -13,7 +13,7 @@ from scipy.stats import kstest
 from dpaudit.accounting import gaussian_epsilon
 from dpaudit.accounting.curves import DPSGD, Gaussian, Pure
 from dpaudit.estimators import simulation
-from dpaudit.estimators.rank_test import wins
+from dpaudit.estimators.exact_tests import wins
 from dpaudit.estimators.simulation import Draws, enough, last_rejected
 from dpaudit.rates import log_ratio, upper_rate
 

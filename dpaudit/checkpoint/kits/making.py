@@ -24,7 +24,7 @@ from dpaudit.data.arrays import as_given, as_records
 from dpaudit.data.fingerprints import marks
 from dpaudit.errors import BadInput, unwritable
 from dpaudit.estimators import OneRun, OneRunFDP
-from dpaudit.estimators.guess_numbers import GuessNumbers
+from dpaudit.estimators.one_run import GuessNumbers
 from dpaudit.files import probe_folder
 from dpaudit.types import Array, Records
 from dpaudit.versions import versions

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from dpaudit.accounting.curves import Family, first_above
+from dpaudit.accounting.curves import Family
+from dpaudit.accounting.search import first_above
 from dpaudit.errors import BadInput
 from dpaudit.estimators import ClopperPearson, ExactScan
 from dpaudit.types import NOTHING_TO_CHOOSE, Assumption, Bound, Claim

@@ -10,11 +10,11 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 from scipy.stats import binom
 
-from dpaudit.accounting.curves import Family, last_refuted
-from dpaudit.estimators.exact_scan import EQUAL, LEVEL
+from dpaudit.accounting.curves import Family
+from dpaudit.accounting.search import last_refuted
+from dpaudit.estimators.exact_tests import EQUAL, LEVEL, apart, wins
 from dpaudit.estimators.hold_out import criterion
 from dpaudit.estimators.power.prospect import Prospect, least
-from dpaudit.estimators.rank_test import apart, wins
 from dpaudit.estimators.simulation import Draws
 from dpaudit.rates import log_ratio, upper_rate
 from dpaudit.types import Array, Counts, Scores

@@ -16,11 +16,11 @@ from dpaudit.estimators import (
     PairedAUC,
     RankTest,
 )
+from dpaudit.estimators.exact_tests import wins
 from dpaudit.estimators.one_run import refuted
 from dpaudit.estimators.power.guessed import GUESSES, RUNS, Guessed, right
 from dpaudit.estimators.power.prospect import Truth, least, located
 from dpaudit.estimators.power.scored import Counted, Paired, Ranked, Scanned, statistic
-from dpaudit.estimators.rank_test import wins
 from dpaudit.estimators.simulation import Draws
 from dpaudit.types import Counts, Guesses, Scores
 

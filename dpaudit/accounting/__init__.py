@@ -31,50 +31,51 @@ LEAST_NOISE = 0.1
 
 
 def curve(noise_multiplier: float, sample_rate: float, steps: int) -> GaussianCurve | DPSGDCurve:
-    """The trade-off curve of DP-SGD."""
+    """Return the trade-off curve of DP-SGD."""
     if sample_rate == 1:
         return GaussianCurve(mu=math.sqrt(steps) / noise_multiplier)
     return DPSGDCurve(sample_rate, steps, noise_multiplier)
 
 
-def epsilon(curve: Curve, delta: float, accountant: str = "pld") -> float:
-    """The epsilon that an accountant gives a curve at `delta`; of steps, that of the training."""
-    if isinstance(curve, StepsCurve):
-        return epsilon(_training(curve), delta, accountant)
-    if isinstance(curve, GaussianCurve):
-        return gaussian_epsilon(curve.mu, delta)
-    refuse_silence(curve.noise_multiplier)
-    if curve.steps > MOST_STEPS or curve.sample_rate * curve.steps > MOST_USES:
+def epsilon(c: Curve, delta: float, accountant: str = "pld") -> float:
+    """Return an accountant's epsilon of a curve at `delta`; of steps, that of the training."""
+    if isinstance(c, StepsCurve):
+        training = curve(c.noise_multiplier, c.sample_rate, c.steps)
+        return epsilon(training, delta, accountant)
+    if isinstance(c, GaussianCurve):
+        return gaussian_epsilon(c.mu, delta)
+    refuse_silence(c.noise_multiplier)
+    if c.steps > MOST_STEPS or c.sample_rate * c.steps > MOST_USES:
         raise BadInput(
-            f"accounting {curve.steps:,} steps at sample rate {curve.sample_rate:g} takes minutes "
+            f"accounting {c.steps:,} steps at sample rate {c.sample_rate:g} takes minutes "
             f"and gigabytes; train for at most {MOST_STEPS:,} steps and {MOST_USES:,} expected "
             "uses of a record",
             "too-costly",
             option="steps",
-            value=curve.steps,
+            value=c.steps,
         )
     try:
-        value = float(_ACCOUNTANTS[accountant](curve, delta))
+        value = float(_ACCOUNTANTS[accountant](c, delta))
     except MemoryError as error:
         raise BadInput(
-            f"accounting {curve.steps:,} steps takes more memory than there is; train for fewer",
+            f"accounting {c.steps:,} steps takes more memory than there is; train for fewer",
             "out-of-memory",
             option="steps",
-            value=curve.steps,
+            value=c.steps,
         ) from error
     if not math.isfinite(value):
         raise BadInput(
             f"the {accountant} accountant finds no finite epsilon for noise multiplier "
-            f"{curve.noise_multiplier:g} over {curve.steps} steps; raise the noise multiplier",
+            f"{c.noise_multiplier:g} over {c.steps} steps; raise the noise multiplier",
             "no-finite-epsilon",
             option="noise_multiplier",
-            value=curve.noise_multiplier,
+            value=c.noise_multiplier,
         )
     return value
 
 
 def refuse_silence(noise_multiplier: float) -> None:
-    """Refuse next to no noise, which takes an accountant for Poisson sampling gigabytes."""
+    """Reject next to no noise, which takes an accountant for Poisson sampling gigabytes."""
     if noise_multiplier < LEAST_NOISE:
         raise BadInput(
             f"noise multiplier {noise_multiplier:g} is next to no noise: accountants for "
@@ -83,11 +84,6 @@ def refuse_silence(noise_multiplier: float) -> None:
             option="noise_multiplier",
             value=noise_multiplier,
         )
-
-
-def _training(c: StepsCurve) -> Curve:
-    """The curve of a training that is scored step by step, as a whole."""
-    return curve(c.noise_multiplier, c.sample_rate, c.steps)
 
 
 def epsilons(curve: Curve, delta: float, accountants: Iterable[str]) -> dict[str, float]:
@@ -102,14 +98,14 @@ def epsilons(curve: Curve, delta: float, accountants: Iterable[str]) -> dict[str
 
 
 def gaussian_delta(mu: float, epsilon: float) -> float:
-    """delta(epsilon) of the Gaussian mechanism (Balle and Wang 2018, theorem 8)."""
+    """Return delta(epsilon) of the Gaussian mechanism (Balle and Wang 2018, theorem 8)."""
     return float(
         ndtr(mu / 2 - epsilon / mu) - math.exp(epsilon + float(log_ndtr(-mu / 2 - epsilon / mu)))
     )
 
 
 def gaussian_epsilon(mu: float, delta: float) -> float:
-    """The exact epsilon of a Gaussian mechanism: the root of `gaussian_delta`."""
+    """Return the exact epsilon of a Gaussian mechanism: the root of `gaussian_delta`."""
     from scipy.optimize import brentq
 
     if gaussian_delta(mu, 0.0) <= delta:
@@ -121,7 +117,7 @@ def gaussian_epsilon(mu: float, delta: float) -> float:
 
 
 def gaussian_mu(epsilon: float, delta: float) -> float:
-    """The mu of a Gaussian mechanism that spends epsilon, or hardly less, at delta."""
+    """Return the mu of a Gaussian mechanism that spends epsilon, or hardly less, at delta."""
     from scipy.optimize import brentq
 
     high = 1.0
@@ -138,7 +134,7 @@ def gaussian_mu(epsilon: float, delta: float) -> float:
 def noise_multiplier(
     target: float, sample_rate: float, steps: int, delta: float, accountant: str = "pld"
 ) -> float:
-    """The least noise multiplier, to 4 significant digits, whose epsilon is at most `target`."""
+    """Return the least noise multiplier, to 4 digits, whose epsilon is at most `target`."""
 
     def spent(s: float) -> float:
         c = curve(s, sample_rate, steps)
@@ -151,7 +147,7 @@ def noise_multiplier(
 
 
 def least_noise(target: float, spent: Callable[[float], float], most: float = 1e6) -> float:
-    """The least noise multiplier, to 4 significant digits, at which at most `target` is spent."""
+    """Return the least noise multiplier, to 4 digits, at which at most `target` is spent."""
     low = high = 1.0
     while spent(high) > target:
         high *= 2
@@ -174,12 +170,8 @@ def least_noise(target: float, spent: Callable[[float], float], most: float = 1e
     while high / low > 1 + 2e-4:
         middle = math.sqrt(low * high)
         low, high = (low, middle) if spent(middle) <= target else (middle, high)
-    return _round_up(high)
-
-
-def _round_up(value: float, digits: int = 4) -> float:
-    scale = 10.0 ** (digits - 1 - math.floor(math.log10(value)))
-    return math.ceil(value * scale) / scale
+    scale = 10.0 ** (3 - math.floor(math.log10(high)))
+    return math.ceil(high * scale) / scale
 
 
 def _pld(c: DPSGDCurve, delta: float, coarsest: float = INTERVAL) -> float:

@@ -236,10 +236,8 @@ class RememberingEstimator(CheckedEstimator):
     def of(
         cls, name: str, curve: Family | str | None, confidence: float, seed: int
     ) -> RememberingEstimator:
-        """Make the estimator; one without a seed is made once."""
-        seeded = "seed" in registry.asked(registry.load("estimators", name))
-        made = _make(name, curve, confidence, seed) if seeded else _kept(name, curve, confidence)
-        return cls(name, made, confidence)
+        """Make the estimator of this name."""
+        return cls(name, _make(name, curve, confidence, seed), confidence)
 
     def bound(self, outcome: Outcome, delta: float) -> Bound:
         if isinstance(outcome, (Counts, Guesses)) and isinstance(self.estimator, Hashable):
@@ -251,11 +249,6 @@ class RememberingEstimator(CheckedEstimator):
 @lru_cache(maxsize=2**14)
 def _once(checked: CheckedEstimator, outcome: Outcome, delta: float) -> Bound:
     return checked.bound(outcome, delta)
-
-
-@lru_cache
-def _kept(name: str, curve: Family | str | None, confidence: float) -> Estimator:
-    return _make(name, curve, confidence, 0)
 
 
 def _make(name: str, curve: Family | str | None, confidence: float, seed: int) -> Estimator:

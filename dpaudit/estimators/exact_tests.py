@@ -12,7 +12,7 @@ from dpaudit.accounting.curves import Family, Pure
 from dpaudit.accounting.search import last_refuted
 from dpaudit.estimators.base import CurveEstimator, level, refuse_delta
 from dpaudit.estimators.ranks import SimulatedEstimator, pairs_won, ranks, refuse_empty
-from dpaudit.rates import log_ratio, upper_rate
+from dpaudit.rates import log_ratio, upper_rates
 from dpaudit.types import NOTHING_TO_CHOOSE, Adjacency, Array, Bound, Curve, Outcome
 
 ALL_THRESHOLDS = "all thresholds at once"
@@ -165,8 +165,7 @@ class Corners:
     @classmethod
     def of(cls, out: Array, inn: Array, delta: float) -> Corners | None:
         """Return the corners for the ranks of the trials; None if any order at all would do."""
-        u0 = upper_rate(np.arange(len(out) + 1), len(out), LEVEL / 2)
-        u1 = upper_rate(np.arange(len(inn) + 1), len(inn), LEVEL / 2)
+        u0, u1 = (upper_rates(len(world), LEVEL / 2) for world in (out, inn))
         # From the highest score down: between two out-trials the best threshold is the lower.
         # An in-trial that is tied with an out-trial is missed with it.
         missed = np.append(np.searchsorted(np.sort(inn), np.sort(out)[::-1], side="right"), 0)

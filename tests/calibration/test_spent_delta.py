@@ -52,6 +52,5 @@ def test_only_a_mechanism_that_spends_its_delta_shows_who_forgets_it(
     assert alarms(spends, SPENT) <= most
     sound = making._make
     monkeypatch.setattr(making, "_make", lambda *given: Forgetful(sound(*given)))
-    monkeypatch.setattr(making, "_kept", lambda *given: making._make(*given, 0))
     assert alarms(spends, SPENT) > most
     assert alarms(usual, DELTA) <= most

@@ -16,7 +16,7 @@ from dpaudit.estimators.exact_tests import EQUAL, LEVEL, apart, wins
 from dpaudit.estimators.hold_out import criterion
 from dpaudit.estimators.power.prospect import Prospect, least
 from dpaudit.estimators.simulation import Draws
-from dpaudit.rates import log_ratio, upper_rate
+from dpaudit.rates import log_ratio, upper_rate, upper_rates
 from dpaudit.types import Array, Counts, Scores
 
 FALSE_POSITIVES = ndtr(np.linspace(-6, 6, 121))
@@ -186,14 +186,9 @@ class Scanned(Prospect):
         return min(ENOUGH, max(FEWEST, NUMBERS // n))
 
 
-@lru_cache(maxsize=8)
-def _upper(n: int) -> Array:
-    return upper_rate(np.arange(n + 1), n, LEVEL / 2)
-
-
 def statistic(out: Array, inn: Array, delta: float) -> Array:
     """Return, by row of sorted trials, the best naive bound over all thresholds."""
-    u0, u1 = _upper(out.shape[1]), _upper(inn.shape[1])
+    u0, u1 = (upper_rates(a.shape[1], LEVEL / 2) for a in (out, inn))
     before = np.stack([np.searchsorted(i, o) for o, i in zip(out, inn, strict=True)])
     return np.asarray(log_ratio(u0[:-1], u1[inn.shape[1] - before], delta).max(axis=1))
 

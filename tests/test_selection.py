@@ -36,7 +36,6 @@ from dpaudit.types import (
     IN,
     NOTHING_TO_CHOOSE,
     OUT,
-    Bound,
     Claim,
     Counts,
     Decisions,
@@ -369,7 +368,6 @@ def test_what_the_claim_has_may_be_held_against_it(given, curve):
     claim = claimed(curve)
     refuse_other_curve(given, claim)
     assumption = getattr(given, "assumption", "none")
-    refuse_other_curve(Bound(5.0, DELTA, 0.95, "any", assumption, "hold-out", 9.0), claim)
     assert promises(claim, assumption)
 
 
@@ -385,12 +383,6 @@ def test_what_the_claim_has_may_be_held_against_it(given, curve):
         (PLD(SUBSAMPLED), claimed(DPSGDCurve(0.1, 20, 1.0)), "PLD", ["20 steps"]),
         (PLD(SUBSAMPLED), claimed(DPSGDCurve(0.2, 10, 1.0)), "PLD", ["rate 0.2"]),
         (PLD(SUBSAMPLED), claimed(SUBSAMPLED, "replace"), "PLD", ["10 steps", "(replace)"]),
-        (
-            Bound(5.0, DELTA, 0.95, "gdp", "gaussian", "hold-out", 9.0),
-            claimed(None),
-            "gdp",
-            ["Gaussian"],
-        ),
     ],
     ids=str,
 )
@@ -409,7 +401,7 @@ def test_an_estimator_says_beforehand_what_its_bounds_will_assume():
 
 
 def test_a_prior_is_promised_by_nobody_and_is_about_no_curve():
-    refuse_other_curve(Jeffreys().bound(Counts(0, 9, 0, 9), DELTA), claimed(None))
+    refuse_other_curve(Jeffreys(), claimed(None))
     assert not any(promises(claimed(curve), "prior") for curve in (None, FULL, SUBSAMPLED))
 
 

@@ -56,19 +56,19 @@ class Family(Protocol):
     def parameter(self, step: int) -> float: ...
 
     def trade_off(self, parameter: float, x: Numbers) -> Array:
-        """f(x), the least false-negative rate at a false-positive rate of x."""
+        """Return f(x), the least false-negative rate at a false-positive rate of x."""
         ...
 
     def inn(self, parameter: float, u: Numbers) -> Array:
-        """In-trials of uniform u, of CDF 1 - f, where out-trials are uniform: small is in."""
+        """Return in-trials of CDF 1 - f for uniform u, if out-trials are uniform: small is in."""
         ...
 
     def area(self, parameter: float) -> float:
-        """The largest AUC of any attack, 1 - the integral of f."""
+        """Return the largest AUC of any attack, 1 - the integral of f."""
         ...
 
     def epsilon(self, parameter: float, delta: float) -> float:
-        """The epsilon at `delta` of what has this curve; where trials are steps, of all steps."""
+        """Return the epsilon of this curve at `delta`; where trials are steps, of all steps."""
         ...
 
     def __hash__(self) -> int:
@@ -100,7 +100,7 @@ class Pure:
 
     def inn(self, parameter: float, u: Numbers) -> Array:
         # Three pieces: a point mass at 0, then e^eps as dense as out-trials, then e^-eps.
-        corner, height = self._corner(parameter)
+        corner, height = ((1 - self.delta) * float(expit(e)) for e in (-parameter, parameter))
         past = np.asarray(u, dtype=float) - self.delta
         steep = np.maximum(past, 0.0) * math.exp(-parameter)
         return np.where(past < height, steep, corner + (past - height) * math.exp(parameter))
@@ -119,11 +119,6 @@ class Pure:
         # d(e) = delta + (1-delta)(e^eps - e^e)/(1+e^eps), solved for e.
         spent = (delta - self.delta) / ((1 - self.delta) * expit(parameter))
         return max(0.0, parameter + math.log1p(-spent)) if spent < 1 else 0.0
-
-    def _corner(self, parameter: float) -> tuple[float, float]:
-        return float((1 - self.delta) * expit(-parameter)), float(
-            (1 - self.delta) * expit(parameter)
-        )
 
 
 @dataclass(frozen=True)
@@ -155,7 +150,7 @@ class Gaussian:
 
 
 def refuse_zero(delta: float) -> None:
-    """Refuse what every curve with Gaussian noise lacks."""
+    """Reject delta 0, at which no curve with Gaussian noise has an epsilon."""
     if delta == 0:
         raise BadInput(
             "a curve with Gaussian noise has no finite epsilon at delta 0; give a delta",
@@ -230,14 +225,14 @@ class DPSGD:
 
 
 def symmetrised(curves: Family) -> Family:
-    """The family as it holds whichever of the worlds is called in."""
+    """Return the family that holds whichever of the worlds is called in."""
     # The others' curves are their own inverses.
     return replace(curves, symmetric=True) if isinstance(curves, DPSGD) else curves
 
 
 @lru_cache(maxsize=64)
 def _inverses(curves: DPSGD, parameter: float) -> tuple[Side, Side]:
-    """Of both sides, the least x at which they reach y."""
+    """Return the inverse of both sides: the least x at which they reach y."""
     steep, flat = curves._sides(parameter)
     return _inverse(*steep), _inverse(*flat)
 
@@ -249,7 +244,7 @@ def _inverse(x: Array, y: Array) -> Side:
 
 
 def _integral(x: Array, y: Array, low: float, high: float) -> float:
-    """The integral of a polyline over [low, high]."""
+    """Return the integral of a polyline over [low, high]."""
     inside = x[(x > low) & (x < high)]
     nodes = np.concatenate([[low], inside, [high]])
     heights = np.interp(nodes, x, y)
@@ -279,7 +274,7 @@ class DPSGDSteps:
     steps: ClassVar[int] = DPSGD.steps
 
     def __post_init__(self) -> None:
-        _ = self._training  # refused here, if at all
+        _ = self._training  # rejects impossible settings
 
     def parameter(self, step: int) -> float:
         return self._training.parameter(step)
@@ -303,14 +298,14 @@ class DPSGDSteps:
         return DPSGD(self.sample_rate, self.rounds, self.adjacency)
 
     def _mu(self, parameter: float) -> float:
-        """Of one step: how far the canary moves its sum, over the noise."""
+        """Return mu of one step: how far the canary moves its sum, over the noise."""
         return (2 if self.adjacency == "replace" else 1) / parameter
 
 
 def family(
     curve: str | Curve | Family, delta: float, adjacency: Adjacency = "add-remove"
 ) -> Family:
-    """The family that a name (gaussian, pure) or a claim's curve belongs to."""
+    """Return the family that a name (gaussian, pure) or a claim's curve belongs to."""
     if isinstance(curve, StepsCurve):
         return DPSGDSteps(curve.sample_rate, curve.steps, adjacency)
     if isinstance(curve, DPSGDCurve) and curve.sample_rate < 1:
@@ -324,7 +319,7 @@ def family(
 
 
 def within_reach(curve: Curve) -> bool:
-    """Whether a claim's curve can be computed within seconds."""
+    """Return whether a claim's curve can be computed within seconds."""
     if not isinstance(curve, (DPSGDCurve, StepsCurve)) or curve.sample_rate == 1:
         return True
     q, rounds = curve.sample_rate, curve.steps
@@ -332,7 +327,7 @@ def within_reach(curve: Curve) -> bool:
 
 
 def stated(curve: str) -> Family | None:
-    """The family that a text names, Gaussian where it is empty; None of 'none'."""
+    """Return the family that a text names, Gaussian if it is empty; None for 'none'."""
     if curve in ("", "gaussian"):
         return Gaussian()
     if curve == "none":

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dpaudit.accounting.curves import Family, family, within_reach
 from dpaudit.errors import BadInput
 from dpaudit.protocols import Estimator
-from dpaudit.types import Assumption, Bound, Claim, Curve, GaussianCurve, StepsCurve
+from dpaudit.types import Assumption, Claim, Curve, GaussianCurve, StepsCurve
 
 CURVES = {"gaussian": "a Gaussian trade-off curve", "accountant": "an accountant's curve"}
 """The assumptions that are about a curve, in words."""
@@ -43,16 +43,14 @@ def known_curve(claim: Claim) -> Curve | None:
     return None
 
 
-def refuse_other_curve(given: Bound | Estimator, claim: Claim) -> None:
-    """Reject a bound, or an estimator, that assumes a curve which the claim does not have.
+def refuse_other_curve(estimator: Estimator, claim: Claim) -> None:
+    """Reject an estimator that assumes a curve which the claim does not have.
 
-    Such a number would say nothing of the claim, however large. An estimator that is made for
-    a curve must be made for the claim's: for DP-SGD its sampling rate, steps and adjacency. Of
-    one that does not tell what it assumes only the bounds can be asked. Where single steps are
-    scored, whatever does not compose them is refused, also what assumes nothing.
+    Such a bound would say nothing of the claim, however large. An estimator that is made for a
+    curve must be made for the claim's: for DP-SGD its sampling rate, steps and adjacency. Where
+    single steps are scored, whatever does not compose them is rejected, also what assumes nothing.
     """
-    assumption = given.assumption
-    who = given.estimator if isinstance(given, Bound) else type(given).__name__
+    assumption, who = estimator.assumption, type(estimator).__name__
     if claim.by_step and not promises(claim, assumption):
         raise BadInput(
             f"{who} bounds the leak of what was scored, which is single steps, and the claim is "
@@ -64,7 +62,7 @@ def refuse_other_curve(given: Bound | Estimator, claim: Claim) -> None:
         )
     if assumption not in CURVES:
         return
-    assumed = None if isinstance(given, Bound) else given.assumed_curve
+    assumed = estimator.assumed_curve
     if promises(claim, assumption) and (
         assumed is None or family(assumed[0], claim.delta, assumed[1]) == _family(claim)
     ):

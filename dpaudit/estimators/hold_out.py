@@ -38,12 +38,9 @@ class FixedRule:
         )
 
     def _outcome(self, estimator: Estimator) -> Outcome:
-        takes = estimator.takes
-        outcomes: dict[type, Callable[[Rule], Outcome]] = {
-            Counts: self.trials.count,
-            Decisions: self.trials.decisions,
-            Scores: self.trials.scores,
-        }
+        takes, of = estimator.takes, self.trials
+        outcomes: dict[type, Callable[[Rule], Outcome]]
+        outcomes = {Counts: of.count, Decisions: of.decisions, Scores: of.scores}
         if takes not in outcomes:
             raise BadInput(
                 f"{type(estimator).__name__} needs {takes.__name__.lower()}, and trials of two "
@@ -78,12 +75,7 @@ class HoldOut:
     always: bool = False
 
     def bound(
-        self,
-        attack: Attack,
-        trials: Trials,
-        estimator: Maker,
-        delta: float,
-        confidence: float,
+        self, attack: Attack, trials: Trials, estimator: Maker, delta: float, confidence: float
     ) -> Bound:
         """Return the bound of the rule on the judging half; nothing here is random."""
         made = estimator(confidence)
@@ -109,7 +101,7 @@ def chooses(attack: Attack, takes: type) -> bool:
 
 
 def _refuse_choosing(attack: Attack, rule: Rule, trials: Trials, criterion: Criterion) -> None:
-    """Refuse an attack whose scores, or rule, are not as fixed as it says."""
+    """Reject an attack whose scores, or rule, are not as fixed as it says."""
     choosing, _ = trials.halves()
     turned = replace(choosing, worlds=np.where(choosing.worlds == OUT, IN, OUT))
     other = turned.fit(attack, criterion)

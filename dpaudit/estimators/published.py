@@ -32,10 +32,12 @@ def published(name: str, attack: Attack, trials: Trials, delta: float, seed: int
         estimates.append(in_sample(attack, chunk, delta))
         share = range(number, PERMUTATIONS, len(chunks))
         null += [in_sample(attack, chunk.shuffled(draw), delta) for _ in share]
+    finite = np.isfinite(estimates).all()
+    spread = float(np.std(estimates, ddof=1)) if finite and len(chunks) > 1 else math.inf
     return Published(
         attack=name,
         epsilon_in_sample=float(np.mean(estimates)),
-        epsilon_in_sample_std=_spread(estimates) if len(chunks) > 1 else 0.0,
+        epsilon_in_sample_std=spread if len(chunks) > 1 else 0.0,
         chunks=len(chunks),
         null_mean=float(np.mean(null)),
         null_q95=_q95(null),
@@ -43,15 +45,10 @@ def published(name: str, attack: Attack, trials: Trials, delta: float, seed: int
     )
 
 
-def _spread(estimates: list[float]) -> float:
-    return float(np.std(estimates, ddof=1)) if np.isfinite(estimates).all() else math.inf
-
-
 def _q95(null: list[float]) -> float:
-    if np.isfinite(null).all():
-        return float(np.quantile(null, 0.95))
     # Between an infinite value and another one there is nothing to interpolate.
-    return float(np.quantile(null, 0.95, method="higher"))
+    method = "linear" if np.isfinite(null).all() else "higher"
+    return float(np.quantile(null, 0.95, method=method))  # type: ignore[call-overload]
 
 
 def in_sample(attack: Attack, trials: Trials, delta: float) -> float:

@@ -82,7 +82,7 @@ class PointCriterion:
 
 @dataclass(frozen=True)
 class BoundCriterion:
-    """What a rule would certify if its counts were those of the judging half.
+    """The bound that a rule would certify if its counts were those of the judging half.
 
     Not clipped at 0: below it the value still ranks rules, so that a choice among many
     useless rules takes the least useless one.

@@ -14,7 +14,7 @@ from dpaudit.accounting.sampled import Tabulated
 from dpaudit.calibration import calibrate as module
 from dpaudit.calibration.all_methods import usable_methods
 from dpaudit.calibration.calibrate import MANY, SPENT, calibrate
-from dpaudit.calibration.methods import Asked, Selected
+from dpaudit.calibration.methods import Selected, Target
 from dpaudit.calibration.results import Setting
 from dpaudit.calibration.simulated import (
     SAMPLED,
@@ -34,7 +34,7 @@ PURE = "pure curve"
 
 def numbers(method, mechanism, repetitions, confidence=0.95):
     """What a method says in many runs."""
-    asked = Asked(DELTA, confidence)
+    asked = Target(DELTA, confidence)
     runs = (SimulatedRun(mechanism, N, seed) for seed in range(repetitions))
     return np.array([method.epsilon(run, asked, run.seed) for run in runs])
 
@@ -245,7 +245,7 @@ def test_every_combination_is_more_and_each_once():
     assert {("picked", "look 2, at a/4"), ("picked", "look 3, at a/8")} < set(every)
     assert len(set(every)) == len(every)
     for method in usable_methods(response, DELTA, full=True):
-        assert method.epsilon(SimulatedRun(response, 12, 0), Asked(DELTA, 0.95), 0) >= 0, method
+        assert method.epsilon(SimulatedRun(response, 12, 0), Target(DELTA, 0.95), 0) >= 0, method
 
 
 @pytest.mark.parametrize(

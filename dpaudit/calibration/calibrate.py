@@ -17,7 +17,7 @@ import numpy as np
 from dpaudit import checks
 from dpaudit.calibration import results
 from dpaudit.calibration.all_methods import quick_methods, usable_methods
-from dpaudit.calibration.methods import Asked, Method
+from dpaudit.calibration.methods import Method, Target
 from dpaudit.calibration.results import Calibration, CalibrationRow, Measurement, Setting
 from dpaudit.calibration.simulated import (
     SAMPLES,
@@ -61,7 +61,7 @@ class CalibrationCase:
 
     @property
     def epsilon(self) -> float:
-        """The true one."""
+        """The true epsilon."""
         return self.mechanism.epsilon(self.delta)
 
     def key(self, method: Method) -> tuple[str, int, str, str]:
@@ -149,11 +149,11 @@ class Task:
         name = f"{case.mechanism.name}, {case.trials} trials"
         purpose = "calibrate again" if self.again else "calibrate", name, repetition
         run = SimulatedRun(case.mechanism, case.trials, derive(s.seed, *purpose), case.samples)
-        asked = Asked(case.delta, s.confidence)
+        target = Target(case.delta, s.confidence)
         # A test's own draws are new in every repetition: their error, which all repetitions
         # with the same draws would share, is a part of the rate that is measured.
         return [
-            method.epsilon(run, asked, derive(s.seed, *purpose, method.attack, method.judged))
+            method.epsilon(run, target, derive(s.seed, *purpose, method.attack, method.judged))
             for method in case.methods
         ]
 

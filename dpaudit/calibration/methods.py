@@ -28,14 +28,14 @@ from dpaudit.protocols import Attack, Estimator
 from dpaudit.types import IN, Assumption, Bound, Claim, Counts, Curve, Guesses, Outcome
 
 Standing: TypeAlias = Literal["bound", "credible", "no bound"]
-"""Whether a method states an error rate, one under a prior, or none that it would keep."""
+"""The status of a number: a stated error rate, one under a prior, or none."""
 
 PURE = "pure"
 """The curve of (epsilon, delta) itself, by which an estimator assumes nothing."""
 
 
 @dataclass(frozen=True)
-class Asked:
+class Target:
     """The delta and the confidence that every method is given."""
 
     delta: float
@@ -59,7 +59,7 @@ class Method(Protocol):
         """The share of the error probability that this method may err with."""
         ...
 
-    def epsilon(self, run: SimulatedRun, asked: Asked, seed: int) -> float:
+    def epsilon(self, run: SimulatedRun, target: Target, seed: int) -> float:
         """Return the number; equal seeds give equal ones."""
         ...
 
@@ -103,8 +103,8 @@ class AsRun:
     def share(self) -> float:
         return 1.0 if self.looks == 1 else 0.5**self.looks
 
-    def epsilon(self, run: SimulatedRun, asked: Asked, seed: int) -> float:
-        choice = Choice(primary=self.primary, confidence=asked.confidence)
+    def epsilon(self, run: SimulatedRun, target: Target, seed: int) -> float:
+        choice = Choice(primary=self.primary, confidence=target.confidence)
         attacks = choice.fitting(run.seen)
         panels = {
             name: replace(panel, curves=self.curves)
@@ -114,7 +114,7 @@ class AsRun:
         deciders, picked = list(attacks), self.primary != ALL
         if picked:
             deciders = [pick(attacks, panels, {n: t.halves()[0] for n, t in trials.items()})]
-        surest = deciding(asked.confidence, self.looks, len(deciders))
+        surest = deciding(target.confidence, self.looks, len(deciders))
         found = []
         for name in deciders:
             first = replace(panels[name], names=panels[name].names[:1])
@@ -146,14 +146,14 @@ class UntilDecided:
     def judged(self) -> str:
         return f"until decided, {self.estimator}"
 
-    def epsilon(self, run: SimulatedRun, asked: Asked, seed: int) -> float:
-        key = self.attacks, self.claim.epsilon, self.claim.curve, asked
-        bounds = run.once(key, lambda: self._bounds(run, asked))
+    def epsilon(self, run: SimulatedRun, target: Target, seed: int) -> float:
+        key = self.attacks, self.claim.epsilon, self.claim.curve, target
+        bounds = run.once(key, lambda: self._bounds(run, target))
         return next(b.epsilon for b in bounds if b.estimator == self.estimator)
 
-    def _bounds(self, run: SimulatedRun, asked: Asked) -> list[Bound]:
+    def _bounds(self, run: SimulatedRun, target: Target) -> list[Bound]:
         attacks = Choice(self.attacks).fitting(run.seen)
-        bets = Bets(attacks, self.claim, asked.confidence, self.curves)
+        bets = Bets(attacks, self.claim, target.confidence, self.curves)
         bets.show(_trials(run, attacks))
         return bets.bounds()
 
@@ -178,13 +178,13 @@ class Selected:
     def standing(self) -> Standing:
         return "credible" if assumption_of(self.estimator) == "prior" else "bound"
 
-    def epsilon(self, run: SimulatedRun, asked: Asked, seed: int) -> float:
+    def epsilon(self, run: SimulatedRun, target: Target, seed: int) -> float:
         def maker(confidence: float) -> Estimator:
             return RememberingEstimator.of(self.estimator, self.curve, confidence, seed)
 
         attack = attack_of(self.attack)
         trials = run.of(self.attack, attack)
-        return HoldOut().bound(attack, trials, maker, asked.delta, asked.confidence).epsilon
+        return HoldOut().bound(attack, trials, maker, target.delta, target.confidence).epsilon
 
 
 @dataclass(frozen=True)
@@ -202,12 +202,12 @@ class OneTraining:
     def judged(self) -> str:
         return f"{self.estimator}, fixed count"
 
-    def epsilon(self, run: SimulatedRun, asked: Asked, seed: int) -> float:
+    def epsilon(self, run: SimulatedRun, target: Target, seed: int) -> float:
         scores, coins = run.one_training
         stated = self.claim.epsilon, self.claim.delta, self.claim.curve
-        guesses = guessed(scores, coins == IN, number(*stated, len(coins), asked.confidence))
-        made = RememberingEstimator.of(self.estimator, self.curve, asked.confidence, seed)
-        return made.bound(guesses, asked.delta).epsilon
+        guesses = guessed(scores, coins == IN, number(*stated, len(coins), target.confidence))
+        made = RememberingEstimator.of(self.estimator, self.curve, target.confidence, seed)
+        return made.bound(guesses, target.delta).epsilon
 
 
 @lru_cache

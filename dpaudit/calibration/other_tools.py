@@ -13,7 +13,7 @@ from functools import lru_cache, partial
 import numpy as np
 from scipy.special import ndtri
 
-from dpaudit.calibration.methods import Asked, Standing, attack_of
+from dpaudit.calibration.methods import Standing, Target, attack_of
 from dpaudit.calibration.simulated import SimulatedRun
 from dpaudit.estimators import GDP, OneRun
 from dpaudit.estimators.one_run import called
@@ -110,12 +110,12 @@ class NoBound:
 
     attack: str
     judged: str
-    number: Callable[[SimulatedRun, Asked], float]
+    number: Callable[[SimulatedRun, Target], float]
     standing: Standing = "no bound"
     share: float = 1.0
 
-    def epsilon(self, run: SimulatedRun, asked: Asked, seed: int) -> float:
-        return self.number(run, asked)
+    def epsilon(self, run: SimulatedRun, target: Target, seed: int) -> float:
+        return self.number(run, target)
 
 
 def in_sample_estimate(attack: str) -> NoBound:
@@ -123,18 +123,18 @@ def in_sample_estimate(attack: str) -> NoBound:
     return NoBound(attack, "in-sample estimate", partial(_in_sample, attack))
 
 
-def _in_sample(attack: str, run: SimulatedRun, asked: Asked) -> float:
+def _in_sample(attack: str, run: SimulatedRun, target: Target) -> float:
     made = attack_of(attack)
-    return in_sample(made, run.of(attack, made), asked.delta)
+    return in_sample(made, run.of(attack, made), target.delta)
 
 
-def _of_loss(rule: Rule, run: SimulatedRun, asked: Asked) -> float:
+def _of_loss(rule: Rule, run: SimulatedRun, target: Target) -> float:
     trials = run.of("loss", attack_of("loss"))
-    return rule(trials.split(trials.features[:, 0]), asked.delta, asked.confidence)
+    return rule(trials.split(trials.features[:, 0]), target.delta, target.confidence)
 
 
-def _of_one_training(run: SimulatedRun, asked: Asked) -> float:
-    return best_one_run(*run.one_training, asked.delta, asked.confidence)
+def _of_one_training(run: SimulatedRun, target: Target) -> float:
+    return best_one_run(*run.one_training, target.delta, target.confidence)
 
 
 BEST_CUTS = [

@@ -183,7 +183,7 @@ class Calibration:
 
     @property
     def held(self) -> bool | None:
-        """Whether every bound held; None if the repetitions are too few to tell."""
+        """True if every bound held; None if the repetitions are too few to tell."""
         if self.broken:
             return False
         return True if can_tell(self.setting.level, self.setting.repetitions) else None

@@ -39,7 +39,7 @@ KNOWN: Known = {
     "sample_rate": np.array(1.0),
     "noise_multiplier": np.array(1.0),
 }
-"""Of two classes the second is the canary's; the number is like an update of a full batch."""
+"""The canary is of the second of two classes; the number is an update of a full batch."""
 
 SHOWN = frozenset({"values", "logits", "mc", "mean", "std", "updates", "moved", "step"})
 """The names of the observations of a trial."""

@@ -92,7 +92,7 @@ class BaseEstimator(Estimator):
 
     name: ClassVar[str]
     rests_on: ClassVar[str]
-    """What its bounds assume of the trials."""
+    """The assumption of its bounds about the trials."""
     confidence: float
 
     def __post_init__(self) -> None:
@@ -189,7 +189,7 @@ class CurveEstimator(BaseEstimator):
 
     @property
     def assumption(self) -> Assumption:
-        """What the kind of curve assumes, whatever the delta."""
+        """The assumption of the kind of curve, whatever the delta."""
         return family(self.curve, 0.0, self.adjacency).assumption
 
     @property

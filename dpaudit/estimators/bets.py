@@ -73,9 +73,9 @@ class Bets:
         self._rules: dict[str, Rule] = {}
         self._due = FIRST
         self.course: list[float] = []
-        """The wealth of what decides after each pair."""
+        """The wealth of the deciding process after each pair."""
         self.beside: list[float] = []
-        """That of the e-process, where it stands beside."""
+        """The wealth of the e-process, where it stands beside."""
 
     @property
     def pairs(self) -> int:
@@ -104,7 +104,7 @@ class Bets:
 
     @property
     def decided(self) -> bool:
-        """Whether the claim has been refuted."""
+        """True if the claim has been refuted."""
         if self._auc is not None and self._auc.least <= self._area:
             return False  # a bound of a curve takes a while
         return self.bounds()[0].epsilon > self.claim.epsilon

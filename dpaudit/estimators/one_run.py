@@ -125,7 +125,7 @@ class OneRun(GuessesEstimator):
 
 
 def refuted(epsilon: float, g: Guesses, delta: float, a: float) -> bool:
-    """Whether the bound of so many right guesses is above epsilon."""
+    """Return whether the bound of so many right guesses is above epsilon."""
     return g.correct > 0 and _PValue(g.guesses, g.correct, 2 * g.canaries * delta)(epsilon) < a
 
 
@@ -177,7 +177,7 @@ class OneRunFDP(CurveEstimator, GuessesEstimator):
 
 
 def refuted_by_curve(curves: Family, parameter: float, g: Guesses, a: float) -> bool:
-    """Whether so many right guesses have a probability below a under the curve."""
+    """Return whether so many right guesses have a probability below a under the curve."""
     share = g.guesses / g.canaries
     r = a * g.correct / g.canaries
     h = a * (g.guesses - g.correct) / g.canaries

@@ -25,7 +25,7 @@ from dpaudit.types import NOTHING_TO_CHOOSE, Adjacency, Array, Bound, Curve, Out
 
 @dataclass(frozen=True)
 class PairedAUC(CurveEstimator):
-    """How often the in-trial of a pair scores higher, against the largest AUC of a curve.
+    """The share of pairs whose in-trial scores higher, against the largest AUC of a curve.
 
     Trials are paired by their index; of n pairs the in-trial scores higher in k, so that the
     AUC is at least Beta.ppf(a; k, n-k+1) (Clopper and Pearson 1934). No attack has a larger one
@@ -77,7 +77,7 @@ SEEN = (
 )
 
 PRECISION = 1e-9
-"""To which the refuted areas are found, from below."""
+"""Precision of the refuted areas, from below."""
 
 _LOSS = np.log1p(-FRACTIONS)
 
@@ -111,7 +111,6 @@ class AUCBet:
         checks.refuse([checks.in_range("confidence", confidence, 0, 1, ends="()")])
         self.delta, self.confidence = delta, confidence
         self.curves = family(curve, delta, adjacency)
-        self.pairs = 0
         self.least = 0.5
         """The largest AUC is above this; one half at least, where nothing leaks."""
         self._bets = np.zeros(attacks, dtype=np.int64)
@@ -127,7 +126,6 @@ class AUCBet:
                 self._bets[attack] += 1
                 self._won[attack] += share == 1
                 self._tied[attack] += share == 0.5
-        self.pairs += 1
         self.least = max(self.least, self._refuted(self._won, self._tied, self._bets, self.least))
 
     def wealth(self, area: float) -> float:

@@ -30,7 +30,7 @@ RESOLUTION = 2**20
 """Parts, at most, of the way from no leak to the most."""
 
 Exceeds = Callable[[Array, Array, float], Array]
-"""Of rows of sorted out-trials and of sorted uniforms: whether T* >= T under a parameter."""
+"""Returns, for rows of sorted out-trials and uniforms, whether T* >= T under a parameter."""
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from scipy.stats import binom
 
 from dpaudit.calibration import methods as every
 from dpaudit.calibration.all_methods import usable_methods
-from dpaudit.calibration.methods import Asked
+from dpaudit.calibration.methods import Target
 from dpaudit.calibration.other_tools import best_clopper_pearson, best_gdp, best_katz, best_one_run
 from dpaudit.calibration.simulated import Laplace, NoLeak, SimulatedRun, mechanisms
 from dpaudit.estimators import OneRun
@@ -54,7 +54,7 @@ def test_the_best_number_of_guesses_alarms_too_often_and_a_fixed_one_does_not():
     for seed in range(games):
         run = SimulatedRun(NoLeak(), N, seed)
         found["best"] += best_one_run(*run.one_training, DELTA, 0.95) > 0
-        found["fixed"] += one_run.epsilon(run, Asked(DELTA, 0.95), 0) > 0
+        found["fixed"] += one_run.epsilon(run, Target(DELTA, 0.95), 0) > 0
     assert found["best"] > binom.isf(A, games, 0.05) >= found["fixed"]
 
 
@@ -77,7 +77,7 @@ def test_as_many_canaries_are_guessed_as_a_run_takes():
         for method in usable_methods(mechanism, DELTA):
             if method.judged == "one-run, fixed count":
                 expected = OneRun().bound(guesses, DELTA).epsilon
-                assert method.epsilon(run, Asked(DELTA, 0.95), 0) == expected
+                assert method.epsilon(run, Target(DELTA, 0.95), 0) == expected
 
 
 def test_of_more_canaries_than_can_be_planned_the_same_share_is_guessed(monkeypatch):

@@ -57,7 +57,7 @@ class Prospect(ABC):
 
     @property
     def assumption(self) -> Assumption:
-        """What its bound assumes."""
+        """The assumption of its bound."""
         return self.assumed.assumption
 
     @cached_property

@@ -115,7 +115,7 @@ def fourier(steps: int) -> float:
 
 
 def _interval(q: float, steps: int, s: float, fine: float, points: tuple[int, int]) -> float:
-    """Return the interval of the grid of losses: `fine` if that takes so many points, at least and at most.
+    """Return the interval of the grid of losses: `fine` if that takes a number of points in range.
 
     Both roundings are bounds on any grid. A finer one makes them closer, and slower.
     """

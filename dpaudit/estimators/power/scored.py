@@ -89,7 +89,7 @@ def _share_refuted(expected: Array, found: Array, a: float) -> float:
 
 _T = (np.arange(4096) + 0.5) / 4096
 NODES, WEIGHTS = _T**2 * (3 - 2 * _T), 6 * _T * (1 - _T) / len(_T)
-"""Nodes and weights of integrals over false-positive rates; dense at both ends, where curves are steep."""
+"""Nodes and weights over false-positive rates; dense at both ends, where curves are steep."""
 
 FEW, DRAWS = 200, 1000
 """Trials in each world up to which a chance is simulated, and how often."""

@@ -25,7 +25,7 @@ from dpaudit.calibration.simulated import (
 )
 from dpaudit.estimators import ClopperPearson, PairedAUC, RankTest
 from dpaudit.rates import BoundCriterion
-from dpaudit.types import Counts, Scores
+from dpaudit.results import Counts, Scores
 
 DELTA = 1e-5
 N = 50

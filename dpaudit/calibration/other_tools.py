@@ -19,7 +19,8 @@ from dpaudit.estimators import GDP, OneRun
 from dpaudit.estimators.one_run import called
 from dpaudit.estimators.published import in_sample
 from dpaudit.rates import log_ratio, upper_rates
-from dpaudit.types import IN, Array, Guesses, Scores
+from dpaudit.results import Guesses, Scores
+from dpaudit.types import IN, Array
 
 Rule = Callable[[Scores, float, float], float]
 """From scores, delta and confidence to a number."""

@@ -33,7 +33,8 @@ from dpaudit.estimators.one_run import GuessNumbers, called
 from dpaudit.estimators.power.prospect import located
 from dpaudit.judging.advice import after_checkpoint
 from dpaudit.judging.judge import deciding, verdict
-from dpaudit.types import Array, Bound, Claim, Curve, DPSGDCurve, GaussianCurve, Report, Verdict
+from dpaudit.results import Bound, Report, Verdict
+from dpaudit.types import Array, Claim, Curve, DPSGDCurve, GaussianCurve
 from dpaudit.versions import versions
 
 

@@ -41,7 +41,7 @@ def guessed(scores: Array, put_in: Array, guesses: int) -> Guesses:
     equal scores, a toss decides on which of these canaries they fall; the count is one that
     `SURE` of all tosses reach. Scores are rounded first (see `rates.rounded`).
     """
-    levels = rounded(scores)
+    levels = round_scores(scores)
     calls = called(levels, guesses)
     right = calls == np.where(put_in, 1, -1)
     ends = {levels[calls == 1].min(), *levels[calls == -1].max(keepdims=True, initial=-np.inf)}

@@ -13,8 +13,9 @@ import numpy as np
 from dpaudit.estimators.trials import Trials
 from dpaudit.protocols import Attack
 from dpaudit.rates import PointCriterion
+from dpaudit.results import Counts, Published
 from dpaudit.seeds import generator
-from dpaudit.types import IN, OUT, Counts, Published
+from dpaudit.types import IN, OUT
 
 CHUNK = 100
 """Models per estimate, as in the paper: half of them in each world."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from dpaudit.accounting.curves import DPSGD, DPSGDSteps, Family
-from dpaudit.types import Assumption, Bound
+from dpaudit.results import Assumption, Bound
 
 RULE = "independent trials and a decision rule that was fixed without them"
 """The assumption of every bound on counted decisions."""

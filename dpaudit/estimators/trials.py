@@ -6,9 +6,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from dpaudit.errors import blamed
+from dpaudit.errors import wrap_errors
 from dpaudit.protocols import Attack, Criterion, Rule
-from dpaudit.types import IN, OUT, Array, Counts, Decisions, Scores
+from dpaudit.results import Counts, Decisions, Scores
+from dpaudit.types import IN, OUT, Array
 
 
 def indices(worlds: Array) -> Array:

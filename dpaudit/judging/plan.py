@@ -29,7 +29,8 @@ from dpaudit.estimators.power.prospect import MOST, Prospect, least
 from dpaudit.estimators.power.scored import Counted, Paired, Ranked, Scanned
 from dpaudit.estimators.power.stopped import Stopped
 from dpaudit.judging.plan_request import MOST_CANARIES, MOST_MODELS, PlanRequest
-from dpaudit.types import Assumption, Claim
+from dpaudit.results import Assumption
+from dpaudit.types import Claim
 
 
 @dataclass(frozen=True)

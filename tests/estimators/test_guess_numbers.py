@@ -12,7 +12,7 @@ from scipy.stats import binom
 from dpaudit.estimators import OneRun, OneRunFDP
 from dpaudit.estimators.one_run import FIXED_BEFOREHAND, GuessNumbers, guessed
 from dpaudit.estimators.sentences import COINS, COINS_SEVERAL
-from dpaudit.types import Guesses
+from dpaudit.results import Guesses
 
 DELTA = 1e-5
 

@@ -24,7 +24,8 @@ from dpaudit.estimators.exact_tests import wins
 from dpaudit.estimators.hold_out import FixedRule, HoldOut
 from dpaudit.estimators.trials import Trials
 from dpaudit.rates import BoundCriterion
-from dpaudit.types import IN, OUT, DPSGDCurve, Scores
+from dpaudit.results import Scores
+from dpaudit.types import IN, OUT, DPSGDCurve
 
 DELTA = 1e-5
 KNOWN_TO = 0.05

@@ -22,7 +22,7 @@ from dpaudit.estimators.power.guessed import GUESSES, RUNS, Guessed, right
 from dpaudit.estimators.power.prospect import Truth, least, located
 from dpaudit.estimators.power.scored import Counted, Paired, Ranked, Scanned, statistic
 from dpaudit.estimators.simulation import Draws
-from dpaudit.types import Counts, Guesses, Scores
+from dpaudit.results import Counts, Guesses, Scores
 
 D = 1e-5
 GAUSS, PURE = Gaussian(), Pure(D)

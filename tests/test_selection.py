@@ -32,17 +32,8 @@ from dpaudit.judging.judge import judge
 from dpaudit.outputs import with_statistics
 from dpaudit.protocols import Attack
 from dpaudit.rates import BoundCriterion, GaussianCriterion
-from dpaudit.types import (
-    IN,
-    NOTHING_TO_CHOOSE,
-    OUT,
-    Claim,
-    Counts,
-    Decisions,
-    DPSGDCurve,
-    GaussianCurve,
-    Scores,
-)
+from dpaudit.results import NOTHING_TO_CHOOSE, Counts, Decisions, Scores
+from dpaudit.types import IN, OUT, Claim, DPSGDCurve, GaussianCurve
 
 DELTA = 1e-5
 

@@ -20,15 +20,8 @@ from dpaudit import accounting, checks
 from dpaudit.accounting import MOST_USES, privacy_loss
 from dpaudit.accounting.privacy_loss import Side
 from dpaudit.errors import BadInput
-from dpaudit.types import (
-    Adjacency,
-    Array,
-    Assumption,
-    Curve,
-    DPSGDCurve,
-    GaussianCurve,
-    StepsCurve,
-)
+from dpaudit.results import Assumption
+from dpaudit.types import Adjacency, Array, Curve, DPSGDCurve, GaussianCurve, StepsCurve
 
 STATED = "gaussian, none or dpsgd:Q,T, such as dpsgd:0.01,1000"
 

@@ -18,7 +18,8 @@ from dpaudit import accounting
 from dpaudit.accounting import privacy_loss
 from dpaudit.accounting.curves import DPSGD, Family, Numbers
 from dpaudit.accounting.search import first_above
-from dpaudit.types import Array, Assumption
+from dpaudit.results import Assumption
+from dpaudit.types import Array
 
 RATIO = 1.2
 """The ratio of neighbouring noise multipliers: epsilon and area are right to about 1 %."""

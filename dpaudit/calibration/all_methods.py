@@ -22,7 +22,8 @@ from dpaudit.config.settings import ALL, Judging
 from dpaudit.estimators import FREE
 from dpaudit.judging.panel import takes
 from dpaudit.protocols import lacking
-from dpaudit.types import Claim, Counts, Curve, Guesses
+from dpaudit.results import Counts, Guesses
+from dpaudit.types import Claim, Curve
 
 SIZE, REACH = 56, 1.5
 """Number of curves computed by an accountant, up to this multiple of the true epsilon."""
@@ -133,7 +134,7 @@ def _selected(
 
 def _curves(estimator: str, mechanism: KnownMechanism, delta: float) -> list[Family | str | None]:
     """Return the curves that a panel would give an estimator; empty if it cannot judge."""
-    wanted = registry.asked(registry.load("estimators", estimator)).get("curve")
+    wanted = registry.parameters(registry.load("estimators", estimator)).get("curve")
     if wanted is None:
         assumption = assumption_of(estimator)
         promised = {family(curve, delta).assumption for curve in mechanism.curves}

@@ -25,7 +25,8 @@ from dpaudit.judging.panel import pick, takes
 from dpaudit.judging.plan import most_telling
 from dpaudit.judging.plan_request import MOST_CANARIES
 from dpaudit.protocols import Attack, Estimator
-from dpaudit.types import IN, Assumption, Bound, Claim, Counts, Curve, Guesses, Outcome
+from dpaudit.results import Assumption, Bound, Counts, Guesses, Outcome
+from dpaudit.types import IN, Claim, Curve
 
 Standing: TypeAlias = Literal["bound", "credible", "no bound"]
 """The status of a number: a stated error rate, one under a prior, or none."""

@@ -5,7 +5,7 @@ from dpaudit.estimators.e_process import EProcess
 from dpaudit.estimators.exact_tests import ExactScan, RankTest
 from dpaudit.estimators.one_run import OneRun, OneRunFDP
 from dpaudit.estimators.paired_auc import PairedAUC
-from dpaudit.types import Counts, Decisions, Guesses, Scores
+from dpaudit.results import Counts, Decisions, Guesses, Scores
 
 FREE: dict[type, str] = {
     Counts: "clopper-pearson",

@@ -24,8 +24,9 @@ from dpaudit.estimators.e_process import EProcess
 from dpaudit.estimators.paired_auc import AUCBet
 from dpaudit.estimators.trials import Trials
 from dpaudit.protocols import Attack, Rule
-from dpaudit.rates import BoundCriterion, rounded
-from dpaudit.types import IN, OUT, Bound, Claim, Scores
+from dpaudit.rates import BoundCriterion, round_scores
+from dpaudit.results import Bound, Scores
+from dpaudit.types import IN, OUT, Claim
 
 FIRST = 10
 """Pairs that only fit rules, and pairs between the first fits."""
@@ -176,7 +177,7 @@ class Bets:
 def _won(scores: Scores) -> list[float]:
     """Return 1 for each pair whose in-trial scores higher, 0.5 for a tie, 0 for the others."""
     # Rounded, as all scores are; what is no number is lower than any.
-    both = (rounded(scores.inn), rounded(scores.out))
+    both = (round_scores(scores.inn), round_scores(scores.out))
     inn, out = (np.where(np.isnan(world), -np.inf, world) for world in both)
     won: list[float] = np.where(inn == out, 0.5, inn > out).tolist()
     return won

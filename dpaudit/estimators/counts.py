@@ -15,7 +15,8 @@ from dpaudit.accounting.search import last_refuted, margin
 from dpaudit.estimators.base import CountsEstimator, CurveEstimator
 from dpaudit.protocols import Criterion
 from dpaudit.rates import GaussianCriterion, epsilon_interval, log_ratio, lower_rate, upper_rate
-from dpaudit.types import Adjacency, Array, Assumption, Counts, Curve, Outcome
+from dpaudit.results import Assumption, Counts, Outcome
+from dpaudit.types import Adjacency, Array, Curve
 
 
 @dataclass(frozen=True)

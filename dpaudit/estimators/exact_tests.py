@@ -13,7 +13,8 @@ from dpaudit.accounting.search import last_refuted
 from dpaudit.estimators.base import CurveEstimator, level, refuse_delta
 from dpaudit.estimators.ranks import SimulatedEstimator, pairs_won, ranks, refuse_empty
 from dpaudit.rates import log_ratio, upper_rates
-from dpaudit.types import NOTHING_TO_CHOOSE, Adjacency, Array, Bound, Curve, Outcome
+from dpaudit.results import NOTHING_TO_CHOOSE, Bound, Outcome
+from dpaudit.types import Adjacency, Array, Curve
 
 ALL_THRESHOLDS = "all thresholds at once"
 """The selection of its bounds."""

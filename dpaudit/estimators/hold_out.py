@@ -12,7 +12,8 @@ from dpaudit.errors import BadInput
 from dpaudit.estimators.trials import Trials
 from dpaudit.protocols import Attack, Criterion, Estimator, Rule
 from dpaudit.rates import BoundCriterion
-from dpaudit.types import IN, NOTHING_TO_CHOOSE, OUT, Bound, Counts, Decisions, Outcome, Scores
+from dpaudit.results import NOTHING_TO_CHOOSE, Bound, Counts, Decisions, Outcome, Scores
+from dpaudit.types import IN, OUT
 
 Maker: TypeAlias = Callable[[float], Estimator]
 """Makes an estimator of some confidence."""

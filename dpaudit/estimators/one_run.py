@@ -13,9 +13,10 @@ from dpaudit.accounting.search import last_refuted
 from dpaudit.errors import BadInput
 from dpaudit.estimators.base import TOSSES, CurveEstimator, GuessesEstimator, level, reached
 from dpaudit.estimators.sentences import COINS, COINS_SEVERAL, confident
-from dpaudit.rates import rounded
+from dpaudit.rates import round_scores
+from dpaudit.results import Bound, Guesses
 from dpaudit.seeds import generator
-from dpaudit.types import Adjacency, Array, Bound, Curve, Guesses
+from dpaudit.types import Adjacency, Array, Curve
 
 PARTS = (1, 2, 4, 8)
 """All canaries, half of them, a quarter and an eighth.

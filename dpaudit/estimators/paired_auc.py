@@ -20,7 +20,8 @@ from dpaudit.estimators.e_process import FRACTIONS
 from dpaudit.estimators.ranks import ranks, refuse_empty
 from dpaudit.estimators.sentences import APART, PAIRS, confident, of_curve, sentence
 from dpaudit.rates import upper_rate
-from dpaudit.types import NOTHING_TO_CHOOSE, Adjacency, Array, Bound, Curve, Outcome, Scores
+from dpaudit.results import NOTHING_TO_CHOOSE, Bound, Outcome, Scores
+from dpaudit.types import Adjacency, Array, Curve
 
 
 @dataclass(frozen=True)

@@ -13,9 +13,10 @@ from dpaudit.errors import BadInput
 from dpaudit.estimators.base import TOSSES, BaseEstimator, reached, refuse_other_outcome
 from dpaudit.estimators.sentences import SCORE
 from dpaudit.estimators.simulation import Draws, Exceeds, enough, last_rejected
-from dpaudit.rates import rounded
+from dpaudit.rates import round_scores
+from dpaudit.results import Outcome, Scores
 from dpaudit.seeds import derive, generator
-from dpaudit.types import Array, Outcome, Scores
+from dpaudit.types import Array
 
 AT_ONCE = 2**18
 """Numbers that are tossed at a time: they stay in a processor's cache."""
@@ -30,7 +31,7 @@ def ranks(outcome: Outcome, who: str) -> tuple[Array, Array]:
     given = refuse_other_outcome(who, Scores, outcome)
     out, inn = _usable(given.out, "out"), _usable(given.inn, "in")
     both = np.concatenate([out, inn])
-    scores = both if given.raw else rounded(both)
+    scores = both if given.raw else round_scores(both)
     rank = np.searchsorted(np.sort(scores), scores).astype(np.int64)
     return rank[: len(out)], rank[len(out) :]
 

@@ -63,7 +63,7 @@ class Trials:
 
     def fit(self, attack: Attack, criterion: Criterion) -> Rule:
         """Return the rule that an attack chooses on these trials."""
-        with blamed(f"the attack {self.attack}"):
+        with wrap_errors(f"the attack {self.attack}"):
             return attack.fit(self.features, self.worlds, criterion)
 
     def count(self, rule: Rule) -> Counts:
@@ -73,7 +73,7 @@ class Trials:
 
     def decisions(self, rule: Rule) -> Decisions:
         """Return the decisions of a rule on these trials, in their order."""
-        with blamed(f"the attack {self.attack}"):
+        with wrap_errors(f"the attack {self.attack}"):
             says_in = rule.decide(self.features)
             if says_in.dtype != bool or says_in.shape != self.worlds.shape:
                 raise TypeError(f"its rule must decide by one bool a trial, not by {says_in!r:.60}")
@@ -81,7 +81,7 @@ class Trials:
 
     def scores(self, rule: Rule) -> Scores:
         """Return the scores of these trials, larger = more like D'."""
-        with blamed(f"the attack {self.attack}"):
+        with wrap_errors(f"the attack {self.attack}"):
             scores = rule.score(self.features)
         return replace(self.split(scores), raw=rule.raw)
 

@@ -11,7 +11,7 @@ from dpaudit.calibration.methods import Selected
 from dpaudit.calibration.results import Setting
 from dpaudit.calibration.simulated import NoLeak
 from dpaudit.estimators.hold_out import FixedRule, HoldOut
-from dpaudit.types import Counts
+from dpaudit.results import Counts
 
 DELTA = 1e-5
 TRIALS = 50

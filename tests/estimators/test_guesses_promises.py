@@ -11,7 +11,7 @@ from refusals import refuses
 from dpaudit.errors import BadInput
 from dpaudit.estimators import OneRun, OneRunFDP
 from dpaudit.estimators.sentences import COINS, confident
-from dpaudit.types import Guesses
+from dpaudit.results import Guesses
 
 EACH = pytest.mark.parametrize("estimator", [OneRun, OneRunFDP])
 SLACK = 1e-6

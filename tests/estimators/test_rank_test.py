@@ -7,7 +7,8 @@ from dpaudit.accounting import gaussian_epsilon
 from dpaudit.estimators import PairedAUC, RankTest
 from dpaudit.estimators.exact_tests import wins
 from dpaudit.estimators.sentences import confident
-from dpaudit.types import NOTHING_TO_CHOOSE, DPSGDCurve, GaussianCurve, Scores
+from dpaudit.results import NOTHING_TO_CHOOSE, Scores
+from dpaudit.types import DPSGDCurve, GaussianCurve
 
 DELTA = 1e-5
 

@@ -12,8 +12,9 @@ from scipy.special import ndtr
 from dpaudit.accounting.curves import Gaussian
 from dpaudit.estimators import OneRun, OneRunFDP, one_run
 from dpaudit.estimators.power.prospect import Prospect, Truth, located
+from dpaudit.results import Guesses
 from dpaudit.seeds import generator
-from dpaudit.types import Array, Guesses
+from dpaudit.types import Array
 
 RUNS = 4000
 """Simulated runs: a chance has a standard error of at most 0.008."""

@@ -12,7 +12,8 @@ from dpaudit.accounting.curves import Family
 from dpaudit.accounting.search import first_above
 from dpaudit.errors import BadInput
 from dpaudit.estimators import ClopperPearson, ExactScan
-from dpaudit.types import NOTHING_TO_CHOOSE, Assumption, Bound, Claim
+from dpaudit.results import NOTHING_TO_CHOOSE, Assumption, Bound
+from dpaudit.types import Claim
 
 MOST = 10**13
 """Models, which nobody trains."""

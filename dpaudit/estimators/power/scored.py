@@ -17,7 +17,8 @@ from dpaudit.estimators.hold_out import criterion
 from dpaudit.estimators.power.prospect import Prospect, least
 from dpaudit.estimators.simulation import Draws
 from dpaudit.rates import log_ratio, upper_rate, upper_rates
-from dpaudit.types import Array, Counts, Scores
+from dpaudit.results import Counts, Scores
+from dpaudit.types import Array
 
 FALSE_POSITIVES = ndtr(np.linspace(-6, 6, 121))
 """Rates among which the best threshold is looked for."""

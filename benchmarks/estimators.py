@@ -35,9 +35,9 @@ from dpaudit.estimators import (
     OneRun,
     OneRunFDP,
     PairedAUC,
-    Point,
     RankTest,
 )
+from dpaudit.estimators.published import point
 from dpaudit.results import Counts, Decisions, Guesses, Scores
 from dpaudit.types import DPSGDCurve
 
@@ -98,7 +98,7 @@ def contenders(n: int) -> dict[str, Contender]:
         return Contender(lambda: float(estimator.bound(outcome, DELTA).epsilon), bar)
 
     found = {
-        "point": Contender(lambda: Point().epsilon(counts, DELTA), CLOSED),
+        "point": Contender(lambda: point(counts, DELTA), CLOSED),
         "clopper-pearson": closed(ClopperPearson(), counts),
         "jeffreys": closed(Jeffreys(), counts),
         "joint-beta": closed(JointBeta(), counts, JOINT_BETA),

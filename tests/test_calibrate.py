@@ -10,12 +10,19 @@ from scipy.integrate import quad
 from scipy.stats import binom, multinomial
 
 from dpaudit.accounting.curves import DPSGD, Pure, family
+from dpaudit.accounting.sampled import Tabulated
 from dpaudit.calibration import calibrate as module
-from dpaudit.calibration.all_methods import Tabulated, ways
+from dpaudit.calibration.all_methods import usable_methods
 from dpaudit.calibration.calibrate import MANY, SPENT, calibrate
-from dpaudit.calibration.methods import Asked, Selected
+from dpaudit.calibration.methods import Selected, Target
 from dpaudit.calibration.results import Setting
-from dpaudit.calibration.simulated import SAMPLED, Laplace, Play, RandomizedResponse, mechanisms
+from dpaudit.calibration.simulated import (
+    SAMPLED,
+    Laplace,
+    RandomizedResponse,
+    SimulatedRun,
+    mechanisms,
+)
 from dpaudit.estimators import ClopperPearson, PairedAUC, RankTest
 from dpaudit.rates import BoundCriterion
 from dpaudit.results import Counts, Scores
@@ -25,11 +32,11 @@ N = 50
 PURE = "pure curve"
 
 
-def numbers(way, mechanism, repetitions, confidence=0.95):
-    """What a way says in many plays."""
-    asked = Asked(DELTA, confidence)
-    plays = (Play(mechanism, N, seed) for seed in range(repetitions))
-    return np.array([way.epsilon(play, asked, play.seed) for play in plays])
+def numbers(method, mechanism, repetitions, confidence=0.95):
+    """What a method says in many runs."""
+    asked = Target(DELTA, confidence)
+    runs = (SimulatedRun(mechanism, N, seed) for seed in range(repetitions))
+    return np.array([method.epsilon(run, asked, run.seed) for run in runs])
 
 
 # ---------------------------------------------------------------- known rates
@@ -67,8 +74,8 @@ def test_pairs_alarm_as_often_as_enumeration_says():
             signs = np.repeat([1.0, -1.0, 0.0], [won, lost, N - won - lost])
             if estimator.bound(Scores(np.zeros(N), signs), DELTA).epsilon > truth:
                 rate += multinomial.pmf([won, lost, N - won - lost], N, shares)
-    way = Selected("loss", "paired-auc", "pure")
-    found = numbers(way, response, games, confidence)
+    method = Selected("loss", "paired-auc", "pure")
+    found = numbers(method, response, games, confidence)
     assert 0.02 < rate < 0.4
     assert count_is(np.sum(found > truth), games, rate)
 
@@ -102,9 +109,9 @@ def test_mechanisms_draw_what_their_curves_allow():
     """How often an in-trial scores higher is the largest AUC of the curve, these being the best."""
     for mechanism in [*mechanisms(DELTA), RandomizedResponse(1.0, SPENT)]:
         delta = getattr(mechanism, "spent", 0.0) or DELTA
-        play = Play(mechanism, 20_000, 1)
-        scores = play.seen["values"][:, 0]
-        out, inn = scores[play.worlds == 0], scores[play.worlds == 1]
+        run = SimulatedRun(mechanism, 20_000, 1)
+        scores = run.seen["values"][:, 0]
+        out, inn = scores[run.worlds == 0], scores[run.worlds == 1]
         won = np.mean((inn > out) + 0.5 * (inn == out))
         if mechanism.epsilon(delta) == 0:
             area = 0.5
@@ -120,21 +127,21 @@ def test_mechanisms_draw_what_their_curves_allow():
 
 
 def test_what_is_shown_rises_with_what_is_released():
-    play = Play(mechanisms(DELTA)[1], N, 3)
-    order = np.argsort(play.seen["values"][:, 0])
-    margin = play.seen["logits"][:, 1] - play.seen["logits"][:, 0]
+    run = SimulatedRun(mechanisms(DELTA)[1], N, 3)
+    order = np.argsort(run.seen["values"][:, 0])
+    margin = run.seen["logits"][:, 1] - run.seen["logits"][:, 0]
     assert (np.diff(margin[order]) >= 0).all()
-    assert play.seen["mc"].shape == (2 * N, 16, 2)
-    np.testing.assert_allclose(play.seen["mc"].sum(axis=2), 1)
+    assert run.seen["mc"].shape == (2 * N, 16, 2)
+    np.testing.assert_allclose(run.seen["mc"].sum(axis=2), 1)
 
 
 # ---------------------------------------------------------------- tables of curves
 
 
 def scored(seed):
-    play = Play(RandomizedResponse(1.4), N, seed)
-    z = play.seen["values"][:, 0]
-    return Scores(z[play.worlds == 0], z[play.worlds == 1])
+    run = SimulatedRun(RandomizedResponse(1.4), N, seed)
+    z = run.seen["values"][:, 0]
+    return Scores(z[run.worlds == 0], z[run.worlds == 1])
 
 
 def test_a_table_rounds_down_and_changes_no_alarm():
@@ -204,7 +211,7 @@ def test_every_kind_of_bound_that_is_printed_is_asked(small):
     spends = RandomizedResponse(1.0, SPENT).name
     bare = {("Laplace", 12), ("randomized response", 12)}
     run = {("Gaussian", 12), ("randomized response", 12), ("subsampled Gaussian", 12)}
-    (picked,) = (way for attack, way in on if attack == "picked" and "dpaudit run" in way)
+    (picked,) = (method for attack, method in on if attack == "picked" and "dpaudit run" in method)
     assert on["picked", picked] == run
     alone = {("randomized response", 12), (spends, 12), ("subsampled Gaussian", 12)}
     assert on["loss", "until decided, e-process"] == alone
@@ -232,13 +239,13 @@ def test_what_assumes_a_curve_is_asked_only_where_it_is_promised(small):
 
 def test_every_combination_is_more_and_each_once():
     response = RandomizedResponse(1.0)
-    usual = [(w.attack, w.judged) for w in ways(response, DELTA)]
-    every = [(w.attack, w.judged) for w in ways(response, DELTA, full=True)]
+    usual = [(w.attack, w.judged) for w in usable_methods(response, DELTA)]
+    every = [(w.attack, w.judged) for w in usable_methods(response, DELTA, full=True)]
     assert set(usual) < set(every)
     assert {("picked", "look 2, at a/4"), ("picked", "look 3, at a/8")} < set(every)
     assert len(set(every)) == len(every)
-    for way in ways(response, DELTA, full=True):
-        assert way.epsilon(Play(response, 12, 0), Asked(DELTA, 0.95), 0) >= 0, way
+    for method in usable_methods(response, DELTA, full=True):
+        assert method.epsilon(SimulatedRun(response, 12, 0), Target(DELTA, 0.95), 0) >= 0, method
 
 
 @pytest.mark.parametrize(
@@ -260,6 +267,6 @@ def test_a_bad_setting_is_refused(option, value, code):
 def test_every_bound_keeps_its_word():
     found = calibrate(Setting(repetitions=1000, seed=7), workers=2)
     assert found.by_chance < 0.005
-    assert found.found < 0.075
+    assert found.detectable_rate < 0.075
     assert found.broken == []
     assert 90 < len(found.bounds) < 200

@@ -1,5 +1,5 @@
 import math
-from dataclasses import astuple, fields, replace
+from dataclasses import astuple, replace
 from unittest.mock import patch
 
 import numpy as np
@@ -21,18 +21,18 @@ from dpaudit.estimators import (
     PairedAUC,
     RankTest,
 )
+from dpaudit.estimators.claim_curves import promises, refuse_other_curve
+from dpaudit.estimators.hold_out import HoldOut
+from dpaudit.estimators.one_run import best
 from dpaudit.estimators.published import in_sample
-from dpaudit.estimators.selections import HoldOut, InSample, promises, refuse_other_curve
-from dpaudit.estimators.selections.hold_out import best
-from dpaudit.estimators.sentences import NOTHING_TO_CHOOSE
 from dpaudit.estimators.trials import Trials
 from dpaudit.journal import Journal
 from dpaudit.judging.choice import Choice
 from dpaudit.judging.judge import judge
 from dpaudit.outputs import with_statistics
 from dpaudit.protocols import Attack
-from dpaudit.rates import BoundCriterion, GaussianCriterion, PointCriterion
-from dpaudit.results import Bound, Counts, Decisions, Scores
+from dpaudit.rates import BoundCriterion, GaussianCriterion
+from dpaudit.results import NOTHING_TO_CHOOSE, Counts, Decisions, Scores
 from dpaudit.types import IN, OUT, Claim, DPSGDCurve, GaussianCurve
 
 DELTA = 1e-5
@@ -248,29 +248,15 @@ def test_an_attack_that_only_says_that_it_chooses_nothing_is_refused(estimator):
 # ---------------------------------------------------------------- in-sample
 
 
-def test_in_sample_does_not_hold_and_is_no_bound():
+def test_the_in_sample_estimate_does_not_hold():
     """Where nothing leaks it says more than 0 in nearly every game, where 5 % are allowed."""
     truth, games = 0.0, 60
     found = [
-        InSample().describe(TWO, nothing(30, np.random.default_rng([11, game])), DELTA)
+        in_sample(TWO, nothing(30, np.random.default_rng([11, game])), DELTA)
         for game in range(games)
     ]
-    missed = sum(description.epsilon_in_sample > truth for description in found)
-    assert missed > 0.9 * games > tolerated(games)
-    assert np.median([description.epsilon_in_sample for description in found]) > 0.5
-
-
-def test_a_description_cannot_be_printed_as_a_bound():
-    trials = nothing(30, np.random.default_rng(0))
-    description = InSample().describe(TWO, trials, DELTA)
-    assert not isinstance(description, Bound)
-    assert not hasattr(InSample(), "bound")
-    promised = {"epsilon", "confidence", "ceiling", "assumption", "selection", "sentence"}
-    assert not promised & {field.name for field in fields(description)}
-    assert str(description).endswith("not a bound)")
-    rule = trials.fit(TWO, PointCriterion(DELTA))
-    assert (description.rule, description.counts) == (repr(rule), trials.count(rule))
-    assert description.epsilon_in_sample == in_sample(TWO, trials, DELTA)
+    assert sum(estimate > truth for estimate in found) > 0.9 * games > tolerated(games)
+    assert np.median(found) > 0.5
 
 
 # ---------------------------------------------------------------- estimators
@@ -373,7 +359,6 @@ def test_what_the_claim_has_may_be_held_against_it(given, curve):
     claim = claimed(curve)
     refuse_other_curve(given, claim)
     assumption = getattr(given, "assumption", "none")
-    refuse_other_curve(Bound(5.0, DELTA, 0.95, "any", assumption, "hold-out", 9.0), claim)
     assert promises(claim, assumption)
 
 
@@ -389,12 +374,6 @@ def test_what_the_claim_has_may_be_held_against_it(given, curve):
         (PLD(SUBSAMPLED), claimed(DPSGDCurve(0.1, 20, 1.0)), "PLD", ["20 steps"]),
         (PLD(SUBSAMPLED), claimed(DPSGDCurve(0.2, 10, 1.0)), "PLD", ["rate 0.2"]),
         (PLD(SUBSAMPLED), claimed(SUBSAMPLED, "replace"), "PLD", ["10 steps", "(replace)"]),
-        (
-            Bound(5.0, DELTA, 0.95, "gdp", "gaussian", "hold-out", 9.0),
-            claimed(None),
-            "gdp",
-            ["Gaussian"],
-        ),
     ],
     ids=str,
 )
@@ -413,7 +392,7 @@ def test_an_estimator_says_beforehand_what_its_bounds_will_assume():
 
 
 def test_a_prior_is_promised_by_nobody_and_is_about_no_curve():
-    refuse_other_curve(Jeffreys().bound(Counts(0, 9, 0, 9), DELTA), claimed(None))
+    refuse_other_curve(Jeffreys(), claimed(None))
     assert not any(promises(claimed(curve), "prior") for curve in (None, FULL, SUBSAMPLED))
 
 

@@ -22,7 +22,7 @@ FOURIER = 1e-12
 """More than the error of a Fourier transform, in probability."""
 
 EDGES = (0.1, 0.2, 0.35)
-"""Where cells of one step end, in intervals above their grid points."""
+"""Ends of the cells of one step, in intervals above their grid points."""
 
 KEPT = 64
 """Curves, of a megabyte or two: those of several attacks on one claim, which share many."""
@@ -76,7 +76,7 @@ def above_both(one: Side, other: Side) -> Side:
 
 
 def _below(b: tuple[float, float], a: tuple[float, float], c: tuple[float, float]) -> bool:
-    """Whether b lies below the line from a to c."""
+    """Return whether b lies below the line from a to c."""
     return (b[1] - a[1]) * (c[0] - a[0]) < (c[1] - a[1]) * (b[0] - a[0])
 
 
@@ -115,7 +115,7 @@ def fourier(steps: int) -> float:
 
 
 def _interval(q: float, steps: int, s: float, fine: float, points: tuple[int, int]) -> float:
-    """Of the grid of losses: `fine` if that takes so many points, at least and at most.
+    """Return the interval of the grid of losses: `fine` if that takes a number of points in range.
 
     Both roundings are bounds on any grid. A finer one makes them closer, and slower.
     """
@@ -263,7 +263,7 @@ def _density(x: Array, q: float, s: float, shift: float) -> Array:
 
 
 def _probability(edges: Array, q: float, s: float, shift: float) -> Array:
-    """Of the cells between edges; from whichever end keeps the digits of a tail."""
+    """Return the probabilities of the cells, from the end that keeps the digits of a tail."""
     downwards, upwards = -np.diff(_above(edges, q, s, shift)), np.diff(_above(-edges, q, s, -shift))
     return np.where(edges[1:] <= 0, upwards, downwards)
 

@@ -1,1 +1,1 @@
-"""How often each bound is above the truth, measured on mechanisms of known epsilon."""
+"""Calibration: the false-alarm rate of each bound on mechanisms of known epsilon."""

@@ -1,44 +1,50 @@
-"""What a way to a number of epsilon is: by what attack, judged how, and what it states."""
+"""Methods that state a bound: dpaudit's own code, called as a judgement calls it.
+
+Nothing is done differently here, except that a bound on counts is computed once for equal counts.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Literal, Protocol, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias
 
 from dpaudit import registry
 from dpaudit.accounting.curves import Family
-from dpaudit.calibration.simulated import Play
+from dpaudit.calibration.simulated import SimulatedRun
 from dpaudit.config.settings import ALL
+from dpaudit.estimators.base import CheckedEstimator
 from dpaudit.estimators.bets import Bets
-from dpaudit.estimators.inputs import Checked
+from dpaudit.estimators.hold_out import HoldOut, chooses
 from dpaudit.estimators.one_run import guessed
-from dpaudit.estimators.selections import HoldOut
 from dpaudit.estimators.trials import Trials
 from dpaudit.judging.choice import Choice
 from dpaudit.judging.judge import deciding_confidence
-from dpaudit.judging.panel import pick_attack
+from dpaudit.judging.panel import outcome_kind, pick_attack
 from dpaudit.judging.plan import best_guess_count
 from dpaudit.judging.plan_request import MOST_CANARIES
 from dpaudit.protocols import Attack, Estimator
-from dpaudit.results import Bound, Counts, Guesses, Outcome
+from dpaudit.results import Assumption, Bound, Counts, Guesses, Outcome
 from dpaudit.types import IN, Claim, Curve
 
 Standing: TypeAlias = Literal["bound", "credible", "no bound"]
-"""Whether a way states an error rate, one under a prior, or none that it would keep."""
+"""The status of a number: a stated error rate, one under a prior, or none."""
+
+PURE = "pure"
+"""The curve of (epsilon, delta) itself, by which an estimator assumes nothing."""
 
 
 @dataclass(frozen=True)
-class Asked:
-    """What every way is asked for."""
+class Target:
+    """The delta and the confidence that every method is given."""
 
     delta: float
     confidence: float
 
 
-class Way(Protocol):
-    """How a number of epsilon comes about."""
+class Method(Protocol):
+    """A method that gives a number of epsilon: an attack, how it is judged, and its standing."""
 
     @property
     def attack(self) -> str: ...
@@ -51,35 +57,35 @@ class Way(Protocol):
 
     @property
     def share(self) -> float:
-        """Of the error probability that is asked for, what this way may err with."""
+        """The share of the error probability that this method may err with."""
         ...
 
-    def epsilon(self, play: Play, asked: Asked, seed: int) -> float:
-        """The number; equal seeds give equal ones."""
+    def epsilon(self, run: SimulatedRun, target: Target, seed: int) -> float:
+        """Return the number; equal seeds give equal ones."""
         ...
 
 
 @lru_cache
 def attack_of(name: str) -> Attack:
-    """The attack of a name."""
+    """Return the attack of a name."""
     made: Attack = registry.make("attacks", name)
     return made
 
 
-# ----------------------------------------------------------------
-# What decides a run: the bound that its verdict goes by, as `judge` and `sequential` have it.
+def _trials(run: SimulatedRun, attacks: Mapping[str, Attack]) -> dict[str, Trials]:
+    return {name: run.of(name, attack) for name, attack in attacks.items()}
 
 
 @dataclass(frozen=True)
 class AsRun:
-    """An attack picked on the choosing half, by its panel's first estimator, at some look.
+    """The bound that decides a run: an attack picked on the choosing half, at some look.
 
-    Or the best of all attacks, which then share the error (`--primary all`).
+    It is judged by its panel's first estimator. With `--primary all` it is the best of all
+    attacks, which share the error. `curves` take the place of the claim's.
     """
 
     claim: Claim
     curves: Family | None = None
-    """In place of the claim's."""
     primary: str = "auto"
     looks: int = 1
     standing: Standing = "bound"
@@ -98,18 +104,18 @@ class AsRun:
     def share(self) -> float:
         return 1.0 if self.looks == 1 else 0.5**self.looks
 
-    def epsilon(self, play: Play, asked: Asked, seed: int) -> float:
-        choice = Choice(primary=self.primary, confidence=asked.confidence)
-        attacks = choice.fitting(play.seen)
+    def epsilon(self, run: SimulatedRun, target: Target, seed: int) -> float:
+        choice = Choice(primary=self.primary, confidence=target.confidence)
+        attacks = choice.fitting(run.seen)
         panels = {
             name: replace(panel, curves=self.curves)
             for name, panel in choice.panels(attacks, self.claim, seed).items()
         }
-        trials = _seen(play, attacks)
+        trials = _trials(run, attacks)
         deciders, picked = list(attacks), self.primary != ALL
         if picked:
             deciders = [pick_attack(attacks, panels, trials)]
-        surest = deciding_confidence(asked.confidence, self.looks, len(deciders))
+        surest = deciding_confidence(target.confidence, self.looks, len(deciders))
         found = []
         for name in deciders:
             first = replace(panels[name], names=panels[name].names[:1])
@@ -120,10 +126,10 @@ class AsRun:
 
 @dataclass(frozen=True)
 class UntilDecided:
-    """What `run --until-decided` prints once all pairs are played.
+    """The bound that `run --until-decided` prints after all pairs.
 
-    Its bound never falls while pairs come in, so that the last one is above the truth exactly
-    if any was: the strictest reading of 'at any stopping time'.
+    It never falls while pairs come in, so that the last one is above the truth exactly if any
+    was: the strictest reading of 'at any stopping time'.
     """
 
     claim: Claim
@@ -141,64 +147,50 @@ class UntilDecided:
     def judged(self) -> str:
         return f"until decided, {self.estimator}"
 
-    def epsilon(self, play: Play, asked: Asked, seed: int) -> float:
-        key = self.attacks, self.claim.epsilon, self.claim.curve, asked
-        bounds = play.once(key, lambda: self._bounds(play, asked))
+    def epsilon(self, run: SimulatedRun, target: Target, seed: int) -> float:
+        key = self.attacks, self.claim.epsilon, self.claim.curve, target
+        bounds = run.once(key, lambda: self._bounds(run, target))
         return next(b.epsilon for b in bounds if b.estimator == self.estimator)
 
-    def _bounds(self, play: Play, asked: Asked) -> list[Bound]:
-        attacks = Choice(self.attacks).fitting(play.seen)
-        bets = Bets(attacks, self.claim, asked.confidence, self.curves)
-        bets.show(_seen(play, attacks))
+    def _bounds(self, run: SimulatedRun, target: Target) -> list[Bound]:
+        attacks = Choice(self.attacks).fitting(run.seen)
+        bets = Bets(attacks, self.claim, target.confidence, self.curves)
+        bets.show(_trials(run, attacks))
         return bets.bounds()
-
-
-def _seen(play: Play, attacks: Mapping[str, Attack]) -> dict[str, Trials]:
-    return {name: play.of(name, attack) for name, attack in attacks.items()}
-
-
-# ----------------------------------------------------------------
-# dpaudit's ways from an attack to a bound: its own code, called as a judgement calls it.
-#
-# Nothing is done otherwise here but that a bound on counts is computed once for the same counts.
-
-
-PURE = "pure"
-"""The curve of (epsilon, delta) itself, by which an estimator assumes nothing."""
 
 
 @dataclass(frozen=True)
 class Selected:
-    """An attack and an estimator, which is given the curve where it asks for one."""
+    """An attack and an estimator, which is given the curve if it has a choice of curves."""
 
     attack: str
     estimator: str
     curve: Family | str | None
-    standing: Standing = "bound"
-    all_trials: bool = False
-    """Nothing is chosen, so that no half is held out."""
     share: float = 1.0
 
     @property
     def judged(self) -> str:
+        everything = not chooses(attack_of(self.attack), outcome_kind(self.estimator))
         if self.curve != PURE:
-            return f"{self.estimator}, {'all trials' if self.all_trials else 'hold-out'}"
-        return f"{self.estimator}, {'pure curve' if self.all_trials else 'pure, hold-out'}"
+            return f"{self.estimator}, {'all trials' if everything else 'hold-out'}"
+        return f"{self.estimator}, {'pure curve' if everything else 'pure, hold-out'}"
 
-    def epsilon(self, play: Play, asked: Asked, seed: int) -> float:
-        attack = attack_of(self.attack)
+    @property
+    def standing(self) -> Standing:
+        return "credible" if assumption_of(self.estimator) == "prior" else "bound"
 
+    def epsilon(self, run: SimulatedRun, target: Target, seed: int) -> float:
         def maker(confidence: float) -> Estimator:
-            made = _made(self.estimator, self.curve, confidence, seed)
-            return Remembered(self.estimator, made, confidence)
+            return RememberingEstimator.of(self.estimator, self.curve, confidence, seed)
 
-        trials = play.of(self.attack, attack)
-        return HoldOut().bound(attack, trials, maker, asked.delta, asked.confidence).epsilon
+        attack = attack_of(self.attack)
+        trials = run.of(self.attack, attack)
+        return HoldOut().bound(attack, trials, maker, target.delta, target.confidence).epsilon
 
 
 @dataclass(frozen=True)
 class OneTraining:
-    """One run with many canaries, of which as many are guessed as a run with this claim takes."""
+    """One training with many canaries, of which a run with this claim fixes the guesses."""
 
     estimator: str
     curve: Family | str | None
@@ -211,60 +203,56 @@ class OneTraining:
     def judged(self) -> str:
         return f"{self.estimator}, fixed count"
 
-    def epsilon(self, play: Play, asked: Asked, seed: int) -> float:
-        made = _made(self.estimator, self.curve, asked.confidence, seed)
-        scores, coins = play.run
+    def epsilon(self, run: SimulatedRun, target: Target, seed: int) -> float:
+        scores, coins = run.one_training
         stated = self.claim.epsilon, self.claim.delta, self.claim.curve
-        guesses = guessed(scores, coins == IN, number(*stated, len(coins), asked.confidence))
-        checked = Remembered(self.estimator, made, asked.confidence)
-        return checked.bound(guesses, asked.delta).epsilon
+        guesses = guessed(scores, coins == IN, number(*stated, len(coins), target.confidence))
+        made = RememberingEstimator.of(self.estimator, self.curve, target.confidence, seed)
+        return made.bound(guesses, target.delta).epsilon
 
 
 @lru_cache
 def number(
     epsilon: float, delta: float, curve: Curve | None, canaries: int, confidence: float
 ) -> int:
-    """How many canaries a run with this claim guesses; of more than can be planned the same share.
+    """Return how many canaries a run with this claim guesses, the same in every repetition.
 
-    Asked once: every repetition takes the same.
+    Of more canaries than can be planned it is the same share.
     """
     planned = min(canaries, MOST_CANARIES)
     claim = Claim(epsilon, delta, curve=curve)
     return best_guess_count(claim, planned, confidence) * canaries // planned
 
 
-class Remembered(Checked):
-    """An estimator held to what it was asked, which judges the same counts only once."""
+def assumption_of(estimator: str) -> Assumption:
+    """Return what every bound of an estimator assumes that has no choice of curves."""
+    stated = registry.load("estimators", estimator).assumption
+    return stated if isinstance(stated, str) else "none"  # type: ignore[return-value]
+
+
+class RememberingEstimator(CheckedEstimator):
+    """A checked estimator that judges the same counts only once."""
+
+    @classmethod
+    def of(
+        cls, name: str, curve: Family | str | None, confidence: float, seed: int
+    ) -> RememberingEstimator:
+        """Make the estimator of this name."""
+        return cls(name, _make(name, curve, confidence, seed), confidence)
 
     def bound(self, outcome: Outcome, delta: float) -> Bound:
         if isinstance(outcome, (Counts, Guesses)) and isinstance(self.estimator, Hashable):
-            return _once(Checked(self.name, self.estimator, self.confidence), outcome, delta)
+            checked = CheckedEstimator(self.name, self.estimator, self.confidence)
+            return _once(checked, outcome, delta)
         return super().bound(outcome, delta)
 
 
 @lru_cache(maxsize=2**14)
-def _once(checked: Checked, outcome: Outcome, delta: float) -> Bound:
+def _once(checked: CheckedEstimator, outcome: Outcome, delta: float) -> Bound:
     return checked.bound(outcome, delta)
 
 
-def _made(name: str, curve: Family | str | None, confidence: float, seed: int) -> Estimator:
-    if "seed" in _asked(name):
-        return _make(name, curve, confidence, seed)
-    return _kept(name, curve, confidence)
-
-
-@lru_cache
-def _asked(name: str) -> frozenset[str]:
-    return frozenset(registry.parameters(registry.load("estimators", name)))
-
-
-@lru_cache
-def _kept(name: str, curve: Family | str | None, confidence: float) -> Estimator:
-    return _make(name, curve, confidence, 0)
-
-
 def _make(name: str, curve: Family | str | None, confidence: float, seed: int) -> Estimator:
-    made: Estimator = registry.make(
-        "estimators", name, confidence=confidence, seed=seed, curve=curve
-    )
+    settings: dict[str, Any] = {"confidence": confidence, "seed": seed, "curve": curve}
+    made: Estimator = registry.make("estimators", name, **settings)
     return made

@@ -8,33 +8,29 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import numpy as np
 from scipy.special import ndtri
 
-from dpaudit.calibration.methods import Asked, Standing, attack_of
-from dpaudit.calibration.simulated import Play
+from dpaudit.calibration.methods import Standing, Target, attack_of
+from dpaudit.calibration.simulated import SimulatedRun
 from dpaudit.estimators import GDP, OneRun
 from dpaudit.estimators.one_run import called
-from dpaudit.estimators.selections import InSample
+from dpaudit.estimators.published import in_sample
 from dpaudit.rates import log_ratio, upper_rates
 from dpaudit.results import Guesses, Scores
 from dpaudit.types import IN, Array
 
-# ----------------------------------------------------------------
-# Rules of other tools that are printed as lower bounds and are none, to be shown beside.
-#
-# Each chooses what it is judged by on the very trials that judge it, and pays nothing for that.
-# They are written from their descriptions, and used nowhere but in a calibration.
-
+Rule = Callable[[Scores, float, float], float]
+"""From scores, delta and confidence to a number."""
 
 SHARES = np.linspace(0.1, 1.0, 10)
-"""Of the canaries, that one run's best number of guesses is looked for among."""
+"""Shares of the canaries among which the best number of guesses is looked for."""
 
 
 def best_clopper_pearson(scores: Scores, delta: float, confidence: float) -> float:
-    """The largest Clopper-Pearson bound over all thresholds, each at full confidence.
+    """Return the largest Clopper-Pearson bound over all thresholds, each at full confidence.
 
     "We take the threshold that maximises the lower bound": Jagielski, Ullman and Oprea 2020 on
     other trials, tools since on the same ones.
@@ -44,7 +40,7 @@ def best_clopper_pearson(scores: Scores, delta: float, confidence: float) -> flo
 
 
 def best_gdp(scores: Scores, delta: float, confidence: float) -> float:
-    """The largest bound under a Gaussian curve over all thresholds, each at full confidence.
+    """Return the largest bound under a Gaussian curve over all thresholds, each at full confidence.
 
     Nasr et al. 2023, "Tight auditing of differentially private machine learning", with the
     threshold chosen on the trials that are counted.
@@ -53,7 +49,7 @@ def best_gdp(scores: Scores, delta: float, confidence: float) -> float:
 
 
 def best_katz(scores: Scores, delta: float, confidence: float) -> float:
-    """The largest lower limit of a log ratio of rates over all thresholds, by Katz's formula.
+    """Return the largest lower limit of a log ratio of rates over all thresholds, by Katz.
 
     ln((p - d)/q) - z sqrt((1-p)/(np) + (1-q)/(mq)) for the rates p and q of an event in both
     worlds: 'says in', and in the mirrored direction 'says out'. A normal approximation, which
@@ -77,7 +73,7 @@ def _katz(k: Array, n: int, other: Array, m: int, delta: float, z: float) -> Arr
 
 
 def best_one_run(scores: Array, worlds: Array, delta: float, confidence: float) -> float:
-    """The largest one-run bound over several numbers of guesses, each at full confidence.
+    """Return the largest one-run bound over several numbers of guesses, each at full confidence.
 
     Steinke, Nasr and Jagielski 2023, "Privacy auditing with one (1) training run", fix the
     number beforehand; with the best of several the stated confidence is lost.
@@ -95,7 +91,7 @@ def _one_run(guesses: Guesses, delta: float, confidence: float) -> float:
 
 
 def _errors(scores: Scores) -> tuple[Array, Array]:
-    """The false positives and false negatives of every rule 'score > threshold'."""
+    """Return the false positives and false negatives of every rule 'score > threshold'."""
     thresholds = np.unique(np.concatenate([[-np.inf], scores.out, scores.inn]))
     fp = len(scores.out) - np.searchsorted(np.sort(scores.out), thresholds, side="right")
     fn = np.searchsorted(np.sort(scores.inn), thresholds, side="right")
@@ -103,55 +99,51 @@ def _errors(scores: Scores) -> tuple[Array, Array]:
 
 
 def _upper_rates(scores: Scores, confidence: float) -> tuple[Array, Array]:
-    """Of all thresholds, in both worlds."""
+    """Return the upper bounds on both rates, of all thresholds."""
     fp, fn = _errors(scores)
     a = (1 - confidence) / 2
     return upper_rates(len(scores.out), a)[fp], upper_rates(len(scores.inn), a)[fn]
 
 
-# ----------------------------------------------------------------
-# Ways to numbers that are no bounds: the published estimate, and rules of other tools.
-
-
 @dataclass(frozen=True)
-class Estimated:
-    """The published estimate: a rule tuned on the very trials that it is scored on."""
+class NoBound:
+    """A number that is no bound: the published estimate, or what another tool's rule gives."""
 
     attack: str
-    judged: str = "in-sample estimate"
-    standing: Standing = "no bound"
-    share: float = 1.0
-
-    def epsilon(self, play: Play, asked: Asked, seed: int) -> float:
-        attack = attack_of(self.attack)
-        trials = play.of(self.attack, attack)
-        return InSample().describe(attack, trials, asked.delta).epsilon_in_sample
-
-
-@dataclass(frozen=True)
-class OfScores:
-    """Another tool's rule on the scores of the loss, all trials."""
-
-    rule: Callable[[Scores, float, float], float]
     judged: str
-    attack: str = "loss"
+    number: Callable[[SimulatedRun, Target], float]
     standing: Standing = "no bound"
     share: float = 1.0
 
-    def epsilon(self, play: Play, asked: Asked, seed: int) -> float:
-        trials = play.of(self.attack, attack_of(self.attack))
-        return self.rule(trials.split(trials.features[:, 0]), asked.delta, asked.confidence)
+    def epsilon(self, run: SimulatedRun, target: Target, seed: int) -> float:
+        return self.number(run, target)
 
 
-@dataclass(frozen=True)
-class OfOneRun:
-    """Another tool's rule on one run with many canaries."""
+def in_sample_estimate(attack: str) -> NoBound:
+    """Return the published estimate: a rule tuned on the very trials that it is scored on."""
+    return NoBound(attack, "in-sample estimate", partial(_in_sample, attack))
 
-    rule: Callable[[Array, Array, float, float], float]
-    judged: str
-    attack: str = "released"
-    standing: Standing = "no bound"
-    share: float = 1.0
 
-    def epsilon(self, play: Play, asked: Asked, seed: int) -> float:
-        return self.rule(*play.run, asked.delta, asked.confidence)
+def _in_sample(attack: str, run: SimulatedRun, target: Target) -> float:
+    made = attack_of(attack)
+    return in_sample(made, run.of(attack, made), target.delta)
+
+
+def _of_loss(rule: Rule, run: SimulatedRun, target: Target) -> float:
+    trials = run.of("loss", attack_of("loss"))
+    return rule(trials.split(trials.features[:, 0]), target.delta, target.confidence)
+
+
+def _of_one_training(run: SimulatedRun, target: Target) -> float:
+    return best_one_run(*run.one_training, target.delta, target.confidence)
+
+
+BEST_CUTS = [
+    NoBound("loss", "clopper-pearson, best cut", partial(_of_loss, best_clopper_pearson)),
+    NoBound("loss", "gdp, best cut", partial(_of_loss, best_gdp)),
+    NoBound("loss", "katz ratio, best cut", partial(_of_loss, best_katz)),
+]
+"""Other tools' rules on the scores of the loss, all trials."""
+
+BEST_COUNT = NoBound("released", "one-run, best count", _of_one_training)
+"""Another tool's rule on one training with many canaries."""

@@ -1,9 +1,9 @@
-"""When a measured rate of false alarms says that a bound is wrong, and how surely it would.
+"""Results of a calibration, and the test by which a measured rate flags a bound as wrong.
 
 A bound holds if the interval of its rate reaches down to the level that it states. Of many
 intervals some lie above by chance, so that those bounds are measured again: on fresh seeds, with
-several times the repetitions, which alone decide. As many as that can afford a wider interval,
-so that next to none is blamed by chance and hardly any chance of finding a wrong one is lost.
+several times the repetitions, which alone decide. So many repetitions can afford a wider interval:
+next to none is flagged by chance, and a wrong bound is found almost as often.
 """
 
 from __future__ import annotations
@@ -19,67 +19,58 @@ from dpaudit import checks
 from dpaudit.calibration.methods import Standing
 from dpaudit.rates import lower_rate, upper_rate
 
-# ----------------------------------------------------------------
-# When a measured rate of false alarms says that a bound is wrong, and how surely it would.
-#
-# A bound holds if the interval of its rate reaches down to the level that it states. Of many
-# intervals some lie above by chance, so that those bounds are measured again: on fresh seeds, with
-# several times the repetitions, which alone decide. As many as that can afford a wider interval,
-# so that next to none is blamed by chance and hardly any chance of finding a wrong one is lost.
-
-
 SURE, SURER = 0.95, 0.999
-"""Of the interval of a rate, two-sided; and of that of a rate which is measured again."""
+"""Confidence of the two-sided interval of a rate, and of a rate that is measured again."""
 
 AGAIN = 4
-"""Times the repetitions."""
+"""Multiple of the repetitions for a bound that is measured again."""
 
 POWER = 0.8
-"""The probability with which what can be found is found."""
+"""The probability of finding a bound that is wrong at the detectable rate."""
 
 CHOICES = 4
-"""A bound that is the best of so many, and pays nothing for that, must be one that is found."""
+"""The best of so many bounds, without correction, must be found to be wrong."""
 
 
 def interval(alarms: int, repetitions: int, sure: float = SURE) -> tuple[float, float]:
-    """Of a rate, two-sided, by Clopper and Pearson."""
+    """Return the two-sided Clopper-Pearson interval of a rate."""
     a = (1 - sure) / 2
     low, high = lower_rate(alarms, repetitions, a), upper_rate(alarms, repetitions, a)
     return float(low), float(high)
 
 
-def blamed(rate: float, level: float, repetitions: int) -> float:
-    """The probability that a bound of some rate of false alarms is said to be wrong."""
+def flagging_chance(rate: float, level: float, repetitions: int) -> float:
+    """Return the probability that a bound with this rate of false alarms is flagged."""
     return _above(rate, level, repetitions, SURE) * _above(rate, level, AGAIN * repetitions, SURER)
 
 
 @lru_cache
-def found(level: float, repetitions: int) -> float:
-    """The least rate of false alarms that is found with probability `POWER`; 1: there is none."""
+def detectable_rate(level: float, repetitions: int) -> float:
+    """Return the least rate of false alarms that is found with probability `POWER`, or 1."""
 
     def short(rate: float) -> float:
-        return blamed(rate, level, repetitions) - POWER
+        return flagging_chance(rate, level, repetitions) - POWER
 
     return float(brentq(short, level, 1.0)) if short(1.0) > 0 else 1.0
 
 
-def tells(level: float, repetitions: int) -> bool:
-    """Whether so many repetitions would find what a choice that is not paid for makes of a bound.
+def can_tell(level: float, repetitions: int) -> bool:
+    """Return whether so many repetitions would find a bound that is not corrected for a choice.
 
-    The best of four independent bounds errs with probability 1 - (1 - a)^4, 18.5 % at 5 %. What
-    cannot even tell that has not shown that anything holds.
+    The best of four independent bounds errs with probability 1 - (1 - a)^4, 18.5 % at 5 %. A
+    calibration that cannot tell that has not shown that any bound holds.
     """
-    return found(level, repetitions) <= 1 - (1 - level) ** CHOICES
+    return detectable_rate(level, repetitions) <= 1 - (1 - level) ** CHOICES
 
 
 def _above(rate: float, level: float, n: int, sure: float) -> float:
-    """The probability that the interval lies above the level."""
+    """Return the probability that the interval lies above the level."""
     return float(binom.sf(_fewest(level, n, sure) - 1, n, rate))
 
 
 @lru_cache
 def _fewest(level: float, n: int, sure: float) -> int:
-    """The least number of alarms whose interval lies above the level; more than n: none."""
+    """Return the least number of alarms whose interval lies above the level; n + 1: none."""
     low, high = -1, n + 1
     while high - low > 1:
         middle = (low + high) // 2
@@ -90,17 +81,13 @@ def _fewest(level: float, n: int, sure: float) -> int:
     return high
 
 
-# ----------------------------------------------------------------
-# What came of a calibration: a row for each way on each mechanism, and whether bounds held.
-
-
 MOST_TRIALS = 20_000
-"""Of a world: what is quick is asked with many times as many, which are kept in memory."""
+"""Trials of a world: quick methods take many times as many, which are kept in memory."""
 
 
 @dataclass(frozen=True)
 class Setting:
-    """How often, how large, and what is asked of every way."""
+    """Repetitions, trials and what every method is given."""
 
     repetitions: int = 400
     trials: int = 50
@@ -127,7 +114,7 @@ class Setting:
 
 
 @dataclass(frozen=True)
-class Measured:
+class Measurement:
     """False alarms in so many repetitions, and the mean number of all."""
 
     alarms: int
@@ -136,8 +123,8 @@ class Measured:
 
 
 @dataclass(frozen=True)
-class Calibrated:
-    """What came of one way on one mechanism: of the repetitions that decide."""
+class CalibrationRow:
+    """The result of one method on one mechanism, of the repetitions that decide."""
 
     mechanism: str
     trials: int
@@ -147,9 +134,9 @@ class Calibrated:
     judged: str
     standing: Standing
     level: float
-    measured: Measured
-    first: Measured | None = None
-    """Where the interval of the first repetitions lay above the level: what they showed."""
+    measured: Measurement
+    first: Measurement | None = None
+    """The first measurement, if its interval lay above the level."""
 
     @property
     def rate(self) -> float:
@@ -163,12 +150,12 @@ class Calibrated:
 
     @property
     def interval(self) -> tuple[float, float]:
-        """Of the rate, two-sided."""
+        """The two-sided interval of the rate."""
         return interval(self.measured.alarms, self.measured.repetitions, self.sure)
 
     @property
     def broken(self) -> bool:
-        """A bound whose interval does not reach down to the level that it states."""
+        """True for a bound whose interval does not reach down to the level that it states."""
         return self.standing == "bound" and self.interval[0] > self.level
 
     @property
@@ -179,35 +166,35 @@ class Calibrated:
 
 @dataclass(frozen=True)
 class Calibration:
-    """All of it: by mechanism, then by way."""
+    """All results: by mechanism, then by method."""
 
     setting: Setting
-    rows: Sequence[Calibrated]
+    rows: Sequence[CalibrationRow]
 
     @property
-    def bounds(self) -> list[Calibrated]:
+    def bounds(self) -> list[CalibrationRow]:
         """The rows that state a confidence."""
         return [row for row in self.rows if row.standing == "bound"]
 
     @property
-    def broken(self) -> list[Calibrated]:
+    def broken(self) -> list[CalibrationRow]:
         """Bounds with more false alarms than they state."""
         return [row for row in self.rows if row.broken]
 
     @property
     def held(self) -> bool | None:
-        """Whether every bound kept its word; None where too few repetitions could tell."""
+        """True if every bound held; None if the repetitions are too few to tell."""
         if self.broken:
             return False
-        return True if tells(self.setting.level, self.setting.repetitions) else None
+        return True if can_tell(self.setting.level, self.setting.repetitions) else None
 
     @property
-    def found(self) -> float:
-        """A bound that is wrong as often as this would have been found, with `POWER`."""
-        return found(self.setting.level, self.setting.repetitions)
+    def detectable_rate(self) -> float:
+        """The rate of false alarms that would have been found with probability `POWER`."""
+        return detectable_rate(self.setting.level, self.setting.repetitions)
 
     @property
     def by_chance(self) -> float:
-        """At most the probability that any bound is said to be wrong, though none is."""
+        """An upper bound on the probability that any bound is flagged, if all are correct."""
         n = self.setting.repetitions
-        return min(1.0, sum(blamed(row.level, row.level, n) for row in self.bounds))
+        return min(1.0, sum(flagging_chance(row.level, row.level, n) for row in self.bounds))

@@ -1,16 +1,18 @@
-"""Mechanisms of known epsilon: one released number a trial, larger where the canary is in.
+"""Mechanisms of known epsilon, and simulated audits of them.
 
-What an audit of them shows can be held against the truth. Each releases the best score there is,
-so that nothing stronger could be shown of it by any attack.
+A trial releases one number, larger where the canary is in. What an audit shows can be compared
+with the truth. Each mechanism releases the best score there is, so that no attack on it could show
+more.
 """
 
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from scipy.optimize import brentq
@@ -24,18 +26,26 @@ from dpaudit.protocols import Attack
 from dpaudit.seeds import generator
 from dpaudit.types import IN, OUT, Array, Curve, DPSGDCurve, GaussianCurve, Known, Observations
 
-# ----------------------------------------------------------------
-# Mechanisms of known epsilon: one released number a trial, larger where the canary is in.
-#
-# What an audit of them shows can be held against the truth. Each releases the best score there is,
-# so that nothing stronger could be shown of it by any attack.
-
+T = TypeVar("T")
 
 SAMPLED = DPSGDCurve(0.05, 100, LEAST_NOISE * DPSGD.steps / 1638)
-"""Of the subsampled mechanism. Its noise multiplier, 1.0002, is one that the estimators try."""
+"""The subsampled mechanism. Its noise multiplier, 1.0002, is one that the estimators try."""
+
+SAMPLES = 16
+"""MC-dropout draws of a trial."""
+
+KNOWN: Known = {
+    "label": np.array(1),
+    "sample_rate": np.array(1.0),
+    "noise_multiplier": np.array(1.0),
+}
+"""The canary is of the second of two classes; the number is an update of a full batch."""
+
+SHOWN = frozenset({"values", "logits", "mc", "mean", "std", "updates", "moved", "step"})
+"""The names of the observations of a trial."""
 
 
-class KnownMechanism(Protocol):
+class KnownMechanism(ABC):
     """A mechanism whose epsilon is known exactly.
 
     `curves` are the trade-off curves that it may rightly claim; without one it claims a bare
@@ -43,32 +53,34 @@ class KnownMechanism(Protocol):
     """
 
     @property
+    @abstractmethod
     def name(self) -> str: ...
 
     @property
-    def curves(self) -> tuple[Curve, ...]: ...
+    def curves(self) -> tuple[Curve, ...]:
+        return ()
 
+    @abstractmethod
     def epsilon(self, delta: float) -> float:
-        """The least epsilon that holds at `delta`."""
-        ...
+        """Return the least epsilon that holds at `delta`."""
 
+    @abstractmethod
     def draw(self, worlds: Array, generator: np.random.Generator) -> Array:
-        """What is released in a trial of each of the worlds, independently."""
-        ...
+        """Return what is released in a trial of each of the worlds, independently."""
 
 
 def mechanisms(delta: float) -> tuple[KnownMechanism, ...]:
-    """No leak first; then those that leak."""
+    """Return the mechanisms of a calibration: no leak first, then those that leak."""
     gaussian = Gaussian(brentq(lambda mu: gaussian_epsilon(mu, delta) - 4.0, 1e-3, 32.0))
     return NoLeak(), gaussian, Laplace(1.0), RandomizedResponse(1.0), Subsampled(SAMPLED)
 
 
 @dataclass(frozen=True)
-class NoLeak:
-    """The same in both worlds. Whatever curve is claimed holds."""
+class NoLeak(KnownMechanism):
+    """The same release in both worlds, for which any claimed curve holds."""
 
-    name: str = "no leak"
-    curves: tuple[Curve, ...] = (GaussianCurve(mu=1.0), SAMPLED)
+    name = "no leak"
+    curves = (GaussianCurve(mu=1.0), SAMPLED)
 
     def epsilon(self, delta: float) -> float:
         return 0.0
@@ -78,11 +90,12 @@ class NoLeak:
 
 
 @dataclass(frozen=True)
-class Gaussian:
+class Gaussian(KnownMechanism):
     """A number of sensitivity `mu` with standard Gaussian noise."""
 
     mu: float
-    name: str = "Gaussian"
+
+    name = "Gaussian"
 
     @property
     def curves(self) -> tuple[Curve, ...]:
@@ -96,15 +109,15 @@ class Gaussian:
 
 
 @dataclass(frozen=True)
-class Laplace:
+class Laplace(KnownMechanism):
     """A number of sensitivity `pure` with standard Laplace noise, so of that epsilon at delta 0.
 
     Its divergence is d(e) = 1 - exp((e - pure)/2), solved here for e.
     """
 
     pure: float
-    name: str = "Laplace"
-    curves: tuple[Curve, ...] = ()
+
+    name = "Laplace"
 
     def epsilon(self, delta: float) -> float:
         return max(0.0, self.pure + 2 * math.log1p(-delta))
@@ -114,7 +127,7 @@ class Laplace:
 
 
 @dataclass(frozen=True)
-class RandomizedResponse:
+class RandomizedResponse(KnownMechanism):
     """The world itself with probability e^pure/(1+e^pure), else the other one.
 
     All scores are tied with half of the others, which is what tests of ranks find hardest. With
@@ -124,7 +137,6 @@ class RandomizedResponse:
 
     pure: float
     spent: float = 0.0
-    curves: tuple[Curve, ...] = ()
 
     @property
     def name(self) -> str:
@@ -140,7 +152,7 @@ class RandomizedResponse:
 
 
 @dataclass(frozen=True)
-class Subsampled:
+class Subsampled(KnownMechanism):
     """Steps of Gaussian noise, in each of which the canary takes part with a small probability.
 
     What all steps release is summed up by its log-likelihood ratio, the best score (Neyman and
@@ -148,7 +160,8 @@ class Subsampled:
     """
 
     curve: DPSGDCurve
-    name: str = "subsampled Gaussian"
+
+    name = "subsampled Gaussian"
 
     @property
     def curves(self) -> tuple[Curve, ...]:
@@ -167,29 +180,9 @@ class Subsampled:
         return np.asarray(ratios.sum(axis=1))
 
 
-# ----------------------------------------------------------------
-# One play of a mechanism of known epsilon, as attacks and estimators are shown it.
-
-
-T = TypeVar("T")
-
-SAMPLES = 16
-"""MC-dropout draws of a trial."""
-
-KNOWN: Known = {
-    "label": np.array(1),
-    "sample_rate": np.array(1.0),
-    "noise_multiplier": np.array(1.0),
-}
-"""Of two classes the second is the canary's; the number is like an update of a full batch."""
-
-SHOWN = frozenset({"values", "logits", "mc", "mean", "std", "updates", "moved", "step"})
-"""The names of all that is seen of a trial."""
-
-
 @dataclass(frozen=True)
-class Play:
-    """`trials` of each world, in turn, and beside them one run with as many canaries in all."""
+class SimulatedRun:
+    """`trials` of each world, in turn, and one training with as many canaries in all."""
 
     mechanism: KnownMechanism
     trials: int
@@ -198,7 +191,7 @@ class Play:
 
     @cached_property
     def worlds(self) -> Array:
-        """Of the trials."""
+        """The worlds of the trials."""
         return np.tile([OUT, IN], self.trials)
 
     @cached_property
@@ -224,20 +217,20 @@ class Play:
         return {}
 
     def once(self, key: Hashable, made: Callable[[], T]) -> T:
-        """What several ways share, made for the first of them."""
+        """Return what several methods share, made for the first of them."""
         if key not in self._kept:
             self._kept[key] = made()
         kept: T = self._kept[key]
         return kept
 
     def of(self, name: str, attack: Attack) -> Trials:
-        """The trials as an attack sees them, which are the same whoever judges it."""
+        """Return the trials as an attack sees them, the same for all estimators."""
         features = self.once(name, lambda: attack.features(self.seen, KNOWN))
         return Trials(features, self.worlds, name)
 
     @cached_property
-    def run(self) -> tuple[Array, Array]:
-        """One run: what is released of each canary, and the coins that put them in."""
+    def one_training(self) -> tuple[Array, Array]:
+        """One training: what is released of each canary, and the coins that put them in."""
         draw = generator(self.seed, "one run")
         coins = draw.integers(0, 2, size=2 * self.trials)
         return self.mechanism.draw(coins, draw), coins

@@ -29,9 +29,8 @@ from dpaudit.checkpoint.scoring import (
 from dpaudit.data.arrays import hash_arrays
 from dpaudit.errors import BadInput
 from dpaudit.estimators import OneRun, OneRunFDP
-from dpaudit.estimators.one_run import called
-from dpaudit.estimators.power.truth import located
-from dpaudit.estimators.selections import GuessNumbers
+from dpaudit.estimators.one_run import GuessNumbers, called
+from dpaudit.estimators.power.prospect import located
 from dpaudit.judging.advice import after_checkpoint
 from dpaudit.judging.judge import deciding_confidence, verdict
 from dpaudit.results import Bound, Report, Verdict

@@ -1,13 +1,10 @@
 """Estimators: error counts, scores or guesses to a lower bound on epsilon."""
 
-from dpaudit.estimators.counts import ClopperPearson, Jeffreys, JointBeta
-from dpaudit.estimators.counts_by_curve import GDP, PLD
+from dpaudit.estimators.counts import GDP, PLD, ClopperPearson, Jeffreys, JointBeta
 from dpaudit.estimators.e_process import EProcess
-from dpaudit.estimators.exact_scan import ExactScan
+from dpaudit.estimators.exact_tests import ExactScan, RankTest
 from dpaudit.estimators.one_run import OneRun, OneRunFDP
 from dpaudit.estimators.paired_auc import PairedAUC
-from dpaudit.estimators.published import Point
-from dpaudit.estimators.rank_test import RankTest
 from dpaudit.results import Counts, Decisions, Guesses, Scores
 
 FREE: dict[type, str] = {
@@ -16,7 +13,7 @@ FREE: dict[type, str] = {
     Guesses: "one-run",
     Decisions: "e-process",
 }
-"""What assumes nothing, for each kind of outcome: it stands beside all that assume something."""
+"""The estimator without assumption for each kind of outcome; it stands beside all others."""
 
 __all__ = [
     "FREE",
@@ -30,6 +27,5 @@ __all__ = [
     "OneRun",
     "OneRunFDP",
     "PairedAUC",
-    "Point",
     "RankTest",
 ]

@@ -1,4 +1,4 @@
-"""Evidence against a claim, pair after pair of trials: what an audit that stops at will goes by.
+"""Evidence against a claim, pair after pair of trials, for an audit that may stop at any time.
 
 Each pair is scored by rules that were fitted on earlier pairs alone, so that its outcome is one
 of a rule fixed beforehand. All attacks bet side by side with an equal share of the wealth: a
@@ -19,23 +19,23 @@ import numpy as np
 
 from dpaudit.accounting.curves import Family
 from dpaudit.errors import BadInput
+from dpaudit.estimators.claim_curves import known_curve
 from dpaudit.estimators.e_process import EProcess
 from dpaudit.estimators.paired_auc import AUCBet
-from dpaudit.estimators.selections import known_curve
 from dpaudit.estimators.trials import Trials
 from dpaudit.protocols import Attack, Rule
 from dpaudit.rates import BoundCriterion, round_scores
 from dpaudit.results import Bound, Scores
-from dpaudit.types import IN, OUT, Array, Claim
+from dpaudit.types import IN, OUT, Claim
 
 FIRST = 10
-"""Pairs that only fit rules; and pairs between the first fits."""
+"""Pairs that only fit rules, and pairs between the first fits."""
 
 LOOK = 20
 """Trials, at least, after which a run that is played until decided is looked at."""
 
 GROWTH = 1.25
-"""Later, rules are fitted anew as often as there are so many times the pairs."""
+"""Growth of the number of pairs after which rules are fitted again, later."""
 
 SELECTION = "before each pair, on earlier pairs"
 
@@ -61,8 +61,9 @@ class Bets:
         highest = float(math.ceil(min(FARTHEST, max(10.0, claim.epsilon + 1))))
         self._auc = self._free = None
         if (curve := known_curve(claim)) is not None:
-            bet = AUCBet(curves or curve, confidence, claim.adjacency)
-            self._auc = bet.start(claim.delta, len(attacks))
+            self._auc = AUCBet(
+                claim.delta, curves or curve, confidence, claim.adjacency, len(attacks)
+            )
             self._area = self._auc.first_above(claim.epsilon)
         if not claim.by_step:
             free = EProcess(confidence, highest=highest)
@@ -73,13 +74,13 @@ class Bets:
         self._rules: dict[str, Rule] = {}
         self._due = FIRST
         self.course: list[float] = []
-        """The wealth of what decides after each pair."""
+        """The wealth of the deciding process after each pair."""
         self.beside: list[float] = []
-        """That of the e-process, where it stands beside."""
+        """The wealth of the e-process, where it stands beside."""
 
     @property
     def pairs(self) -> int:
-        """How many have been shown."""
+        """The pairs that have been shown."""
         return len(self.course)
 
     @property
@@ -99,18 +100,18 @@ class Bets:
 
     @property
     def wealth(self) -> float:
-        """What a stake of 1 against the claim has become by now."""
+        """The present value of a stake of 1 against the claim."""
         return self.course[-1] if self.course else 1.0
 
     @property
     def decided(self) -> bool:
-        """Whether the claim has been refuted."""
+        """True if the claim has been refuted."""
         if self._auc is not None and self._auc.least <= self._area:
             return False  # a bound of a curve takes a while
         return self.bounds()[0].epsilon > self.claim.epsilon
 
     def could_decide(self, pairs: int) -> bool:
-        """Whether so many pairs could refute the claim, if every bet on them were won."""
+        """Return whether so many pairs could refute the claim if every bet were won."""
         bets = max(0, pairs - FIRST)
         if self._auc is not None:
             return self._auc.could_refute(self._area, bets)
@@ -118,11 +119,11 @@ class Bets:
         return self._free is not None and self._free.ceiling(most) > self.claim.epsilon
 
     def show(self, new: Mapping[str, Trials]) -> None:
-        """More trials as each attack sees them: whole pairs, in the order of their index."""
+        """Add trials as each attack sees them: whole pairs, in the order of their index."""
         for name in self.attacks:
             _refuse_unpaired(new[name])
             before = self._trials.get(name)
-            self._trials[name] = new[name] if before is None else _joined(before, new[name])
+            self._trials[name] = new[name] if before is None else before + new[name]
         last = min(len(trials) for trials in self._trials.values()) // 2
         while self.pairs < last:
             upto = min(last, self._due)
@@ -132,7 +133,7 @@ class Bets:
                 self._due = max(upto + FIRST, math.ceil(GROWTH * upto))
 
     def bounds(self) -> list[Bound]:
-        """What decides, then what stands beside it."""
+        """Return the bound that decides, then the one beside it."""
         names = list(self.attacks)
         return [
             replace(
@@ -152,18 +153,18 @@ class Bets:
             self._rules[name] = _between(self._trials[name], 0, upto).fit(attack, best)
 
     def _bet(self, first: int, upto: int) -> None:
-        """The pairs from one to another, by the rules of earlier ones; without any, by none."""
-        said: dict[str, list[tuple[bool, bool, float]]] = {}
+        """Bet on the pairs from one to another, by the rules of earlier ones, if there are any."""
+        outcomes: dict[str, list[tuple[bool, bool, float]]] = {}
         for name, rule in self._rules.items():
             new = _between(self._trials[name], first, upto)
             decisions, won = new.decisions(rule), _won(new.scores(rule))
             inn, out = decisions.inn.tolist(), decisions.out.tolist()
-            said[name] = list(zip(inn, out, won, strict=True))
+            outcomes[name] = list(zip(inn, out, won, strict=True))
         for i in range(upto - first):
-            pair = [said[name][i] if name in said else None for name in self.attacks]
+            pair = [outcomes[name][i] if name in outcomes else None for name in self.attacks]
             wealth = []
             if self._auc is not None:
-                self._auc.show([None if told is None else told[-1] for told in pair])
+                self._auc.show([None if one is None else one[-1] for one in pair])
                 wealth.append(self._auc.wealth(self._area))
             if self._free is not None:
                 self._free.show_all(pair)
@@ -175,27 +176,16 @@ class Bets:
 
 def _won(scores: Scores) -> list[float]:
     """Return 1 for each pair whose in-trial scores higher, 0.5 for a tie, 0 for the others."""
-    inn, out = _numbers(scores.inn), _numbers(scores.out)
+    # Rounded, as all scores are; what is no number is lower than any.
+    both = (round_scores(scores.inn), round_scores(scores.out))
+    inn, out = (np.where(np.isnan(world), -np.inf, world) for world in both)
     won: list[float] = np.where(inn == out, 0.5, inn > out).tolist()
     return won
 
 
-def _numbers(scores: Array) -> Array:
-    """Rounded, as all scores are; what is no number is lower than any."""
-    return np.nan_to_num(round_scores(scores), nan=-np.inf, posinf=np.inf, neginf=-np.inf)
-
-
 def _between(trials: Trials, first: int, upto: int) -> Trials:
-    """The pairs from one to before another."""
+    """Return the pairs from one to before another."""
     return trials[np.arange(2 * first, 2 * upto)]
-
-
-def _joined(before: Trials, after: Trials) -> Trials:
-    return replace(
-        before,
-        features=np.concatenate([before.features, after.features]),
-        worlds=np.concatenate([before.worlds, after.worlds]),
-    )
 
 
 def _refuse_unpaired(trials: Trials) -> None:

@@ -1,4 +1,4 @@
-"""The stakes of bets against a claim."""
+"""The e-process: bets against a claim, which may be looked at after every pair of trials."""
 
 from __future__ import annotations
 
@@ -12,17 +12,14 @@ import numpy as np
 from dpaudit import checks
 from dpaudit.accounting.curves import Pure
 from dpaudit.errors import BadInput
-from dpaudit.estimators import inputs
+from dpaudit.estimators.base import refuse_delta, refuse_other_outcome
 from dpaudit.estimators.sentences import ASSUMED, confident, sentence
 from dpaudit.protocols import Estimator
 from dpaudit.results import Bound, Counts, Decisions, Outcome
 from dpaudit.types import Array
 
 FRACTIONS = 0.95 / 2.0 ** np.arange(6)
-"""Of the largest stake: all are played side by side, because the best is known only afterwards."""
-
-# ----------------------------------------------------------------
-# e-process: bets against a claim, which may be looked at after every pair of trials.
+"""Fractions of the largest stake, played side by side: the best is known only afterwards."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +54,8 @@ class EProcess(Estimator):
         )
 
     def bound(self, outcome: Outcome, delta: float) -> Bound:
-        d = inputs.given("e-process", Decisions, outcome, delta)
+        refuse_delta(delta)
+        d = refuse_other_outcome("e-process", Decisions, outcome)
         inn, out = np.asarray(d.inn), np.asarray(d.out)
         if inn.ndim != 1 or inn.shape != out.shape or not inn.size:
             raise BadInput(
@@ -72,7 +70,7 @@ class EProcess(Estimator):
         return game.bound()
 
     def start(self, delta: float, attacks: int = 1, scored: bool = False) -> Game:
-        """A game without pairs yet; several attacks begin with an equal share of the wealth.
+        """Return a game without pairs; several attacks begin with an equal share of the wealth.
 
         Where trials are `scored`, too, a third of it is bet on the in-trial's higher score, as
         `AUCBet` does against the curve of (e, d) itself: no threshold can be chosen badly there.
@@ -80,19 +78,19 @@ class EProcess(Estimator):
         return Game(self, delta, attacks, scored)
 
     def ceiling(self, pairs: int, delta: float) -> float:
-        """The largest bound that so many pairs could give: that of no wrong decision at all."""
+        """Return the largest bound that so many pairs could give: that of no wrong decision."""
         checks.refuse([checks.whole("pairs", pairs, 0, 2**53)])
         table = self.log_factors(delta)
         return self.last_refuted(self.enough(pairs * table[1, 0]))
 
     def grid(self) -> Array:
-        """The epsilons that are bet against."""
+        """Return the epsilons that are bet against."""
         points = math.floor(self.highest / self.step + 1e-9) + 1
         return np.round(self.step * np.arange(points), 9)
 
     def log_factors(self, delta: float) -> Array:
-        """What a pair multiplies wealth by, as logarithms: [X, Y, bet and its mirror, e, stake]."""
-        checks.refuse([checks.in_range("delta", delta, 0, 1, ends="[)")])
+        """Return the log factors of wealth of a pair: [X, Y, bet and its mirror, e, stake]."""
+        refuse_delta(delta)
         price = np.exp(self.grid())[:, None]
         stake = FRACTIONS / (price + delta)
         gains = [
@@ -103,20 +101,20 @@ class EProcess(Estimator):
         return factors
 
     def log_orders(self, delta: float) -> Array:
-        """The same of a bet on the order of the scores: [lost, tied or won, e, stake]."""
+        """Return those of a bet on the order of the scores: [lost, tied or won, e, stake]."""
         area = np.array([Pure(delta).area(e) for e in self.grid()])[:, None]
         orders: Array = np.log1p(FRACTIONS * (np.array([0.0, 0.5, 1.0])[:, None, None] / area - 1))
         return orders
 
     def enough(self, log_wealth: Array) -> Array:
-        """Which e a wealth refutes: [bet and its mirror, e, stake] to [e]."""
+        """Return the mask of e that a wealth refutes: [bet and its mirror, e, stake] to [e]."""
         # Cut off where it would overflow, far above any 1/a.
         mean = np.exp(np.minimum(log_wealth, 700)).mean(axis=(0, 2))
         refuted: Array = mean * (1 - self.confidence) >= 1
         return refuted
 
     def last_refuted(self, refuted: Array) -> float:
-        """The largest e up to which all are refuted; 0 where there is none."""
+        """Return the largest e up to which all are refuted; 0 if there is none."""
         count = len(refuted) if refuted.all() else int(np.argmin(refuted))
         return float(self.grid()[max(0, count - 1)])
 
@@ -141,16 +139,16 @@ class Game:
         self._refuted = np.zeros(len(rules.grid()), dtype=bool)
 
     def show(self, inn: Any, out: Any) -> None:
-        """One more pair: the decision on its in-trial and on its out-trial, True = says D'."""
+        """Add a pair: the decision on its in-trial and on its out-trial, True = says D'."""
         self.show_all([(inn, out)])
 
-    def show_all(self, said: Sequence[Sequence[Any] | None]) -> None:
-        """One more pair of several attacks; None from one that does not bet on it.
+    def show_all(self, pair: Sequence[Sequence[Any] | None]) -> None:
+        """Add a pair of several attacks; None from one that does not bet on it.
 
-        Each says what `show` is told and, where trials are scored, 1 if the in-trial scores
+        Each gives the arguments of `show` and, where trials are scored, 1 if the in-trial scores
         higher, 0.5 at a tie, 0 else.
         """
-        for attack, of_pair in zip(range(len(self._bets)), said, strict=True):
+        for attack, of_pair in zip(range(len(self._bets)), pair, strict=True):
             if of_pair is not None:
                 self._bet(attack, *of_pair)
         self.pairs += 1
@@ -171,7 +169,7 @@ class Game:
         self._log_wealth[attack] += self._of_pair(inn, out, *won)
 
     def _of_pair(self, inn: bool, out: bool, *won: float) -> Array:
-        """What a pair multiplies the wealth of an attack by: [bets, e, stake]."""
+        """Return the log factors of an attack's wealth of a pair: [bets, e, stake]."""
         factors: Array = self._factors[int(inn), int(out)]
         if self._orders is None:
             return factors
@@ -179,16 +177,16 @@ class Game:
         return np.concatenate([factors, self._orders[int(2 * share)][None]])
 
     def refuted(self, e: float) -> bool:
-        """Whether a point of the grid, the nearest to e, has been refuted."""
+        """Return whether the point of the grid nearest to e has been refuted."""
         return bool(self._refuted[self._nearest(e)])
 
     def wealth(self, e: float) -> float:
-        """What a stake of 1 against the nearest point of the grid to e has become by now."""
+        """Return the present value of a stake of 1 against the point of the grid nearest to e."""
         here = self._log_wealth[:, :, self._nearest(e)]
         return float(np.exp(np.minimum(here, 700)).mean())
 
     def bound(self) -> Bound:
-        """What the pairs so far have shown; 0 before the first."""
+        """Return the bound of the pairs so far; 0 before the first."""
         epsilon = self.rules.last_refuted(self._refuted)
         n, sure = self.pairs, self.rules.confidence
         alone = n > 0 and len(self._bets) == 1 and n == self._bets[0]
@@ -211,7 +209,7 @@ class Game:
         )
 
     def ceiling(self, bets: Array) -> float:
-        """The bound if each attack had made so many bets, and none on a wrong decision."""
+        """Return the bound if each attack had made so many bets, none on a wrong decision."""
         right = self._of_pair(True, False, *([] if self._orders is None else [1.0]))
         best = bets[:, None, None, None] * right
         return self.rules.last_refuted(self.rules.enough(_together(best)))
@@ -221,5 +219,5 @@ class Game:
 
 
 def _together(log_wealth: Array) -> Array:
-    """Attacks are bets like a bet and its mirror."""
+    """Join the bets of all attacks: they count like a bet and its mirror."""
     return log_wealth.reshape(-1, *log_wealth.shape[2:])

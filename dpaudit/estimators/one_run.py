@@ -1,22 +1,38 @@
-"""Guesses of one run from scores: the highest were in, the lowest out."""
+"""One training with many canaries: guesses from scores, and bounds on the number of right ones."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.special import betainc, betaincinv, gammaln, logit
 
-from dpaudit.accounting.curves import Family, family, last_refuted, symmetrised
+from dpaudit.accounting.curves import Family, refuse_zero, symmetrised
+from dpaudit.accounting.search import last_refuted
 from dpaudit.errors import BadInput
-from dpaudit.estimators import inputs
-from dpaudit.estimators.inputs import TOSSES, CurveEstimator, level, reached
-from dpaudit.estimators.sentences import ASSUMED, COINS, confident, of_curve, sentence
-from dpaudit.protocols import Estimator
+from dpaudit.estimators.base import TOSSES, CurveEstimator, GuessesEstimator, level, reached
+from dpaudit.estimators.sentences import COINS, COINS_SEVERAL, confident
 from dpaudit.rates import round_scores
-from dpaudit.results import Bound, Guesses, Outcome
+from dpaudit.results import Bound, Guesses
 from dpaudit.seeds import generator
 from dpaudit.types import Adjacency, Array, Curve
+
+PARTS = (1, 2, 4, 8)
+"""All canaries, half of them, a quarter and an eighth.
+
+Few guesses are surer ones, and many show more where most are right. The correction for four
+numbers costs less than a share of the canaries that would choose one (Gaussian scores, 500 and
+1,000 canaries; a share of 20 to 50 %), and needs no argument about a number that follows from what
+the model says.
+"""
+
+FIXED_BEFOREHAND = "score and number of guesses fixed beforehand"
+
+MOST = 10**6
+"""Guesses: an array holds the probability of every number of right ones."""
+
+_SCAN = 17
 
 
 def guessed(scores: Array, put_in: Array, guesses: int) -> Guesses:
@@ -24,7 +40,7 @@ def guessed(scores: Array, put_in: Array, guesses: int) -> Guesses:
 
     `put_in` are the coins by which each canary was put in or left out. Where the guesses end among
     equal scores, a toss decides on which of these canaries they fall; the count is one that
-    `ties.SURE` of all tosses reach. Scores are rounded first (see `rates.round_scores`).
+    `SURE` of all tosses reach. Scores are rounded first (see `rates.rounded`).
     """
     levels = round_scores(scores)
     calls = called(levels, guesses)
@@ -63,18 +79,8 @@ def halves(guesses: int) -> tuple[int, int]:
     return guesses - guesses // 2, guesses // 2
 
 
-# ----------------------------------------------------------------
-# One run: many canaries in one training, and how many of them were guessed rightly.
-
-
-MOST = 10**6
-"""Guesses: an array holds the probability of every number of right ones."""
-
-_SCAN = 17
-
-
 @dataclass(frozen=True)
-class OneRun(Estimator):
+class OneRun(GuessesEstimator):
     """One training run with many canaries; assumes nothing of the mechanism.
 
     Each of m canaries is put in by its own fair coin. r of them are guessed, those with the
@@ -82,44 +88,16 @@ class OneRun(Estimator):
     are right. With B ~ Bin(r, e^e/(1+e^e)), under (e, d)-DP so many are right with probability
     at most p(e) = P[B >= v] + 2 m d max_{1<=i<=v} P[v-i <= B < v]/i. The bound is
     inf{e : p(e) >= a}; m counts canaries without a guess too. Choosing among several r needs
-    other canaries, or a divided by their number. Tied scores are judged as `ties.py`
+    other canaries, or a divided by their number. Tied scores are judged as `base.py`
     says. Steinke, Nasr and Jagielski 2023, "Privacy auditing with one (1) training run".
     """
 
     confidence: float = 0.95
 
-    takes = Guesses
-
-    def __post_init__(self) -> None:
-        inputs.sure(self.confidence)
-
-    def bound(self, outcome: Outcome, delta: float) -> Bound:
-        g = inputs.given("one-run", Guesses, outcome, delta)
-        epsilon = self._epsilon(g, delta)
-        return Bound(
-            epsilon=epsilon,
-            delta=delta,
-            confidence=self.confidence,
-            estimator="one-run",
-            assumption="none",
-            selection="as given",
-            ceiling=self.ceiling(g.canaries, g.guesses, delta),
-            guesses=g,
-            sentence=sentence(
-                confident(self.confidence),
-                epsilon,
-                delta,
-                f"{ASSUMED['none']} {COINS}",
-            ),
-        )
-
-    def ceiling(self, canaries: int, guesses: int, delta: float) -> float:
-        """The largest bound that so many guesses could give: that of no wrong one."""
-        flawless = Guesses(canaries=canaries, guesses=guesses, correct=guesses)
-        return self._epsilon(inputs.given("one-run", Guesses, flawless, delta), delta)
+    name = "one-run"
 
     def _epsilon(self, g: Guesses, delta: float) -> float:
-        a, r, v = level(1 - self.confidence, g.tied), g.guesses, g.correct
+        a, r, v = level(self._a, g.tied), g.guesses, g.correct
         if v == 0:
             return 0.0
         # Where P[B >= v] alone reaches a: the bound at delta 0, and never below that at another.
@@ -148,7 +126,7 @@ class OneRun(Estimator):
 
 
 def refuted(epsilon: float, g: Guesses, delta: float, a: float) -> bool:
-    """Whether the bound of so many right guesses is above epsilon."""
+    """Return whether the bound of so many right guesses is above epsilon."""
     return g.correct > 0 and _PValue(g.guesses, g.correct, 2 * g.canaries * delta)(epsilon) < a
 
 
@@ -169,12 +147,8 @@ class _PValue:
         return float(tail + self.slack * average.max())
 
 
-# ----------------------------------------------------------------
-# One run against a whole trade-off curve: more is shown, and more is assumed.
-
-
 @dataclass(frozen=True)
-class OneRunFDP(CurveEstimator):
+class OneRunFDP(CurveEstimator, GuessesEstimator):
     """One training run judged against a trade-off curve; assumes its kind.
 
     Of m canaries, each put in by its own fair coin, c' are guessed and c rightly. A curve f is
@@ -182,62 +156,29 @@ class OneRunFDP(CurveEstimator):
     inv(r)), stop if h' = h, r = min(1, r + i/(c'-i) (h'-h)), h = h'. inv is the inverse of
     1 - f. The bound is the epsilon of the most leaking curve that is refuted. A canary is
     guessed in or out, so that f must hold both ways: of DP-SGD it is the symmetric curve below
-    both. Tied scores are judged as `ties.py` says. Mahloujifar, Melis and Chaudhuri 2024,
+    both. Tied scores are judged as `base.py` says. Mahloujifar, Melis and Chaudhuri 2024,
     "Auditing f-differential privacy in one run".
-
-    `curve` is 'gaussian', 'pure' (assumes nothing) or a claim's curve, of which only the kind
-    is taken: of DP-SGD the sampling rate and the steps, which are then trusted.
     """
 
     confidence: float = 0.95
     curve: str | Curve | Family = "gaussian"
     adjacency: Adjacency = "add-remove"
 
-    takes = Guesses
-
-    def __post_init__(self) -> None:
-        inputs.sure(self.confidence)
-        family(self.curve, 0.0, self.adjacency)  # refused here, if at all
-
-    def bound(self, outcome: Outcome, delta: float) -> Bound:
-        g = inputs.given("one-run-fdp", Guesses, outcome, delta)
-        ceiling = self.ceiling(g.canaries, g.guesses, delta)
-        epsilon = min(ceiling, self._epsilon(g, delta))
-        return Bound(
-            epsilon=epsilon,
-            delta=delta,
-            confidence=self.confidence,
-            estimator="one-run-fdp",
-            assumption=self.assumption,
-            selection="as given",
-            ceiling=ceiling,
-            guesses=g,
-            sentence=sentence(
-                confident(self.confidence),
-                epsilon,
-                delta,
-                f"{of_curve(self._family(delta))} {COINS}",
-            ),
-        )
-
-    def ceiling(self, canaries: int, guesses: int, delta: float) -> float:
-        """The largest bound that so many guesses could give: that of no wrong one."""
-        flawless = Guesses(canaries, guesses, guesses)
-        return self._epsilon(inputs.given("one-run-fdp", Guesses, flawless, delta), delta)
+    name = "one-run-fdp"
 
     def _family(self, delta: float) -> Family:
-        return symmetrised(family(self.curve, delta, self.adjacency))
+        return symmetrised(super()._family(delta))
 
     def _epsilon(self, g: Guesses, delta: float) -> float:
-        a, curves = level(1 - self.confidence, g.tied), self._family(delta)
+        a, curves = level(self._a, g.tied), self._family(delta)
         if curves.assumption != "none":
-            inputs.positive_delta("one-run-fdp", delta)
+            refuse_zero(delta)
         step = last_refuted(curves, lambda parameter: refuted_by_curve(curves, parameter, g, a))
         return curves.epsilon(curves.parameter(step), delta)
 
 
 def refuted_by_curve(curves: Family, parameter: float, g: Guesses, a: float) -> bool:
-    """Whether so many right guesses have a probability below a under the curve."""
+    """Return whether so many right guesses have a probability below a under the curve."""
     share = g.guesses / g.canaries
     r = a * g.correct / g.canaries
     h = a * (g.guesses - g.correct) / g.canaries
@@ -249,3 +190,95 @@ def refuted_by_curve(curves: Family, parameter: float, g: Guesses, a: float) -> 
         r = min(1.0, r + i / (g.guesses - i) * (larger - h))
         h = larger
     return r + h > share
+
+
+@dataclass(frozen=True)
+class GuessNumbers:
+    """Each of k numbers of guesses is judged at a/k on all canaries, and the best is taken.
+
+    That any of the k bounds fails has probability a at most, and the best fails only if one of
+    them does. Each number is fixed before the scores are seen, and all randomised canaries count.
+    """
+
+    numbers: Sequence[int]
+
+    def __post_init__(self) -> None:
+        if not self.numbers or min(self.numbers) < 1:
+            raise BadInput(
+                f"there must be numbers of guesses of at least 1, not {self.numbers}",
+                "too-small",
+                option="numbers",
+                value=self.numbers,
+            )
+
+    @classmethod
+    def of(cls, canaries: int) -> GuessNumbers:
+        """Return the numbers that are tried of so many canaries."""
+        return cls(sorted({max(1, canaries // part) for part in PARTS}, reverse=True))
+
+    def each(self, confidence: float) -> float:
+        """Return the confidence at which each number is judged."""
+        k = len(self.numbers)
+        return confidence if k == 1 else 1 - (1 - confidence) / k
+
+    def bound(
+        self,
+        scores: Array,
+        put_in: Array,
+        estimator: Callable[[float], GuessesEstimator],
+        delta: float,
+        confidence: float,
+    ) -> Bound:
+        """Return the best of the bounds."""
+        judge = estimator(self.each(confidence))
+        tried = [guessed(scores, put_in, r) for r in self.numbers]
+        bounds = [replace(judge.bound(g, delta), rule=rule(g)) for g in tried]
+        found = best(bounds, confidence, self._selection(confidence))
+        if len(self.numbers) > 1:
+            found = replace(found, sentence=found.sentence.replace(COINS, COINS_SEVERAL))
+        return replace(found, trials=(int((~put_in).sum()), int(put_in.sum())))
+
+    def ceiling(self, judge: GuessesEstimator, canaries: int, delta: float) -> float:
+        """Return the most that any of the numbers could show."""
+        return max(judge.ceiling(canaries, r, delta) for r in self.numbers)
+
+    def _selection(self, confidence: float) -> str:
+        if len(self.numbers) == 1:
+            return FIXED_BEFOREHAND
+        *first, last = (f"{r:,}" for r in self.numbers)
+        return (
+            f"score fixed beforehand; the best of {len(self.numbers)} numbers of guesses that "
+            f"were fixed beforehand ({', '.join(first)} and {last}), each at "
+            f"{100 * self.each(confidence):.6g} %"
+        )
+
+
+def rule(g: Guesses) -> str:
+    """Return the guesses in words."""
+    called_in, called_out = halves(g.guesses)
+    return f"the {called_in:,} highest scores in, the {called_out:,} lowest out"
+
+
+def best(bounds: Sequence[Bound], confidence: float, selection: str) -> Bound:
+    """Return the best of bounds that all hold at once with this confidence.
+
+    Its ceiling is the highest of theirs: the best could have gone so far.
+    """
+    _refuse_credible(bounds)
+    top = max(bounds, key=lambda bound: bound.epsilon)
+    ceiling = max(bound.ceiling for bound in bounds)
+    text = top.sentence.replace(confident(top.confidence), confident(confidence))
+    return replace(top, confidence=confidence, ceiling=ceiling, selection=selection, sentence=text)
+
+
+def _refuse_credible(bounds: Sequence[Bound]) -> None:
+    """Reject bounds that state no error rate: they cannot be corrected for a choice."""
+    for bound in bounds:
+        if bound.assumption == "prior":
+            raise BadInput(
+                f"{bound.estimator} is credible under a prior and states no error rate, so it "
+                "cannot be corrected for a choice; use hold-out, or another estimator",
+                "no-error-rate",
+                option="estimator",
+                value=bound.estimator,
+            )

@@ -1,4 +1,7 @@
-"""Paired AUC: a closed form for scores, also where trials depend on earlier ones."""
+"""Scores in pairs: a closed form for their AUC, and bets on it, pair after pair.
+
+Both hold also where trials depend on earlier ones.
+"""
 
 from __future__ import annotations
 
@@ -10,95 +13,64 @@ import numpy as np
 from scipy.special import bdtr, ndtri
 
 from dpaudit import checks
-from dpaudit.accounting.curves import Family, family, last_refuted
+from dpaudit.accounting.curves import Family, family
+from dpaudit.accounting.search import first_above, last_refuted
+from dpaudit.estimators.base import SURE, CurveEstimator, level, refuse_delta
 from dpaudit.estimators.e_process import FRACTIONS
-from dpaudit.estimators.inputs import SURE, CurveEstimator, level
-from dpaudit.estimators.rank_test import ranks, refuse_empty
-from dpaudit.estimators.sentences import (
-    APART,
-    NOTHING_TO_CHOOSE,
-    PAIRS,
-    confident,
-    of_curve,
-    sentence,
-)
+from dpaudit.estimators.ranks import ranks, refuse_empty
+from dpaudit.estimators.sentences import APART, PAIRS, confident, of_curve, sentence
 from dpaudit.rates import upper_rate
-from dpaudit.results import Bound, Outcome, Scores
+from dpaudit.results import NOTHING_TO_CHOOSE, Bound, Outcome, Scores
 from dpaudit.types import Adjacency, Array, Curve
 
 
 @dataclass(frozen=True)
 class PairedAUC(CurveEstimator):
-    """How often the in-trial of a pair scores higher, against the largest AUC of a curve.
+    """The share of pairs whose in-trial scores higher, against the largest AUC of a curve.
 
     Trials are paired by their index; of n pairs the in-trial scores higher in k, so that the
     AUC is at least Beta.ppf(a; k, n-k+1) (Clopper and Pearson 1934). No attack has a larger one
     than 1 - the integral of f: Phi(mu/sqrt 2) for a Gaussian curve, 1 - (1-d)^2/(1+e^eps) for
     (eps, d), the area by the accountant for DP-SGD. One-sided: an AUC below one half gives 0.
     A pair's score may be learned from earlier pairs, and pairs may share all but privacy noise.
-    Ties are judged as `ties.py` says, so that constant scores give 0; the pairing must not be
+    Ties are judged as `base.py` says, so that constant scores give 0; the pairing must not be
     chosen.
-
-    `curve` is 'gaussian', 'pure' (assumes nothing) or a claim's curve, of which only the kind
-    is taken: of DP-SGD the sampling rate and the steps, which are then trusted.
     """
 
     curve: str | Curve | Family = "gaussian"
     confidence: float = 0.95
     adjacency: Adjacency = "add-remove"
 
+    name = "paired-auc"
     takes = Scores
-
-    def __post_init__(self) -> None:
-        checks.refuse([checks.in_range("confidence", self.confidence, 0, 1, ends="()")])
-        family(self.curve, 0.0, self.adjacency)  # refused here, if at all
-
-    @property
-    def _a(self) -> float:
-        return 1 - self.confidence
+    rests_on = PAIRS
 
     def bound(self, outcome: Outcome, delta: float) -> Bound:
-        out, inn = ranks(outcome, "paired AUC")
+        out, inn = ranks(outcome, self.name)
         pairs = min(len(out), len(inn))
         lost, tied = int(np.sum(inn[:pairs] < out[:pairs])), int(np.sum(inn[:pairs] == out[:pairs]))
         if tied:
             # So many of the tied pairs, at most, are lost by SURE of all tosses.
             lost += tied - int(np.searchsorted(bdtr(np.arange(tied + 1), tied, 0.5), 1 - SURE))
         ceiling = self.ceiling(len(out), len(inn), delta)
-        epsilon = min(ceiling, self._epsilon(lost, pairs, delta, level(self._a, tied > 0)))
-        return Bound(
-            epsilon=epsilon,
-            delta=delta,
-            confidence=self.confidence,
-            estimator="paired-auc",
-            assumption=self.assumption,
-            selection=NOTHING_TO_CHOOSE,
-            ceiling=ceiling,
-            sentence=sentence(
-                confident(self.confidence),
-                epsilon,
-                delta,
-                f"{of_curve(family(self.curve, delta, self.adjacency))} {PAIRS}",
-            ),
-        )
+        found = self._epsilon(lost, pairs, delta, level(self._a, tied > 0))
+        return self._bound(found, ceiling, delta, selection=NOTHING_TO_CHOOSE)
 
     def ceiling(self, out: int, inn: int, delta: float) -> float:
-        """The largest bound that so many trials could give: that of no pair lost."""
+        """Return the largest bound that so many trials could give: that of no pair lost."""
         refuse_empty(out, inn)
         return self._epsilon(0, min(out, inn), delta, self._a)
 
     def _epsilon(self, lost: int, pairs: int, delta: float, a: float) -> float:
-        checks.refuse([checks.in_range("delta", delta, 0, 1, ends="[)")])
-        curves = family(self.curve, delta, self.adjacency)
-        least = 1 - float(upper_rate(lost, pairs, a))
-        # As quantiles, in which the area of most families is nearly straight.
-        at_least = float(ndtri(least))
-        step = last_refuted(curves, lambda p: at_least - float(ndtri(curves.area(p))))
-        return curves.epsilon(curves.parameter(step), delta)
+        return _of_area(self._family(delta), 1 - float(upper_rate(lost, pairs, a)), delta)
 
 
-# ----------------------------------------------------------------
-# The paired-AUC bet: scores in pairs against a curve, which may be looked at after every pair.
+def _of_area(curves: Family, area: float, delta: float) -> float:
+    """Return the epsilon of the most leaking curve whose largest AUC is below this one."""
+    # As quantiles, in which the area of most families is nearly straight.
+    at_least = float(ndtri(area))
+    step = last_refuted(curves, lambda p: at_least - float(ndtri(curves.area(p))))
+    return curves.epsilon(curves.parameter(step), delta)
 
 
 SEEN = (
@@ -106,12 +78,11 @@ SEEN = (
 )
 
 PRECISION = 1e-9
-"""To which the refuted areas are found, from below."""
+"""Precision of the refuted areas, from below."""
 
 _LOSS = np.log1p(-FRACTIONS)
 
 
-@dataclass(frozen=True)
 class AUCBet:
     """A bound from scores in pairs that may be looked at after every pair, and stopped at will.
 
@@ -125,30 +96,22 @@ class AUCBet:
     bound is the epsilon of the most leaking curve within them. Ville 1939; Waudby-Smith and
     Ramdas 2024, "Estimating means of bounded random variables by betting".
 
-    `curve` is 'gaussian', 'pure' (assumes nothing) or a claim's curve, as for the paired AUC.
+    `show` it a pair, ask for the `bound` at any time; several `attacks` begin with an equal share
+    of the wealth. `curve` is one that the paired AUC takes.
     """
 
-    curve: str | Curve | Family = "gaussian"
-    confidence: float = 0.95
-    adjacency: Adjacency = "add-remove"
-
-    def __post_init__(self) -> None:
-        checks.refuse([checks.in_range("confidence", self.confidence, 0, 1, ends="()")])
-        family(self.curve, 0.0, self.adjacency)  # refused here, if at all
-
-    def start(self, delta: float, attacks: int = 1) -> AUCGame:
-        """A game without pairs yet; several attacks begin with an equal share of the wealth."""
-        checks.refuse([checks.in_range("delta", delta, 0, 1, ends="[)")])
-        return AUCGame(self, delta, attacks)
-
-
-class AUCGame:
-    """The wealth of all bets so far; `show` it a pair, ask for the `bound` at any time."""
-
-    def __init__(self, rules: AUCBet, delta: float, attacks: int) -> None:
-        self.rules, self.delta = rules, delta
-        self.curves = family(rules.curve, delta, rules.adjacency)
-        self.pairs = 0
+    def __init__(
+        self,
+        delta: float,
+        curve: str | Curve | Family = "gaussian",
+        confidence: float = 0.95,
+        adjacency: Adjacency = "add-remove",
+        attacks: int = 1,
+    ) -> None:
+        refuse_delta(delta)
+        checks.refuse([checks.in_range("confidence", confidence, 0, 1, ends="()")])
+        self.delta, self.confidence = delta, confidence
+        self.curves = family(curve, delta, adjacency)
         self.least = 0.5
         """The largest AUC is above this; one half at least, where nothing leaks."""
         self._bets = np.zeros(attacks, dtype=np.int64)
@@ -164,28 +127,27 @@ class AUCGame:
                 self._bets[attack] += 1
                 self._won[attack] += share == 1
                 self._tied[attack] += share == 0.5
-        self.pairs += 1
         self.least = max(self.least, self._refuted(self._won, self._tied, self._bets, self.least))
 
     def wealth(self, area: float) -> float:
-        """What a stake of 1 against curves of an area has become by now."""
+        """Return what a stake of 1 against curves of an area has become by now."""
         return math.exp(min(700.0, self._log_wealth(self._won, self._tied, self._bets, area)))
 
     def first_above(self, epsilon: float) -> float:
-        """The area of the least leaking curve of the family whose epsilon is above this one.
+        """Return the area of the least leaking curve of the family whose epsilon is above this one.
 
         1, which cannot be refuted, where the family has none.
         """
-        step = self._last_within(epsilon) + 1
+        step = first_above(self.curves, epsilon, self.delta)
         return self.curves.area(self.curves.parameter(step)) if step <= self.curves.steps else 1.0
 
     def could_refute(self, area: float, pairs: int) -> bool:
-        """Whether so many pairs, all of them won by all attacks, would refute an area."""
+        """Return whether so many pairs, all of them won by all attacks, would refute an area."""
         return self._flawless(np.full_like(self._bets, pairs)) > area
 
     def bound(self) -> Bound:
-        """What the pairs so far have shown; 0 before the first."""
-        epsilon, sure = self._epsilon(self.least), self.rules.confidence
+        """Return the bound of the pairs so far; 0 before the first."""
+        epsilon, sure = self._epsilon(self.least), self.confidence
         ceiling = self._epsilon(max(self.least, self._flawless(self._bets)))
         return Bound(
             epsilon=epsilon,
@@ -200,18 +162,13 @@ class AUCGame:
             ),
         )
 
-    def _last_within(self, epsilon: float) -> int:
-        """The most leaking step whose epsilon is not above this one."""
-        above = math.nextafter(epsilon, math.inf)
-        return last_refuted(self.curves, lambda p: above - self.curves.epsilon(p, self.delta))
-
     def _flawless(self, bets: Array) -> float:
         """Return the area up to which all are refuted if every bet is won."""
         return self._refuted(bets, 0 * bets, bets, 0.5)
 
     def _refuted(self, won: Array, tied: Array, bets: Array, low: float) -> float:
         """Return the area up to which all are refuted by so many pairs won and tied, or `low`."""
-        enough = -math.log(1 - self.rules.confidence)
+        enough = -math.log(1 - self.confidence)
         if self._log_wealth(won, tied, bets, low) < enough:
             return low
         high = 1.0
@@ -231,7 +188,4 @@ class AUCGame:
         return top + math.log(np.exp(log_wealth - top).mean())
 
     def _epsilon(self, least: float) -> float:
-        # As quantiles, in which the area of most families is nearly straight.
-        at_least = float(ndtri(least))
-        step = last_refuted(self.curves, lambda p: at_least - float(ndtri(self.curves.area(p))))
-        return self.curves.epsilon(self.curves.parameter(step), self.delta)
+        return _of_area(self.curves, least, self.delta)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -27,82 +27,77 @@ HELD = 2**22
 """Numbers of undecided draws that are kept from step to step, 32 MB; more are made anew."""
 
 RESOLUTION = 2**20
-"""Into so many parts at most the way from no leak to the most is divided."""
+"""Parts, at most, of the way from no leak to the most."""
 
 Exceeds = Callable[[Array, Array, float], Array]
-"""Of rows of sorted out-trials and of sorted uniforms: whether T* >= T under a parameter."""
+"""Returns, for rows of sorted out-trials and uniforms, whether T* >= T under a parameter."""
 
 
 @dataclass(frozen=True)
 class Draws:
-    """Sorted uniform numbers for two worlds, `number` rows of them, made again when asked for."""
+    """Sorted uniform numbers for two worlds, `number` rows of them, made again when asked for.
+
+    `which` are the rows that remain, in ascending order (None: all); if they are few, they are
+    `held` in memory.
+    """
 
     out: int
     inn: int
     number: int
     seed: int
+    which: Array | None = None
+    held: tuple[Array, Array] | None = None
 
     @property
-    def rows(self) -> int:
-        """Of one chunk."""
-        return max(1, AT_ONCE // (self.out + self.inn + 2))
+    def remaining(self) -> Array:
+        """The numbers of the remaining rows."""
+        return np.arange(self.number) if self.which is None else self.which
 
-    def chunks(self, which: Array) -> Iterator[tuple[slice, Array, Array]]:
-        """Some draws in ascending order, chunk by chunk, with their places among those."""
-        ends = np.flatnonzero(np.diff(which // self.rows)) + 1
+    def chunks(self) -> Iterator[tuple[slice, Array, Array]]:
+        """Yield the remaining rows chunk by chunk, with their places among those."""
+        which, size = self.remaining, max(1, AT_ONCE // (self.out + self.inn + 2))
+        if self.held is not None:
+            out, inn = self.held
+            for start in range(0, len(which), size):
+                places = slice(start, start + size)
+                yield places, out[places], inn[places]
+            return
+        ends = np.flatnonzero(np.diff(which // size)) + 1
         for start, end in zip([0, *ends], [*ends, len(which)], strict=True):
             if start < end:
-                chunk = int(which[start]) // self.rows
-                keep = which[start:end] - chunk * self.rows
+                chunk = int(which[start]) // size
+                keep = which[start:end] - chunk * size
                 draw = generator(self.seed, "simulation", chunk)
-                rows = min(self.rows, self.number - chunk * self.rows)
+                rows = min(size, self.number - chunk * size)
                 out, inn = (_sorted(draw, rows, n)[keep] for n in (self.out, self.inn))
                 yield slice(start, end), out, inn
 
-    def some(self, which: Array) -> Some:
-        """These draws, in memory if that is little."""
-        if len(which) * (self.out + self.inn) > HELD:
-            return Some(self, which)
-        out, inn = np.empty((len(which), self.out)), np.empty((len(which), self.inn))
-        for places, *drawn in self.chunks(which):
+    def all(self) -> tuple[Array, Array]:
+        """Return the remaining rows in memory."""
+        rows = len(self.remaining)
+        out, inn = np.empty((rows, self.out)), np.empty((rows, self.inn))
+        for places, *drawn in self.chunks():
             out[places], inn[places] = drawn
-        return Some(self, which, (out, inn))
+        return out, inn
 
-
-@dataclass(frozen=True)
-class Some:
-    """Some of the draws: their numbers, and they themselves where they are held."""
-
-    draws: Draws
-    which: Array
-    held: tuple[Array, Array] | None = None
-
-    def chunks(self) -> Iterator[tuple[slice, Array, Array]]:
-        """All of them, chunk by chunk, with their places."""
-        if self.held is None:
-            yield from self.draws.chunks(self.which)
-        else:
+    def only(self, keep: Array) -> Draws:
+        """Return the marked rows of those that remain, in memory if they are few."""
+        if self.held is not None:
             out, inn = self.held
-            for start in range(0, len(self.which), self.draws.rows):
-                places = slice(start, start + self.draws.rows)
-                yield places, out[places], inn[places]
-
-    def only(self, keep: Array) -> Some:
-        """Those that are marked."""
-        if self.held is None:
-            return self.draws.some(self.which[keep])
-        out, inn = self.held
-        return Some(self.draws, self.which[keep], (out[keep], inn[keep]))
+            return replace(self, which=self.remaining[keep], held=(out[keep], inn[keep]))
+        left = replace(self, which=self.remaining[keep])
+        few = len(left.remaining) * (self.out + self.inn) <= HELD
+        return replace(left, held=left.all()) if few else left
 
 
 def _sorted(draw: np.random.Generator, rows: int, n: int) -> Array:
-    """Rows of n uniform numbers in order: the arrivals of a Poisson process, by its (n+1)th."""
+    """Return rows of n sorted uniform numbers: a Poisson process's arrivals by its (n+1)th."""
     arrivals = np.cumsum(draw.standard_exponential((rows, n + 1)), axis=1)
     return arrivals[:, :-1] / arrivals[:, -1:]
 
 
 def enough(draws: int, a: float) -> int:
-    """At least the draws asked for, and two beyond the quantile that is sought.
+    """Return at least the draws asked for, and two beyond the quantile that is sought.
 
     The test is exact with any number of them, and stronger with more; but a tenth look decides
     at a/1024, and is not to take hours.
@@ -111,21 +106,21 @@ def enough(draws: int, a: float) -> int:
 
 
 def last_rejected(family: Family, exceeds: Exceeds, draws: Draws, a: float) -> int:
-    """The most leaking step with p <= a; 0 where there is none.
+    """Return the most leaking step with p <= a; 0 if there is none.
 
     A draw that exceeds at a rejected step exceeds at all further ones, and a draw that does not
     at a step that is not rejected does not before: after each step only draws between remain.
     Where to look first is found with a few of the draws.
     """
 
-    def exceeding(step: int, some: Some) -> Array:
-        found = np.empty(len(some.which), dtype=bool)
+    def exceeding(step: int, some: Draws) -> Array:
+        found = np.empty(len(some.remaining), dtype=bool)
         for places, out, inn in some.chunks():
             found[places] = exceeds(out, inn, family.parameter(step))
         return found
 
-    def search(some: Some, level: float, stride: int, high: int, first: list[int]) -> int:
-        allowed = level * (len(some.which) + 1) - 1
+    def search(some: Draws, level: float, stride: int, high: int, first: list[int]) -> int:
+        allowed = level * (len(some.remaining) + 1) - 1
         low, above = 0, 0
         while high - low > stride:
             middle = first.pop() if first else (low + high) // 2 // stride * stride
@@ -138,8 +133,8 @@ def last_rejected(family: Family, exceeds: Exceeds, draws: Draws, a: float) -> i
                 high, some = middle, some.only(up)
         return low
 
-    every = draws.some(np.arange(draws.number))
-    few = every.only(every.which < math.ceil(5 / a))
+    every = draws.only(np.ones(draws.number, dtype=bool))
+    few = every.only(every.remaining < math.ceil(5 / a))
     if exceeding(0, few).any() and exceeding(0, every).sum() > a * (draws.number + 1) - 1:
         return 0  # not even that nothing leaks: curves of next to no leak take the longest
     stride = max(1, family.steps // RESOLUTION)

@@ -31,12 +31,12 @@ def choosing(worlds: Array) -> Array:
 
 @dataclass(frozen=True)
 class Trials:
-    """What one attack looks at in each trial, and the world that the trial came from."""
+    """The features that one attack sees of each trial, and the world that it came from."""
 
     features: Array
     worlds: Array
     attack: str = "unnamed"
-    """Whose rule it is, if it fails."""
+    """The attack's name, for errors."""
 
     def __len__(self) -> int:
         return len(self.worlds)
@@ -44,8 +44,12 @@ class Trials:
     def __getitem__(self, rows: Array) -> Trials:
         return replace(self, features=self.features[rows], worlds=self.worlds[rows])
 
+    def __add__(self, later: Trials) -> Trials:
+        features = np.concatenate([self.features, later.features])
+        return replace(self, features=features, worlds=np.append(self.worlds, later.worlds))
+
     def of(self, world: int) -> int:
-        """How many trials a world has."""
+        """Return the number of trials of a world."""
         return int((self.worlds == world).sum())
 
     def halves(self) -> tuple[Trials, Trials]:
@@ -54,22 +58,21 @@ class Trials:
         return self[chooses], self[~chooses]
 
     def shuffled(self, draw: np.random.Generator) -> Trials:
-        """The same trials with the worlds at random: nothing is left to find."""
+        """Return the same trials with the worlds at random: nothing is left to find."""
         return replace(self, worlds=draw.permutation(self.worlds))
 
     def fit(self, attack: Attack, criterion: Criterion) -> Rule:
-        """The rule that an attack chooses on these trials."""
+        """Return the rule that an attack chooses on these trials."""
         with wrap_errors(f"the attack {self.attack}"):
             return attack.fit(self.features, self.worlds, criterion)
 
     def count(self, rule: Rule) -> Counts:
-        """The errors of a rule on these trials."""
-        said = self.decisions(rule)
-        fp, fn = int(said.out.sum()), int((~said.inn).sum())
-        return Counts(fp=fp, out=len(said.out), fn=fn, inn=len(said.inn))
+        """Return the errors of a rule on these trials."""
+        d = self.decisions(rule)
+        return Counts(int(d.out.sum()), len(d.out), int((~d.inn).sum()), len(d.inn))
 
     def decisions(self, rule: Rule) -> Decisions:
-        """What a rule says of these trials, in their order."""
+        """Return the decisions of a rule on these trials, in their order."""
         with wrap_errors(f"the attack {self.attack}"):
             says_in = rule.decide(self.features)
             if says_in.dtype != bool or says_in.shape != self.worlds.shape:
@@ -77,11 +80,11 @@ class Trials:
         return Decisions(out=says_in[self.worlds == OUT], inn=says_in[self.worlds == IN])
 
     def scores(self, rule: Rule) -> Scores:
-        """The scores of these trials, larger = more like D'."""
+        """Return the scores of these trials, larger = more like D'."""
         with wrap_errors(f"the attack {self.attack}"):
             scores = rule.score(self.features)
         return replace(self.split(scores), raw=rule.raw)
 
     def split(self, scores: Array) -> Scores:
-        """One number a trial, by world."""
+        """Return one number a trial as scores by world."""
         return Scores(out=scores[self.worlds == OUT], inn=scores[self.worlds == IN])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from dpaudit.config.adversaries import ADVERSARIES
-from dpaudit.estimators.power import LIMITED, models_needed
+from dpaudit.estimators.power.prospect import LIMITED, models_needed
 from dpaudit.judging.facts import RunFacts
 from dpaudit.results import Bound
 from dpaudit.types import Claim

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
@@ -12,9 +11,10 @@ import numpy as np
 from dpaudit import checks, registry
 from dpaudit.accounting.curves import DPSGD, Family, stated
 from dpaudit.errors import BadInput
-from dpaudit.estimators import FREE, PairedAUC, Point
-from dpaudit.estimators.inputs import Checked
-from dpaudit.estimators.selections.promised import CURVES
+from dpaudit.estimators import FREE, PairedAUC
+from dpaudit.estimators.base import CheckedEstimator
+from dpaudit.estimators.claim_curves import CURVES
+from dpaudit.estimators.published import point
 from dpaudit.estimators.sentences import of_others
 from dpaudit.results import Bound, Counts, Guesses, Scores
 from dpaudit.types import Array
@@ -171,7 +171,7 @@ def _bound(name: str, curve: Family | None, request: EstimateRequest, say: Say) 
     if isinstance(made, PairedAUC) and isinstance(outcome, Scores):
         _refuse_unpaired(outcome)
     say(name)
-    bound = Checked(name, made, sure).bound(outcome, request.delta)
+    bound = CheckedEstimator(name, made, sure).bound(outcome, request.delta)
     assumed = bound.assumption not in ("none", "prior")
     # A bound for one kind of curve says nothing of a mechanism of another.
     if assumed and (request.family is None or bound.assumption != request.family.assumption):
@@ -207,6 +207,4 @@ def _point(request: EstimateRequest) -> float | None:
     counts = request.outcome
     if not isinstance(counts, Counts):
         return None
-    if counts.fp == counts.fn == 0:
-        return math.inf  # the formula skips both directions, but no guess was wrong
-    return Point().epsilon(counts, request.delta)
+    return point(counts, request.delta)

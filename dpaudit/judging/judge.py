@@ -15,8 +15,9 @@ from typing import Any
 
 from dpaudit.config.settings import ALL
 from dpaudit.errors import BadInput
+from dpaudit.estimators.claim_curves import promises
+from dpaudit.estimators.hold_out import chooses
 from dpaudit.estimators.published import published
-from dpaudit.estimators.selections import chooses, promises
 from dpaudit.journal import Journal
 from dpaudit.judging.advice import RAW_BREAKS, next_steps
 from dpaudit.judging.choice import Candidates, Choice

@@ -14,9 +14,8 @@ import numpy as np
 
 from dpaudit.errors import BadInput
 from dpaudit.estimators import OneRun, OneRunFDP
-from dpaudit.estimators.one_run import guessed
-from dpaudit.estimators.selections import known_curve
-from dpaudit.estimators.selections.guess_numbers import FIXED_BEFOREHAND, rule
+from dpaudit.estimators.claim_curves import known_curve
+from dpaudit.estimators.one_run import FIXED_BEFOREHAND, guessed, rule
 from dpaudit.estimators.trials import Trials
 from dpaudit.journal import Journal
 from dpaudit.judging.advice import after_one_run

@@ -15,8 +15,9 @@ from dpaudit.accounting import gaussian_epsilon
 from dpaudit.accounting.curves import Family
 from dpaudit.errors import BadInput
 from dpaudit.estimators import FREE
-from dpaudit.estimators.inputs import Checked
-from dpaudit.estimators.selections import Fixed, HoldOut, criterion, known_curve, refuse_other_curve
+from dpaudit.estimators.base import CheckedEstimator
+from dpaudit.estimators.claim_curves import known_curve, refuse_other_curve
+from dpaudit.estimators.hold_out import FixedRule, HoldOut, criterion
 from dpaudit.estimators.trials import Trials
 from dpaudit.protocols import Attack, Criterion, Estimator
 from dpaudit.rates import lower_rate
@@ -115,7 +116,7 @@ class EstimatorPanel:
         for name in self.names:
             self._make(name, confidence)
 
-    def fix(self, attack: Attack, trials: Trials, always: bool) -> Fixed:
+    def fix(self, attack: Attack, trials: Trials, always: bool) -> FixedRule:
         """Return the attack's rule, with the trials that judge it."""
         return HoldOut(always=always).fix(attack, trials, self.criterion, self.takes)
 
@@ -124,11 +125,11 @@ class EstimatorPanel:
         """The criterion that rules are chosen by: that of the first estimator."""
         return criterion(self._make(self.names[0]), self.claim.delta)
 
-    def bounds(self, fixed: Fixed, first: float, others: float) -> list[Bound]:
+    def bounds(self, fixed: FixedRule, first: float, others: float) -> list[Bound]:
         """Return the bound of each estimator: of the first at its own confidence."""
 
-        def checked(name: str, confidence: float) -> Checked:
-            return Checked(name, self._make(name, confidence), confidence)
+        def checked(name: str, confidence: float) -> CheckedEstimator:
+            return CheckedEstimator(name, self._make(name, confidence), confidence)
 
         return [
             fixed.bound(partial(checked, name), self.claim.delta, others if i else first)

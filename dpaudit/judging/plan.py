@@ -14,8 +14,11 @@ import numpy as np
 
 from dpaudit import estimators
 from dpaudit.accounting.curves import Gaussian, Pure
-from dpaudit.estimators import power
 from dpaudit.estimators.bets import FIRST, LOOK
+from dpaudit.estimators.power.guessed import Guessed
+from dpaudit.estimators.power.prospect import MOST, Prospect, least
+from dpaudit.estimators.power.scored import Counted, Paired, Ranked, Scanned
+from dpaudit.estimators.power.stopped import Stopped
 from dpaudit.judging.plan_request import MOST_CANARIES, MOST_MODELS, PlanRequest
 from dpaudit.results import Assumption
 from dpaudit.types import Claim
@@ -84,7 +87,7 @@ class Plan:
         return min(able, key=lambda row: row.for_power or 0, default=None)
 
 
-def prospects(request: PlanRequest) -> Iterator[tuple[power.Prospect, int]]:
+def prospects(request: PlanRequest) -> Iterator[tuple[Prospect, int]]:
     """Yield the estimators that fit, those that assume nothing first.
 
     With each goes the number of models that give one trial in each world; 1 for canaries.
@@ -95,23 +98,23 @@ def prospects(request: PlanRequest) -> Iterator[tuple[power.Prospect, int]]:
         r, m = request.size.guesses, request.size.canaries
         share = None if r is None else r / m
         free = estimators.OneRun(sure)
-        yield power.Guessed("one-run", free, pure, truth, share), 1
+        yield Guessed(free, pure, truth, share), 1
         if curves.assumption != "none":
             by_curve = estimators.OneRunFDP(sure, curves)
-            yield power.Guessed("one-run-fdp", by_curve, curves, truth, share), 1
+            yield Guessed(by_curve, curves, truth, share), 1
         return
     chosen, scored = 4, 2 if request.fixed_score else 4
-    yield power.Counted("clopper-pearson", estimators.ClopperPearson(sure), pure, truth), chosen
-    yield power.Scanned(estimators.ExactScan(sure), truth), scored
+    yield Counted(estimators.ClopperPearson(sure), pure, truth), chosen
+    yield Scanned(estimators.ExactScan(sure), pure, truth), scored
     if curves.assumption == "none":
-        yield power.Paired(estimators.PairedAUC("pure", sure), pure, truth), scored
+        yield Paired(estimators.PairedAUC("pure", sure), pure, truth), scored
         return
-    yield power.Ranked(estimators.RankTest(curves, sure), curves, truth), scored
-    yield power.Paired(estimators.PairedAUC(curves, sure), curves, truth), scored
+    yield Ranked(estimators.RankTest(curves, sure), curves, truth), scored
+    yield Paired(estimators.PairedAUC(curves, sure), curves, truth), scored
     if isinstance(curves, Gaussian):
-        yield power.Counted("gdp", estimators.GDP(sure), curves, truth), chosen
+        yield Counted(estimators.GDP(sure), curves, truth), chosen
     else:
-        yield power.Counted("pld", estimators.PLD(curves, sure), curves, truth), chosen
+        yield Counted(estimators.PLD(curves, sure), curves, truth), chosen
 
 
 def best_guess_count(claim: Claim, canaries: int, confidence: float) -> int:
@@ -121,7 +124,7 @@ def best_guess_count(claim: Claim, canaries: int, confidence: float) -> int:
     show most if twice the claim leaked.
     """
     *_, (decides, _) = prospects(PlanRequest.of(claim, canaries=canaries, confidence=confidence))
-    assert isinstance(decides, power.Guessed)
+    assert isinstance(decides, Guessed)
     return decides.guesses(canaries)
 
 
@@ -139,7 +142,7 @@ def plan(request: PlanRequest) -> Plan:
         ]
     until_decided = None
     if request.size.canaries is None:
-        bets = power.Stopped(request.claimed, request.truth, fitting=FIRST)
+        bets = Stopped(request.claimed, request.truth, fitting=FIRST)
         pairs = (bets.pairs(share) for share in (0.5, goal.power))
         # A run looks after every `LOOK` models.
         half, most = (None if n is None else -(-2 * n // LOOK) * LOOK for n in pairs)
@@ -147,17 +150,17 @@ def plan(request: PlanRequest) -> Plan:
     return Plan(request, rows, until_decided)
 
 
-def _row(prospect: power.Prospect, each: int, request: PlanRequest) -> PlanRow:
+def _row(prospect: Prospect, each: int, request: PlanRequest) -> PlanRow:
     n = request.number // each
-    guessed = prospect if isinstance(prospect, power.Guessed) else None
+    guessed = prospect if isinstance(prospect, Guessed) else None
     most = (MOST_CANARIES if guessed else MOST_MODELS) // each
-    if isinstance(prospect, power.Scanned):
+    if isinstance(prospect, Scanned):
         most = prospect.most
     # More canaries may show less: each adds to what delta allows.
-    far, growth = (most, 1.2) if guessed else (power.MOST // each, 2)
+    far, growth = (most, 1.2) if guessed else (MOST // each, 2)
 
     def first(enough: Callable[[int], bool], upto: int, start: int = 1) -> int | None:
-        return power.least(enough, n if enough(n) else upto, start, growth)
+        return least(enough, n if enough(n) else upto, start, growth)
 
     def number(trials: int) -> int:
         return trials if guessed else -(-each * trials // 4) * 4
@@ -203,7 +206,7 @@ def plan_curves(request: PlanRequest) -> list[PlanCurve]:
     curves = []
     for prospect, each in prospects(request):
         trials = [max(1, point // each) for point in points]
-        slow = prospect.most // 4 if isinstance(prospect, power.Scanned) else math.inf
+        slow = prospect.most // 4 if isinstance(prospect, Scanned) else math.inf
         ceilings = [prospect.ceiling(n) for n in trials]
         typical = [prospect.typical(n) if n <= slow else math.nan for n in trials]
         curves.append(PlanCurve(prospect.name, prospect.assumption, points, ceilings, typical))

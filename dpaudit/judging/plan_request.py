@@ -12,7 +12,7 @@ from dpaudit.accounting.sampled import sampled
 from dpaudit.config.adversaries import OBSERVER
 from dpaudit.config.settings import Attacker, Volume
 from dpaudit.errors import BadInput
-from dpaudit.estimators.power import Truth
+from dpaudit.estimators.power.prospect import Truth
 from dpaudit.registry import arguments
 from dpaudit.registry import parameters as parameters
 from dpaudit.types import Claim, GaussianCurve

@@ -8,7 +8,7 @@ from itertools import groupby
 from dpaudit.calibration import results
 from dpaudit.calibration.all_methods import REACH
 from dpaudit.calibration.calibrate import MANY
-from dpaudit.calibration.results import Calibrated, Calibration, Measured
+from dpaudit.calibration.results import Calibration, CalibrationRow, Measurement
 from dpaudit.report.formats import at_most, nearest, percent, power
 from dpaudit.report.words import NOTHING
 from dpaudit.report.wrapping import labelled, wrap
@@ -56,7 +56,7 @@ def _rate(share: float) -> str:
 # ---------------------------------------------------------------- the table
 
 
-def _table(rows: Sequence[Calibrated], widths: Sequence[int]) -> list[str]:
+def _table(rows: Sequence[CalibrationRow], widths: Sequence[int]) -> list[str]:
     first = rows[0]
     lines = [
         f"{first.mechanism}, epsilon {nearest(first.epsilon)}; {first.trials:,} trials a world"
@@ -74,7 +74,7 @@ def _table(rows: Sequence[Calibrated], widths: Sequence[int]) -> list[str]:
     return lines
 
 
-def again(row: Calibrated, first: Measured) -> str:
+def again(row: CalibrationRow, first: Measurement) -> str:
     """That a row was measured twice, and what had been found at first."""
     return (
         f"({row.measured.repetitions:,} fresh audits, {percent(row.sure)} interval; at first "
@@ -82,7 +82,7 @@ def again(row: Calibrated, first: Measured) -> str:
     )
 
 
-def _cells(row: Calibrated) -> list[str]:
+def _cells(row: CalibrationRow) -> list[str]:
     low, high = row.interval
     return [
         row.attack,
@@ -94,7 +94,7 @@ def _cells(row: Calibrated) -> list[str]:
     ]
 
 
-def _widths(rows: Sequence[Calibrated]) -> list[int]:
+def _widths(rows: Sequence[CalibrationRow]) -> list[int]:
     return [max(map(len, column)) for column in zip(*map(_cells, rows), *_titles(), strict=True)]
 
 
@@ -161,8 +161,8 @@ def verdict(found: Calibration) -> str:
 def _told(found: Calibration) -> str:
     would = (
         "No rate of false alarms"
-        if found.found == 1
-        else f"A bound that is wrong in {at_most(100 * found.found, 1)} % of audits"
+        if found.detectable_rate == 1
+        else f"A bound that is wrong in {at_most(100 * found.detectable_rate, 1)} % of audits"
     )
     return (
         f"{would} would have been found with {percent(results.POWER)}; that any is blamed though "

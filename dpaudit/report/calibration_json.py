@@ -6,7 +6,7 @@ import os
 from typing import Any
 
 from dpaudit.calibration import results
-from dpaudit.calibration.results import Calibrated, Calibration, Measured
+from dpaudit.calibration.results import Calibration, CalibrationRow, Measurement
 from dpaudit.report import machine
 from dpaudit.versions import versions
 
@@ -27,7 +27,7 @@ def to_dict(found: Calibration) -> dict[str, Any]:
             "seed": s.seed,
             "full": s.full,
             "held": found.held,
-            "found": found.found,
+            "found": found.detectable_rate,
             "found_with": results.POWER,
             "by_chance": found.by_chance,
             "rows": [_row(row) for row in found.rows],
@@ -42,7 +42,7 @@ def dump(found: Calibration, path: str | os.PathLike[str]) -> None:
     machine.write(to_dict(found), path)
 
 
-def _row(row: Calibrated) -> dict[str, Any]:
+def _row(row: CalibrationRow) -> dict[str, Any]:
     return {
         "mechanism": row.mechanism,
         "trials": row.trials,
@@ -62,7 +62,7 @@ def _row(row: Calibrated) -> dict[str, Any]:
     }
 
 
-def _measured(measured: Measured) -> dict[str, Any]:
+def _measured(measured: Measurement) -> dict[str, Any]:
     return {
         "repetitions": measured.repetitions,
         "alarms": measured.alarms,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpaudit.calibration.results import Calibrated, Calibration
+from dpaudit.calibration.results import Calibration, CalibrationRow
 from dpaudit.report.drawing import CLAIM, IN, INK, MUTED, OUT, blank, short, style
 from dpaudit.report.formats import nearest, percent
 from dpaudit.types import Array
@@ -61,13 +61,13 @@ def draw(found: Calibration) -> Figure:
         return figure
 
 
-def _way(row: Calibrated) -> tuple[str, int, str, str]:
+def _way(row: CalibrationRow) -> tuple[str, int, str, str]:
     return row.standing, row.trials, row.attack, row.judged
 
 
 def _column(
     axes: Axes,
-    rows: Sequence[Calibrated],
+    rows: Sequence[CalibrationRow],
     ways: Sequence[tuple[str, int, str, str]],
     level: float,
 ) -> None:

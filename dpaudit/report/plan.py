@@ -9,7 +9,7 @@ from dpaudit.accounting.curves import DPSGD, stated
 from dpaudit.accounting.sampled import Sampled
 from dpaudit.config.adversaries import OBSERVER
 from dpaudit.estimators.bets import LOOK
-from dpaudit.estimators.power.guessed import LONGEST
+from dpaudit.estimators.power.stopped import LONGEST
 from dpaudit.judging.plan import ModelsUntilDecided, Plan, PlanRow
 from dpaudit.judging.plan_request import PlanRequest
 from dpaudit.report.formats import duration, nearest, percent, power

@@ -3,7 +3,7 @@
 Shibahara, Miura, Kii and Ichikawa, Privacy Risk of Differentially Private Bayesian Neural Network,
 ask whether MC dropout leaks more than the plain network (RQ1), whether the number of passes matters
 (RQ2) and whether rounding helps (RQ3). Their answers are estimates whose thresholds were tuned on
-the models that they are scored on. SerialExecutor those stand beside the same search with no leak, and beside
+the models that they are scored on. Here those stand beside the same search with no leak, and beside
 what is valid: bounds and AUCs by rules that were fixed on other models.
 
 Games whose journal is kept go on where they stopped. The result is read by

@@ -127,7 +127,7 @@ def _judged(
     from dpaudit.attacks import ThresholdAttack
     from dpaudit.attacks.statistics import released
     from dpaudit.estimators import ClopperPearson, ExactScan
-    from dpaudit.estimators.selections import HoldOut
+    from dpaudit.estimators.hold_out import HoldOut
     from dpaudit.estimators.trials import Trials
     from dpaudit.rates import round_scores
 

@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from refusals import refuses
 
+from dpaudit import accounting
 from dpaudit.accounting import (
     NUMERICAL,
     curve,
@@ -14,7 +15,6 @@ from dpaudit.accounting import (
     gaussian_delta,
     gaussian_epsilon,
     gaussian_mu,
-    noise,
     noise_multiplier,
 )
 from dpaudit.types import DPSGDCurve, GaussianCurve
@@ -74,7 +74,7 @@ def test_more_steps_than_a_grid_can_hold_are_refused_before_it_is_made(rate, ste
 
 
 def test_an_infinite_epsilon_is_refused_with_what_to_do(monkeypatch):
-    monkeypatch.setitem(noise._ACCOUNTANTS, "pld", lambda c, delta: math.inf)
+    monkeypatch.setitem(accounting._ACCOUNTANTS, "pld", lambda c, delta: math.inf)
     with refuses("no-finite-epsilon", option="noise_multiplier", value=0.2) as caught:
         epsilon(curve(0.2, 0.5, 10), DELTA)
     assert "pld" in str(caught.value)
@@ -85,9 +85,9 @@ def test_an_accountant_that_fails_is_left_out_of_those_beside(monkeypatch):
     def breaks(c, delta):
         raise FloatingPointError("out of range")
 
-    monkeypatch.setitem(noise._ACCOUNTANTS, "rdp", breaks)
-    monkeypatch.setitem(noise._ACCOUNTANTS, "prv", lambda c, delta: math.nan)
-    monkeypatch.setitem(noise._ACCOUNTANTS, "pld", lambda c, delta: 2.0)
+    monkeypatch.setitem(accounting._ACCOUNTANTS, "rdp", breaks)
+    monkeypatch.setitem(accounting._ACCOUNTANTS, "prv", lambda c, delta: math.nan)
+    monkeypatch.setitem(accounting._ACCOUNTANTS, "pld", lambda c, delta: 2.0)
     assert epsilons(curve(1.0, 0.5, 10), DELTA, NUMERICAL) == {"pld": 2.0}
 
 
@@ -174,7 +174,7 @@ def test_an_epsilon_that_needs_no_noise_is_refused():
 
 def test_an_epsilon_that_no_noise_reaches_is_refused(monkeypatch):
     """Of the orders that Opacus looks at none can tell so small an epsilon from 0."""
-    monkeypatch.setitem(noise._ACCOUNTANTS, "rdp", lambda c, delta: 0.1)
+    monkeypatch.setitem(accounting._ACCOUNTANTS, "rdp", lambda c, delta: 0.1)
     with refuses("unreachable-epsilon", option="epsilon", value=1e-3) as caught:
         noise_multiplier(1e-3, 0.5, 1, DELTA, "rdp")
     assert "1,000,000" in str(caught.value)

@@ -6,12 +6,11 @@ import pytest
 
 from dpaudit.calibration import calibrate as module
 from dpaudit.calibration import methods
-from dpaudit.calibration.calibrate import Subject, calibrate
+from dpaudit.calibration.calibrate import CalibrationCase, calibrate
 from dpaudit.calibration.methods import Selected
 from dpaudit.calibration.results import Setting
 from dpaudit.calibration.simulated import NoLeak
-from dpaudit.estimators.selections import HoldOut
-from dpaudit.estimators.selections.hold_out import Fixed
+from dpaudit.estimators.hold_out import FixedRule, HoldOut
 from dpaudit.results import Counts
 
 DELTA = 1e-5
@@ -24,13 +23,15 @@ class Peeking(HoldOut):
 
     def fix(self, attack, trials, criterion, takes=Counts):
         _, judging = trials.halves()
-        return Fixed(judging.fit(attack, criterion), judging, "hold-out")
+        return FixedRule(judging.fit(attack, criterion), judging, "hold-out")
 
 
 @pytest.mark.parametrize(("selection", "held"), [(Peeking(), False), (HoldOut(), True)])
 def test_a_rule_that_was_chosen_on_the_half_that_judges_it_is_blamed(monkeypatch, selection, held):
-    way = Selected("all-four", "clopper-pearson", None)
+    method = Selected("all-four", "clopper-pearson", None)
     monkeypatch.setattr(methods, "HoldOut", lambda: selection)
-    monkeypatch.setattr(module, "subjects", lambda *_: [Subject(NoLeak(), TRIALS, DELTA, [way])])
+    monkeypatch.setattr(
+        module, "cases", lambda *_: [CalibrationCase(NoLeak(), TRIALS, DELTA, [method])]
+    )
     found = calibrate(Setting(repetitions=100, trials=TRIALS))
     assert found.held is held, found.rows

@@ -9,8 +9,8 @@ from scipy.stats import binom
 
 from dpaudit.calibration import methods as making
 from dpaudit.calibration.calibrate import MANY, SPENT
-from dpaudit.calibration.methods import Asked, Selected
-from dpaudit.calibration.simulated import Play, RandomizedResponse
+from dpaudit.calibration.methods import Selected, Target
+from dpaudit.calibration.simulated import RandomizedResponse, SimulatedRun
 from dpaudit.protocols import Estimator
 from dpaudit.results import Counts
 
@@ -40,16 +40,17 @@ class Forgetful(Estimator):
 def test_only_a_mechanism_that_spends_its_delta_shows_who_forgets_it(
     monkeypatch, estimator, curve, trials, games
 ):
-    way = Selected("loss", estimator, curve)
+    method = Selected("loss", estimator, curve)
 
     def alarms(mechanism, delta):
-        plays = (Play(mechanism, trials, seed, samples=0) for seed in range(games))
-        found = [way.epsilon(play, Asked(delta, 0.95), play.seed) for play in plays]
+        runs = (SimulatedRun(mechanism, trials, seed, samples=0) for seed in range(games))
+        found = [method.epsilon(run, Target(delta, 0.95), run.seed) for run in runs]
         return np.sum(np.array(found) > mechanism.epsilon(delta))
 
     spends, usual = RandomizedResponse(1.0, SPENT), RandomizedResponse(1.0)
     most = binom.isf(A, games, 0.05)
     assert alarms(spends, SPENT) <= most
-    monkeypatch.setattr(making, "_made", lambda *given: Forgetful(making._make(*given)))
+    sound = making._make
+    monkeypatch.setattr(making, "_make", lambda *given: Forgetful(sound(*given)))
     assert alarms(spends, SPENT) > most
     assert alarms(usual, DELTA) <= most

@@ -15,7 +15,7 @@ from dpaudit.checkpoint.predictions import of_logits, of_losses, with_passes
 from dpaudit.checkpoint.scoring import IN_PASSES, REFERRING
 from dpaudit.errors import BadInput
 from dpaudit.estimators import OneRun
-from dpaudit.estimators.selections import GuessNumbers
+from dpaudit.estimators.one_run import GuessNumbers
 from dpaudit.types import Records
 
 N = 400

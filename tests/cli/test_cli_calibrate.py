@@ -7,7 +7,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from dpaudit.calibration import calibrate as module
-from dpaudit.calibration.results import Calibrated, Calibration, Measured, Setting
+from dpaudit.calibration.results import Calibration, CalibrationRow, Measurement, Setting
 from dpaudit.report import calibration, calibration_json, figure_calibration
 from dpaudit.report.machine import load_schema
 
@@ -16,9 +16,9 @@ SMALL = ("calibrate", "--repetitions", 2, "--trials", 10, "--workers", 1)
 
 def row(alarms, standing="bound", mechanism="no leak", mean=0.25, **more):
     epsilon = 0.0 if mechanism == "no leak" else 1.0
-    given = {"trials": 50, "delta": 1e-5, "level": 0.05, "measured": Measured(alarms, 400, mean)}
+    given = {"trials": 50, "delta": 1e-5, "level": 0.05, "measured": Measurement(alarms, 400, mean)}
     named = {"attack": "loss", "judged": "some way", "standing": standing}
-    return Calibrated(mechanism=mechanism, epsilon=epsilon, **{**given, **named, **more})
+    return CalibrationRow(mechanism=mechanism, epsilon=epsilon, **{**given, **named, **more})
 
 
 def valid(written):
@@ -47,8 +47,8 @@ def test_one_calibration_is_printed_written_and_drawn(cli, name):
 
 
 def test_what_did_not_hold_is_said_plainly():
-    first = Measured(80, 400, 0.2)
-    broken = row(0, measured=Measured(350, 1600, 0.25), first=first)
+    first = Measurement(80, 400, 0.2)
+    broken = row(0, measured=Measurement(350, 1600, 0.25), first=first)
     found = Calibration(Setting(), [broken, row(10), row(390, "no bound")])
     said = printed(found)
     assert "NOT EVERY BOUND HELD: 1 of 2 are above the truth more often than they state" in said
@@ -65,7 +65,7 @@ def test_what_did_not_hold_is_said_plainly():
 
 
 def test_what_held_says_what_would_have_been_found():
-    cleared = row(0, measured=Measured(90, 1600, 0.25), first=Measured(30, 400, 0.2))
+    cleared = row(0, measured=Measurement(90, 1600, 0.25), first=Measurement(30, 400, 0.2))
     found = Calibration(Setting(), [cleared, *[row(20)] * 80])
     said = printed(found)
     assert "each of 81 is above the truth no more often than it states, in 5 % of audits" in said
@@ -78,7 +78,7 @@ def test_what_held_says_what_would_have_been_found():
 
 
 def test_too_few_repetitions_hold_nothing():
-    found = Calibration(Setting(repetitions=1), [row(0, measured=Measured(0, 1, 0.0))])
+    found = Calibration(Setting(repetitions=1), [row(0, measured=Measurement(0, 1, 0.0))])
     assert "TOO FEW" in printed(found)
     assert "No rate of false alarms would have been found with 80 %" in printed(found)
     assert calibration_json.to_dict(found)["held"] is None
@@ -131,8 +131,8 @@ def test_a_bad_choice_is_refused(refused):
 
 @pytest.mark.parametrize(("alarms", "code"), [(200, 3), (10, 0)])
 def test_a_bound_that_does_not_hold_is_a_fault_of_dpaudit(cli, monkeypatch, alarms, code):
-    first = Measured(80, 400, 0.2)
-    held = row(0, measured=Measured(8 * alarms, 1600, 0.25), first=first)
+    first = Measurement(80, 400, 0.2)
+    held = row(0, measured=Measurement(8 * alarms, 1600, 0.25), first=first)
     monkeypatch.setattr(module, "calibrate", lambda *_: Calibration(Setting(), [held]))
     done = cli(*SMALL)
     assert done.exit_code == code
@@ -150,7 +150,7 @@ def test_ctrl_c_stops_it(cli, monkeypatch):
     def interrupted(*_args):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(module, "_played", interrupted)
+    monkeypatch.setattr(module, "_run", interrupted)
     done = cli(*SMALL)
     assert done.exit_code == 130
     assert "Stopped." in done.stderr

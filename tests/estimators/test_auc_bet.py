@@ -17,7 +17,7 @@ DELTA = 1e-5
 
 
 def played(won, curve="gaussian", confidence=0.95):
-    game = AUCBet(curve, confidence).start(DELTA)
+    game = AUCBet(DELTA, curve, confidence)
     for first in won:
         game.show([first])
     return game
@@ -87,7 +87,7 @@ def test_before_the_first_pair_and_without_a_leak_nothing_is_shown():
 
 
 def test_attacks_share_the_wealth_equally():
-    game = AUCBet().start(DELTA, attacks=2)
+    game = AUCBet(DELTA, attacks=2)
     one, other = [True] * 30, [True, False] * 15
     for pair in zip(one, other, strict=True):
         game.show(pair)
@@ -96,7 +96,7 @@ def test_attacks_share_the_wealth_equally():
 
 
 def test_an_attack_that_does_not_bet_keeps_its_share():
-    game = AUCBet().start(DELTA, attacks=2)
+    game = AUCBet(DELTA, attacks=2)
     for _ in range(5):
         game.show([True, None])
     assert game.wealth(0.6) == pytest.approx((wealth([True] * 5, 0.6)[-1] + 1) / 2)
@@ -124,7 +124,7 @@ def test_a_claim_that_holds_exactly_is_refuted_no_more_often_than_stated_at_any_
 @pytest.mark.parametrize(("curve", "most"), [("gaussian", 20), ("pure", 50)])
 def test_a_gross_violation_is_soon_refuted(curve, most):
     """True epsilon 10 against a claim of 1, by the best score; median of 101 games."""
-    area = AUCBet(curve).start(DELTA).first_above(1.0)
+    area = AUCBet(DELTA, curve).first_above(1.0)
     won = np.random.default_rng(3).random((101, 200)) < norm.cdf(2.0004 / math.sqrt(2))
     taken = [np.argmax(np.array(wealth(game, area)) >= 20) + 1 for game in won]
     assert np.median(taken) < most
@@ -136,9 +136,9 @@ def test_a_gross_violation_is_soon_refuted(curve, most):
 )
 def test_impossible_settings_are_refused(code, option, value):
     with refuses(code, option, value):
-        AUCBet(**{option: value})
+        AUCBet(DELTA, **{option: value})
 
 
 def test_an_impossible_delta_is_refused():
     with refuses("out-of-range", "delta", 1.0):
-        AUCBet().start(1.0)
+        AUCBet(1.0)

@@ -93,7 +93,7 @@ def test_attacks_share_the_wealth_and_scores_have_a_third_of_it():
     """Against the same bets one by one; who does not bet keeps the share."""
     rules, pairs = EProcess(**COARSE), [(True, False, True), (False, True, True)] * 4
     both, alone = rules.start(0.01, attacks=2, scored=True), rules.start(0.01)
-    order = AUCBet("pure").start(0.01)
+    order = AUCBet(0.01, "pure")
     for inn, out, won in pairs:
         both.show_all([(inn, out, won), None])
         alone.show(inn, out)

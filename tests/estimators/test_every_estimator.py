@@ -131,7 +131,8 @@ def test_another_kind_of_outcome_is_refused(name, curve):
     estimator = made(name, curve)
     for kind, outcomes in EXTREMES.items():
         if kind is not kind_of(estimator):
-            with refuses("wrong-outcome"):
+            given = type(outcomes[0]).__name__, kind_of(estimator).__name__
+            with refuses("wrong-outcome", value=given):
                 estimator.bound(outcomes[0], DELTA)
     with refuses("wrong-outcome"):
         estimator.bound(None, DELTA)
@@ -195,7 +196,7 @@ OUTCOMES = {Counts: counts(300), Guesses: guesses(60), Scores: scores(), Decisio
 
 
 @EACH
-@settings(steady, max_examples=12)
+@settings(steady, max_examples=25)
 @given(data=st.data(), delta=deltas, one=st.floats(0.5, 0.95), other=st.floats(0.5, 0.95))
 def test_more_confidence_never_raises_a_bound(name, curve, data, delta, one, other):
     less_sure, surer = (made(name, curve, c) for c in sorted((one, other)))

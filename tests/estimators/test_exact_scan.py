@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from dpaudit.estimators import ClopperPearson, ExactScan
-from dpaudit.estimators.exact_scan import ALL_THRESHOLDS, Corners
+from dpaudit.estimators.exact_tests import ALL_THRESHOLDS, Corners
 from dpaudit.estimators.sentences import ASSUMED, SCORE, confident
 from dpaudit.rates import log_ratio, upper_rate
 from dpaudit.results import Scores

@@ -20,9 +20,8 @@ from dpaudit.accounting import gaussian_epsilon
 from dpaudit.accounting.curves import DPSGD, Gaussian
 from dpaudit.attacks import Statistic, ThresholdAttack
 from dpaudit.estimators import GDP, PLD, ClopperPearson, ExactScan, PairedAUC, RankTest
-from dpaudit.estimators.rank_test import wins
-from dpaudit.estimators.selections import HoldOut
-from dpaudit.estimators.selections.hold_out import Fixed
+from dpaudit.estimators.exact_tests import wins
+from dpaudit.estimators.hold_out import FixedRule, HoldOut
 from dpaudit.estimators.trials import Trials
 from dpaudit.rates import BoundCriterion
 from dpaudit.results import Scores
@@ -291,7 +290,7 @@ def test_hold_out_under_the_accountants_curve(claim):
         out, inn = -draw.random(1000), -curves.inn(claim.noise_multiplier, draw.random(1000))
         trials = trials_of(out, inn)
         choosing, judging = trials.halves()
-        fixed = Fixed(choosing.fit(ONE, BoundCriterion(DELTA)), judging, "hold-out")
+        fixed = FixedRule(choosing.fit(ONE, BoundCriterion(DELTA)), judging, "hold-out")
         without.append(fixed.bound(lambda sure: PLD(claim, sure), DELTA, 0.95).epsilon)
         found.append(
             HoldOut().bound(ONE, trials, lambda sure: PLD(claim, sure), DELTA, 0.95).epsilon

@@ -8,8 +8,8 @@ from scipy.stats import beta, binom
 from dpaudit.accounting import gaussian_epsilon
 from dpaudit.accounting.curves import DPSGD
 from dpaudit.estimators import PairedAUC
-from dpaudit.estimators.sentences import ASSUMED, NOTHING_TO_CHOOSE, PAIRS, confident
-from dpaudit.results import Scores
+from dpaudit.estimators.sentences import ASSUMED, PAIRS, confident
+from dpaudit.results import NOTHING_TO_CHOOSE, Scores
 from dpaudit.types import DPSGDCurve
 
 DELTA = 1e-5

@@ -6,7 +6,8 @@ from refusals import refuses
 from scipy.stats import binom
 
 from dpaudit.accounting import epsilon as claimed
-from dpaudit.accounting.curves import DPSGD, Pure, margin
+from dpaudit.accounting.curves import DPSGD, Pure
+from dpaudit.accounting.search import margin
 from dpaudit.estimators import PLD, ClopperPearson
 from dpaudit.rates import upper_rate
 from dpaudit.results import Counts, Guesses, Scores

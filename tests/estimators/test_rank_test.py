@@ -5,9 +5,9 @@ from scipy.optimize import brentq
 
 from dpaudit.accounting import gaussian_epsilon
 from dpaudit.estimators import PairedAUC, RankTest
-from dpaudit.estimators.rank_test import wins
-from dpaudit.estimators.sentences import NOTHING_TO_CHOOSE, confident
-from dpaudit.results import Scores
+from dpaudit.estimators.exact_tests import wins
+from dpaudit.estimators.sentences import confident
+from dpaudit.results import NOTHING_TO_CHOOSE, Scores
 from dpaudit.types import DPSGDCurve, GaussianCurve
 
 DELTA = 1e-5

@@ -5,6 +5,7 @@ parameter, and at one parameter the draws serve all repetitions.
 """
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from scipy.stats import kstest
 from dpaudit.accounting import gaussian_epsilon
 from dpaudit.accounting.curves import DPSGD, Gaussian, Pure
 from dpaudit.estimators import simulation
-from dpaudit.estimators.rank_test import wins
+from dpaudit.estimators.exact_tests import wins
 from dpaudit.estimators.simulation import Draws, enough, last_rejected
 from dpaudit.rates import log_ratio, upper_rate
 
@@ -21,14 +22,9 @@ DELTA = 1e-5
 A = 0.05
 
 
-def all_of(draws):
-    parts = list(draws.chunks(np.arange(draws.number)))
-    return np.concatenate([o for _, o, _ in parts]), np.concatenate([i for _, _, i in parts])
-
-
 def test_draws_are_uniform_numbers_in_order():
     """A fixed seed; the test would fail by chance with a probability of 1e-4."""
-    out, inn = all_of(Draws(out=5, inn=3, number=2000, seed=1))
+    out, inn = Draws(out=5, inn=3, number=2000, seed=1).all()
     assert (np.diff(out, axis=1) > 0).all()
     for world in (out, inn):
         assert kstest(world.ravel(), "uniform").pvalue > 1e-4 / 3
@@ -39,10 +35,10 @@ def test_draws_are_uniform_numbers_in_order():
 def test_a_draw_is_the_same_whichever_others_are_asked_for(monkeypatch):
     monkeypatch.setattr(simulation, "AT_ONCE", 100)
     draws = Draws(out=4, inn=6, number=50, seed=2)
-    assert draws.rows == 8
-    out, inn = all_of(draws)
+    assert [part for part, _, _ in draws.chunks()][:2] == [slice(0, 8), slice(8, 16)]
+    out, inn = draws.all()
     which = np.array([0, 7, 8, 31, 49])
-    some = list(draws.chunks(which))
+    some = list(replace(draws, which=which).chunks())
     assert [part for part, _, _ in some] == [slice(0, 2), slice(2, 3), slice(3, 4), slice(4, 5)]
     np.testing.assert_array_equal(np.concatenate([o for _, o, _ in some]), out[which])
     np.testing.assert_array_equal(np.concatenate([i for _, _, i in some]), inn[which])
@@ -52,7 +48,7 @@ def test_a_draw_is_the_same_whichever_others_are_asked_for(monkeypatch):
 def test_the_last_rejected_step_is_where_a_plain_loop_finds_it(level):
     """p by its definition, with every draw at every step; it may only rise with the leak."""
     curves, draws = Gaussian(), Draws(out=4, inn=5, number=79, seed=3)
-    out, inn = all_of(draws)
+    out, inn = draws.all()
     won = 18
 
     def p(step):
@@ -156,7 +152,7 @@ def played(mechanism, curves, true, n0, n1, seed):
     # Both worlds at the larger size, of which the first are kept.
     worlds = mechanism(draw, (REPEATS, max(n0, n1)))
     trials = [np.sort(-w[:, :n], axis=1) for w, n in zip(worlds, (n0, n1), strict=True)]
-    out, inn = all_of(Draws(n0, n1, REPEATS, seed))
+    out, inn = Draws(n0, n1, REPEATS, seed).all()
     return trials, (out, curves.inn(true, inn))
 
 

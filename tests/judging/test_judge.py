@@ -15,7 +15,7 @@ from dpaudit.attacks import Loss
 from dpaudit.config.settings import Judging
 from dpaudit.errors import BadInput
 from dpaudit.estimators import ClopperPearson, ExactScan
-from dpaudit.estimators.power import models_needed
+from dpaudit.estimators.power.prospect import models_needed
 from dpaudit.estimators.published import published
 from dpaudit.estimators.trials import Trials
 from dpaudit.journal import Journal

@@ -29,7 +29,7 @@ from dpaudit.checkpoint.kits.kit import (
 from dpaudit.data.arrays import as_given, as_records, record_hashes
 from dpaudit.errors import BadInput, write_error
 from dpaudit.estimators import OneRun, OneRunFDP
-from dpaudit.estimators.selections import GuessNumbers
+from dpaudit.estimators.one_run import GuessNumbers
 from dpaudit.files import probe_folder
 from dpaudit.types import Array, Records
 from dpaudit.versions import versions

@@ -1,9 +1,8 @@
-"""Counted errors of the best threshold: Clopper-Pearson, GDP and PLD."""
+"""Forecasts for trials of two worlds: counted errors, ranks, all thresholds, and pairs."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
@@ -11,70 +10,49 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 from scipy.stats import binom
 
-from dpaudit.accounting.curves import Family, Pure, last_refuted
-from dpaudit.estimators import GDP, PLD, ClopperPearson, ExactScan, PairedAUC, RankTest
-from dpaudit.estimators.exact_scan import EQUAL, LEVEL
-from dpaudit.estimators.power.truth import Truth, least, located
-from dpaudit.estimators.rank_test import apart, wins
-from dpaudit.estimators.selections import criterion
+from dpaudit.accounting.curves import Family
+from dpaudit.accounting.search import last_refuted
+from dpaudit.estimators.exact_tests import EQUAL, LEVEL, apart, wins
+from dpaudit.estimators.hold_out import criterion
+from dpaudit.estimators.power.prospect import Prospect, least
 from dpaudit.estimators.simulation import Draws
-from dpaudit.rates import log_ratio, upper_rate
-from dpaudit.results import Assumption, Counts, Scores
+from dpaudit.rates import log_ratio, upper_rate, upper_rates
+from dpaudit.results import Counts, Scores
 from dpaudit.types import Array
 
 FALSE_POSITIVES = ndtr(np.linspace(-6, 6, 121))
 """Rates among which the best threshold is looked for."""
 
 TRIED = 5
-"""Thresholds whose chance is computed, those that look best by the rates themselves."""
+"""Thresholds whose chance is computed: those that look best by the rates themselves."""
 
 WIDE = 7.5
 """Deviations of a binomial beyond which there is next to nothing."""
 
 
 @dataclass(frozen=True)
-class Counted:
-    """Both worlds' errors are binomial; all three estimators ask whether f(U0) > U1.
+class Counted(Prospect):
+    """Counts of decisions (Clopper-Pearson, GDP and PLD), whose errors are binomial.
 
-    f is the claimed curve of the kind that the estimator assumes, U0 and U1 are Clopper-Pearson's
-    upper bounds on the rates. The chance is exact, for the best of many fixed thresholds.
+    All three estimators ask whether f(U0) > U1: f is the claimed curve of the kind that the
+    estimator assumes, U0 and U1 are Clopper-Pearson's upper bounds on the rates. The chance is
+    exact, for the best of many fixed thresholds.
     """
-
-    name: str
-    estimator: ClopperPearson | GDP | PLD
-    assumed: Family
-    truth: Truth
-
-    @property
-    def assumption(self) -> Assumption:
-        return self.assumed.assumption
-
-    @cached_property
-    def claimed(self) -> float:
-        """The parameter of the curve that must be refuted."""
-        return located(self.assumed, self.truth.claim, self.truth.delta)
 
     @cached_property
     def rates(self) -> tuple[Array, Array]:
-        """Of every threshold under the truth: false positives, false negatives."""
+        """The false-positive and false-negative rates of every threshold under the truth."""
         missed = self.truth.curves.trade_off(self.truth.parameter, FALSE_POSITIVES)
         return FALSE_POSITIVES, missed
-
-    def ceiling(self, n: int) -> float:
-        return self.estimator.ceiling(n, n, self.truth.delta)
 
     def typical(self, n: int) -> float:
         fp, fn = (np.rint(n * rates).astype(int) for rates in self.rates)
         best = int(np.argmax(criterion(self.estimator, self.truth.delta)(fp, n, fn, n)))
         x, y = (float(rates[best]) for rates in self.rates)
-        middle = Counts(int(binom.median(n, x)), n, int(binom.median(n, y)), n)
-        return self.estimator.bound(middle, self.truth.delta).epsilon
+        return self._shown(Counts(int(binom.median(n, x)), n, int(binom.median(n, y)), n))
 
-    def chance(self, n: int) -> float:
-        if not self.ceiling(n) > self.truth.claim:
-            return 0.0
-        a = self.truth.a / 2
-        u0, u1 = (upper_rate(n * rates, n, a) for rates in self.rates)
+    def _chance(self, n: int) -> float:
+        u0, u1 = (upper_rate(n * rates, n, self.truth.a / 2) for rates in self.rates)
         with np.errstate(invalid="ignore"):
             beyond = ndtri(self.assumed.trade_off(self.claimed, u0)) - ndtri(u1)
         promising = np.argsort(np.where(np.isnan(beyond), -np.inf, beyond))[-TRIED:]
@@ -82,7 +60,7 @@ class Counted:
         return max(self._refuted(n, float(x[i]), float(y[i])) for i in promising)
 
     def _refuted(self, n: int, x: float, y: float) -> float:
-        """The probability that the claim is refuted by a threshold of these true rates."""
+        """Return the probability that a threshold of these true rates refutes the claim."""
         fp, fn = _likely(n, x), _likely(n, y)
         limit = self.assumed.trade_off(self.claimed, upper_rate(fp, n, self.truth.a / 2))
         allowed = np.searchsorted(upper_rate(fn, n, self.truth.a / 2), limit) + fn[0] - 1
@@ -90,29 +68,39 @@ class Counted:
 
 
 def _likely(n: int, rate: float) -> Array:
-    """The counts that are not out of the question."""
+    """Return the counts within `WIDE` deviations."""
     reach = WIDE * np.sqrt(n * rate * (1 - rate)) + WIDE**2 / 2
     return np.arange(max(0, int(n * rate - reach)), min(n, int(n * rate + reach) + 1) + 1)
 
 
-# ----------------------------------------------------------------
-# Scores in their order under a curve: the rank test.
+def _drawn(curves: Family, parameter: float, n: int, number: int, seed: int) -> tuple[Array, Array]:
+    """Return `number` rows of n sorted trials of each world under a curve; small is in.
+
+    The truth and the claim need different seeds: with the same draws they rise and fall together.
+    """
+    out, uniform = Draws(n, n, number, seed).all()
+    return out, curves.inn(parameter, uniform)
+
+
+def _share_refuted(expected: Array, found: Array, a: float) -> float:
+    """Return the share of the statistics found that have p <= a among those expected."""
+    as_large = len(expected) - np.searchsorted(np.sort(expected), found)
+    return float(np.mean((1 + as_large) / (len(expected) + 1) <= a))
 
 
 _T = (np.arange(4096) + 0.5) / 4096
 NODES, WEIGHTS = _T**2 * (3 - 2 * _T), 6 * _T * (1 - _T) / len(_T)
-"""Of integrals over false-positive rates; dense at both ends, where curves are steep."""
+"""Nodes and weights over false-positive rates; dense at both ends, where curves are steep."""
 
 FEW, DRAWS = 200, 1000
 """Trials in each world up to which a chance is simulated, and how often."""
 
 TINY = 1e-300
-"""Where there is no deviation left to divide by."""
+"""The least deviation to divide by."""
 
 
-@dataclass(frozen=True)
-class Ranked:
-    """Simulated where trials are few; with many the share of pairs won is nearly Gaussian.
+class Ranked(Prospect):
+    """The rank test: simulated where trials are few; else the share of pairs won is Gaussian.
 
     Its mean is the area A = 1 - integral of f, its variance that of a two-sample U-statistic,
     (Var f(X) + Var Z)/n, where X is uniform and Z has the CDF 1 - f (Hoeffding 1948). Where the
@@ -120,78 +108,44 @@ class Ranked:
     the chance is right to 0.05 or so; the typical bound is always by the Gaussian.
     """
 
-    estimator: RankTest
-    assumed: Family
-    truth: Truth
-    name: str = "rank-test"
-
-    @property
-    def assumption(self) -> Assumption:
-        return self.assumed.assumption
-
-    @cached_property
-    def claimed(self) -> tuple[float, float]:
-        """Mean, and deviation of one trial, if the claim held."""
-        return moments(self.assumed, located(self.assumed, self.truth.claim, self.truth.delta))
-
     @cached_property
     def true(self) -> tuple[float, float]:
         """Mean, and deviation of one trial, under the truth."""
         return moments(self.truth.curves, self.truth.parameter)
 
-    def ceiling(self, n: int) -> float:
-        return self.estimator.ceiling(n, n, self.truth.delta)
-
     def typical(self, n: int) -> float:
         if self._apart(n) > 0.5:
             return self.ceiling(n)
-        step = last_refuted(self.assumed, lambda p: self._beyond(moments(self.assumed, p), n))
+        step = last_refuted(self.assumed, lambda p: self._beyond(p, n))
         shown = self.assumed.epsilon(self.assumed.parameter(step), self.truth.delta)
         return min(shown, self.ceiling(n))
 
-    def chance(self, n: int) -> float:
-        if not self.ceiling(n) > self.truth.claim:
-            return 0.0
+    def _chance(self, n: int) -> float:
+        t = self.truth
         if n <= FEW:
-            return self._simulated(n)
+            expected = wins(*_drawn(self.assumed, self.claimed, n, DRAWS, seed=0))
+            found = wins(*_drawn(t.curves, t.parameter, n, DRAWS, seed=1))
+            return _share_refuted(expected, found, t.a)
         clear = self._beyond(self.claimed, n) * math.sqrt(n) / max(self.true[1], TINY)
         return max(float(ndtr(clear)), self._apart(n))
-
-    def _simulated(self, n: int) -> float:
-        """The share of draws from the truth that have p <= a under the claim."""
-        claimed = located(self.assumed, self.truth.claim, self.truth.delta)
-        expected = np.sort(_won(self.assumed, claimed, Draws(n, n, DRAWS, seed=0)))
-        # Another seed for the truth: with the same draws both would rise and fall together.
-        found = _won(self.truth.curves, self.truth.parameter, Draws(n, n, DRAWS, seed=1))
-        as_large = len(expected) - np.searchsorted(expected, found)
-        return float(np.mean((1 + as_large) / (len(expected) + 1) <= self.truth.a))
 
     def _apart(self, n: int) -> float:
         return apart(self.truth.curves, self.truth.parameter, n, n)
 
-    def _beyond(self, refuted: tuple[float, float], n: int) -> float:
-        """How far the true mean is above what would refute a curve of these moments."""
-        mean, deviation = refuted
+    def _beyond(self, parameter: float, n: int) -> float:
+        """Return how far the true mean is above what would refute a curve."""
+        mean, deviation = moments(self.assumed, parameter)
         return self.true[0] - mean + float(ndtri(self.truth.a)) * deviation / math.sqrt(n)
 
 
-def _won(curves: Family, parameter: float, draws: Draws) -> Array:
-    """The pairs that in-trials win, in each draw from a curve."""
-    every = draws.chunks(np.arange(draws.number))
-    return np.concatenate([wins(out, curves.inn(parameter, u)) for _, out, u in every])
-
-
+@lru_cache(maxsize=64)
 def moments(curves: Family, parameter: float) -> tuple[float, float]:
-    """The mean, and sqrt(n) times the deviation, of the share of pairs won."""
+    """Return the mean, and sqrt(n) times the deviation, of the share of pairs won."""
     missed = curves.trade_off(parameter, NODES)
     lost = float(WEIGHTS @ missed)
     of_out = float(WEIGHTS @ (missed - lost) ** 2)
     of_inn = float(WEIGHTS @ (2 * NODES * missed)) - lost**2
     return 1 - lost, math.sqrt(max(0.0, of_out) + max(0.0, of_inn))
-
-
-# ----------------------------------------------------------------
-# Scores at all thresholds at once: the exact scan.
 
 
 NUMBERS = 2**19
@@ -201,117 +155,58 @@ FEWEST, ENOUGH = 250, 1000
 """Draws: the chance has a standard error of at most 0.03, and 0.016 where trials are few."""
 
 
-@dataclass(frozen=True)
-class Scanned:
-    """Simulated: the scan's own statistic under the claim, and under the truth.
+class Scanned(Prospect):
+    """The exact scan: its own statistic is simulated, under the claim and under the truth.
 
     NaN stands for what would take longer than seconds.
     """
 
-    estimator: ExactScan
-    truth: Truth
-    name: str = "exact-scan"
-    assumption: Assumption = "none"
-
-    @cached_property
-    def assumed(self) -> Pure:
-        """The curve of (epsilon, delta) itself."""
-        return Pure(self.truth.delta)
-
-    def ceiling(self, n: int) -> float:
-        return self.estimator.ceiling(n, n, self.truth.delta)
+    most = 4 * NUMBERS // FEWEST
+    """Trials in each world that are simulated within some tenths of a second."""
 
     def typical(self, n: int) -> float:
         if n > self.most:
             return math.nan
-        found = np.concatenate([t for t, _, _ in self._drawn(n, "true")])
-        middle, seen = int(np.argsort(found, kind="stable")[len(found) // 2]), 0
-        for reached, out, inn in self._drawn(n, "true"):
-            if middle < seen + len(reached):
-                # Small is in, where a score is large.
-                scores = Scores(-out[middle - seen], -inn[middle - seen])
-                return self.estimator.bound(scores, self.truth.delta).epsilon
-            seen += len(reached)
-        return 0.0
+        out, inn = self._true(n)
+        found = statistic(out, inn, self.truth.delta)
+        middle = np.argsort(found, kind="stable")[len(found) // 2]
+        # Small is in, where a score is large.
+        return self._shown(Scores(-out[middle], -inn[middle]))
 
-    def chance(self, n: int) -> float:
-        if not self.ceiling(n) > self.truth.claim:
-            return 0.0
+    def _chance(self, n: int) -> float:
         if n > self.most:
             return math.nan
-        found, expected = (
-            np.sort(np.concatenate([t for t, _, _ in self._drawn(n, world)]))
-            for world in ("true", "claimed")
-        )
-        as_large = len(expected) - np.searchsorted(expected, found - EQUAL)
-        return float(np.mean((1 + as_large) / (len(expected) + 1) <= self.truth.a))
+        claimed = _drawn(self.assumed, self.truth.claim, n, self._number(n), seed=0)
+        expected, found = (statistic(*d, self.truth.delta) for d in (claimed, self._true(n)))
+        return _share_refuted(expected, found - EQUAL, self.truth.a)
 
-    @property
-    def most(self) -> int:
-        """Trials in each world that are simulated within some tenths of a second."""
-        return 4 * NUMBERS // FEWEST
+    def _true(self, n: int) -> tuple[Array, Array]:
+        return _drawn(self.truth.curves, self.truth.parameter, n, self._number(n), seed=1)
 
-    def _drawn(self, n: int, which: str) -> Iterator[tuple[Array, Array, Array]]:
-        """Draws in chunks: the statistic, out- and in-trials."""
-        number = min(ENOUGH, max(FEWEST, NUMBERS // n))
-        # Another seed for the truth: with the same draws both would rise and fall together.
-        draws = Draws(n, n, number, seed=1 if which == "true" else 0)
-        for _, out, uniform in draws.chunks(np.arange(number)):
-            if which == "true":
-                inn = self.truth.curves.inn(self.truth.parameter, uniform)
-            else:
-                inn = self.assumed.inn(self.truth.claim, uniform)
-            yield statistic(out, inn, self.truth.delta), out, inn
-
-
-@lru_cache(maxsize=8)
-def _upper(n: int) -> Array:
-    return upper_rate(np.arange(n + 1), n, LEVEL / 2)
+    def _number(self, n: int) -> int:
+        return min(ENOUGH, max(FEWEST, NUMBERS // n))
 
 
 def statistic(out: Array, inn: Array, delta: float) -> Array:
-    """In each row of sorted trials the best naive bound over all thresholds."""
-    u0, u1 = _upper(out.shape[1]), _upper(inn.shape[1])
+    """Return, by row of sorted trials, the best naive bound over all thresholds."""
+    u0, u1 = (upper_rates(a.shape[1], LEVEL / 2) for a in (out, inn))
     before = np.stack([np.searchsorted(i, o) for o, i in zip(out, inn, strict=True)])
     return np.asarray(log_ratio(u0[:-1], u1[inn.shape[1] - before], delta).max(axis=1))
 
 
-# ----------------------------------------------------------------
-# Scores in pairs: paired AUC.
-
-
-@dataclass(frozen=True)
-class Paired:
-    """Lost pairs are binomial: the chance is exact."""
-
-    estimator: PairedAUC
-    assumed: Family
-    truth: Truth
-    name: str = "paired-auc"
-
-    @property
-    def assumption(self) -> Assumption:
-        return self.assumed.assumption
+class Paired(Prospect):
+    """Paired AUC: lost pairs are binomial, so that the chance is exact."""
 
     @cached_property
     def lost(self) -> float:
-        """How often the in-trial of a pair scores lower, if the score is the best there is."""
+        """The probability that the in-trial of a pair scores lower, by the best score."""
         return 1 - self.truth.curves.area(self.truth.parameter)
-
-    @cached_property
-    def claimed(self) -> float:
-        """How often at least, if the claim held."""
-        return 1 - self.assumed.area(located(self.assumed, self.truth.claim, self.truth.delta))
-
-    def ceiling(self, n: int) -> float:
-        return self.estimator.ceiling(n, n, self.truth.delta)
 
     def typical(self, n: int) -> float:
         inn = np.where(np.arange(n) < int(binom.median(n, self.lost)), -1.0, 1.0)
-        return self.estimator.bound(Scores(np.zeros(n), inn), self.truth.delta).epsilon
+        return self._shown(Scores(np.zeros(n), inn))
 
-    def chance(self, n: int) -> float:
-        if not self.ceiling(n) > self.truth.claim:
-            return 0.0
-        too_many = least(lambda k: bool(upper_rate(k, n, self.truth.a) >= self.claimed), n, start=0)
+    def _chance(self, n: int) -> float:
+        a, at_least = self.truth.a, 1 - self.assumed.area(self.claimed)
+        too_many = least(lambda k: bool(upper_rate(k, n, a) >= at_least), n, start=0)
         return float(binom.cdf(n if too_many is None else too_many - 1, n, self.lost))

@@ -2,7 +2,8 @@ import math
 
 import pytest
 
-from dpaudit.accounting.curves import DPSGD, Gaussian, Pure, last_refuted, margin
+from dpaudit.accounting.curves import DPSGD, Gaussian, Pure
+from dpaudit.accounting.search import last_refuted, margin
 
 
 def test_rates_below_the_curve_refute_it():

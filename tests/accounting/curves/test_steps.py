@@ -112,7 +112,7 @@ def test_bets_on_steps_err_as_rarely_as_stated_whenever_one_looks():
     games, s, draw = 400, 8.0, np.random.default_rng(7)
     wrong, truth = 0, FULL.epsilon(s, DELTA)
     for _ in range(games):
-        game = AUCBet(FULL).start(DELTA)
+        game = AUCBet(DELTA, FULL)
         for won in draw.random(FULL.rounds) < FULL.area(s):
             game.show([won])
         wrong += game.bound().epsilon > truth

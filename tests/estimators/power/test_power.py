@@ -16,20 +16,11 @@ from dpaudit.estimators import (
     PairedAUC,
     RankTest,
 )
+from dpaudit.estimators.exact_tests import wins
 from dpaudit.estimators.one_run import refuted
-from dpaudit.estimators.power import (
-    Counted,
-    Guessed,
-    Paired,
-    Ranked,
-    Scanned,
-    Truth,
-    least,
-    located,
-)
-from dpaudit.estimators.power.guessed import GUESSES, RUNS, right
-from dpaudit.estimators.power.scored import statistic
-from dpaudit.estimators.rank_test import wins
+from dpaudit.estimators.power.guessed import GUESSES, RUNS, Guessed, right
+from dpaudit.estimators.power.prospect import Truth, least, located
+from dpaudit.estimators.power.scored import Counted, Paired, Ranked, Scanned, statistic
 from dpaudit.estimators.simulation import Draws
 from dpaudit.results import Counts, Guesses, Scores
 
@@ -86,7 +77,7 @@ def test_an_epsilon_beyond_all_curves_is_refused():
 def test_the_chance_of_counts_is_that_of_all_counts(estimator, n):
     """Every pair of counts, each held against the claim by the estimator itself."""
     assumed = PURE if isinstance(estimator, ClopperPearson) else GAUSS
-    prospect = Counted("any", estimator, assumed, truth(claim=0.5, true=8.0))
+    prospect = Counted(estimator, assumed, truth(claim=0.5, true=8.0))
     refutes = np.array(
         [
             [estimator.bound(Counts(fp, n, fn, n), D).epsilon > 0.5 for fn in range(n + 1)]
@@ -107,14 +98,14 @@ def test_a_true_claim_is_refuted_no_more_often_than_the_confidence_allows():
         barely = truth(curves, claim=2.0, true=2.0 + 1e-9)
         for n in (20, 100, 1000):
             assert Paired(PairedAUC(curves), curves, barely).chance(n) <= 0.05 + 1e-6
-            assert Counted("any", ClopperPearson(), PURE, barely).chance(n) <= 0.05 + 1e-6
+            assert Counted(ClopperPearson(), PURE, barely).chance(n) <= 0.05 + 1e-6
     barely = truth(GAUSS, claim=2.0, true=2.0 + 1e-9)
     assert Ranked(RankTest(), GAUSS, barely).chance(400) == pytest.approx(0.05, abs=1e-6)
 
 
 def test_the_typical_bound_of_counts_is_the_median_of_many_audits():
     """Exactly half of some 2,000 audits would show less; off by what 1e-5 on either side allows."""
-    prospect = Counted("gdp", GDP(), GAUSS, truth(claim=4.0, true=8.0))
+    prospect = Counted(GDP(), GAUSS, truth(claim=4.0, true=8.0))
     n, audits, mu = 250, 2000, prospect.truth.parameter
     draw, shown = np.random.default_rng(0), []
     for cut in np.linspace(0.35, 0.65, 4) * mu:
@@ -154,11 +145,8 @@ def test_the_chance_of_the_rank_test_is_close_to_what_simulation_gives(claim, tr
     claimed, really = (located(GAUSS, e, D) for e in (claim, true))
 
     def won(parameter, number, seed):
-        draws = Draws(n, n, number, seed)
-        parts = [
-            wins(out, GAUSS.inn(parameter, u)) for _, out, u in draws.chunks(np.arange(number))
-        ]
-        return np.concatenate(parts)
+        out, u = Draws(n, n, number, seed).all()
+        return wins(out, GAUSS.inn(parameter, u))
 
     limit = np.quantile(won(claimed, 20_000, 1), 0.95, method="higher")
     share = np.mean(won(really, 4_000, 2) > limit)
@@ -176,8 +164,10 @@ def test_typical_bounds_are_near_the_known_mean_bounds(true, n, paired, ranked):
 
 
 def test_typical_scans_are_near_the_known_mean_bounds():
-    assert Scanned(ExactScan(), truth(true=4.0)).typical(250) == pytest.approx(1.18, abs=0.15)
-    assert Scanned(ExactScan(), truth(true=10.0)).typical(250) == pytest.approx(2.69, abs=0.15)
+    assert Scanned(ExactScan(), PURE, truth(true=4.0)).typical(250) == pytest.approx(1.18, abs=0.15)
+    assert Scanned(ExactScan(), PURE, truth(true=10.0)).typical(250) == pytest.approx(
+        2.69, abs=0.15
+    )
 
 
 def test_the_statistic_of_the_scan_is_the_best_naive_bound():
@@ -196,7 +186,7 @@ def test_the_statistic_of_the_scan_is_the_best_naive_bound():
 def test_the_chance_of_the_scan_is_that_of_its_bounds():
     """60 audits; off by less than what chance exceeds with 1e-5 on either side."""
     n, audits = 40, 60
-    prospect = Scanned(ExactScan(), truth(PURE, claim=1.0, true=2.0))
+    prospect = Scanned(ExactScan(), PURE, truth(PURE, claim=1.0, true=2.0))
     draw, scan = np.random.default_rng(0), ExactScan(draws=400)
     parameter = prospect.truth.parameter
     refuted = [
@@ -221,7 +211,7 @@ def test_how_often_the_scan_refutes_depends_on_the_mechanism_of_the_same_epsilon
     allowed = Z * np.sqrt(expected * (1 - expected) / audits) + 2 / audits
     assert np.mean(shown) == pytest.approx(expected, abs=allowed)
     if not isinstance(really, Laplace):
-        chance = Scanned(ExactScan(), truth(really, claim=1.0, true=3.0)).chance(n)
+        chance = Scanned(ExactScan(), PURE, truth(really, claim=1.0, true=3.0)).chance(n)
         assert chance == pytest.approx(expected, abs=0.05)
 
 
@@ -256,7 +246,7 @@ def test_right_guesses_are_those_of_canaries_that_are_drawn_one_by_one(curves, m
 @pytest.mark.parametrize(("made", "assumed"), [(OneRun(), PURE), (OneRunFDP(), GAUSS)])
 def test_the_chance_of_one_run_is_that_of_its_bounds(made, assumed):
     t = truth(claim=1.0, true=3.0)
-    prospect = Guessed("any", made, assumed, t, 0.5)
+    prospect = Guessed(made, assumed, t, 0.5)
     shown = {
         v: made.bound(Guesses(60, 30, int(v)), D).epsilon > 1 for v in np.unique(right(t, 60, 30))
     }
@@ -278,20 +268,18 @@ def test_one_run_refutes_just_what_its_bound_is_above(delta, r):
 @pytest.mark.parametrize("delta", [D, 1e-2])
 def test_the_ceiling_of_canaries_is_that_of_those_that_are_guessed(made, assumed, delta):
     for m in (2, 15, 60, 300):
-        prospect = Guessed("any", made, assumed, Truth(GAUSS, 1.0, 4.0, delta, 0.95))
+        prospect = Guessed(made, assumed, Truth(GAUSS, 1.0, 4.0, delta, 0.95))
         assert prospect.ceiling(m) == made.ceiling(m, prospect.guesses(m), delta)
         assert prospect.typical(m) <= prospect.ceiling(m)
-        half = Guessed("any", made, assumed, prospect.truth, 0.5)
+        half = Guessed(made, assumed, prospect.truth, 0.5)
         assert half.ceiling(m) == made.ceiling(m, m // 2 + (m == 15), delta)
 
 
 @pytest.mark.parametrize(("made", "assumed"), [(OneRun(), PURE), (OneRunFDP(), GAUSS)])
 def test_as_many_are_guessed_as_typically_show_most(made, assumed):
     """Of those that are tried; beside every number of guesses there is they come close."""
-    prospect, m = Guessed("any", made, assumed, truth(claim=1.0, true=4.0)), 120
-    every = {
-        r: Guessed("any", made, assumed, prospect.truth, r / m).typical(m) for r in range(1, m + 1)
-    }
+    prospect, m = Guessed(made, assumed, truth(claim=1.0, true=4.0)), 120
+    every = {r: Guessed(made, assumed, prospect.truth, r / m).typical(m) for r in range(1, m + 1)}
     chosen = prospect.guesses(m)
     assert every[chosen] == prospect.typical(m)
     tried = [r for r in (*GUESSES, m) if r <= m and r >= 0.01 * m]
@@ -302,7 +290,7 @@ def test_as_many_are_guessed_as_typically_show_most(made, assumed):
 @pytest.mark.parametrize("made", [OneRun(), OneRunFDP()])
 def test_where_no_number_of_guesses_typically_shows_anything_all_are_guessed(made):
     nothing = Truth(GAUSS, 0.01, 0.02, D, 0.95)
-    prospect = Guessed("any", made, PURE if isinstance(made, OneRun) else GAUSS, nothing)
+    prospect = Guessed(made, PURE if isinstance(made, OneRun) else GAUSS, nothing)
     assert prospect.guesses(40) == 40
     assert prospect.typical(40) == 0
 
@@ -310,7 +298,7 @@ def test_where_no_number_of_guesses_typically_shows_anything_all_are_guessed(mad
 def test_fewer_of_more_canaries_are_guessed():
     """A tenth of 20,000 refutes less often than a tenth of 5,000; a fiftieth does often."""
     t = truth(claim=2.8, true=4.0)
-    tenth, best = (Guessed("any", OneRunFDP(), GAUSS, t, share) for share in (0.1, None))
+    tenth, best = (Guessed(OneRunFDP(), GAUSS, t, share) for share in (0.1, None))
     assert tenth.chance(20_000) < tenth.chance(5_000) < best.chance(5_000) < best.chance(20_000)
     assert best.guesses(20_000) < 0.05 * 20_000
     assert best.chance(20_000) > 0.5
@@ -321,8 +309,8 @@ def test_more_trials_have_a_larger_chance_and_a_larger_bound():
     for prospect in (
         Ranked(RankTest(), GAUSS, t),
         Paired(PairedAUC(), GAUSS, t),
-        Counted("gdp", GDP(), GAUSS, t),
-        Scanned(ExactScan(), t),
+        Counted(GDP(), GAUSS, t),
+        Scanned(ExactScan(), PURE, t),
     ):
         few, many = 50, 400
         assert prospect.chance(few) <= prospect.chance(many)

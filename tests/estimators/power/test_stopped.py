@@ -7,8 +7,7 @@ from settings import planned
 
 from dpaudit.attacks import Released
 from dpaudit.estimators.bets import FIRST, Bets
-from dpaudit.estimators.power import Stopped
-from dpaudit.estimators.power.guessed import AUDITS
+from dpaudit.estimators.power.stopped import AUDITS, Stopped
 from dpaudit.estimators.trials import Trials
 from dpaudit.judging.plan import plan
 from dpaudit.types import IN, OUT, Claim, GaussianCurve

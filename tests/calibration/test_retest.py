@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from dpaudit.calibration import calibrate as module
-from dpaudit.calibration.calibrate import Subject, calibrate
-from dpaudit.calibration.results import AGAIN, Calibrated, Calibration, Measured, Setting
+from dpaudit.calibration.calibrate import CalibrationCase, calibrate
+from dpaudit.calibration.results import AGAIN, Calibration, CalibrationRow, Measurement, Setting
 from dpaudit.calibration.simulated import NoLeak
 
 DELTA = 1e-5
@@ -25,14 +25,14 @@ class Coin:
     standing: str = "bound"
     share: float = 1.0
 
-    def epsilon(self, play, asked, seed):
-        self.asked.append((play.seed, seed))
+    def epsilon(self, run, asked, seed):
+        self.asked.append((run.seed, seed))
         return float(np.random.default_rng(seed).random() < self.rate)
 
 
 def tossed(monkeypatch, *coins, workers=1, **setting):
-    subject = Subject(NoLeak(), 12, DELTA, coins)
-    monkeypatch.setattr(module, "subjects", lambda *_: [subject])
+    subject = CalibrationCase(NoLeak(), 12, DELTA, coins)
+    monkeypatch.setattr(module, "cases", lambda *_: [subject])
     return calibrate(Setting(trials=12, **setting), workers)
 
 
@@ -75,8 +75,8 @@ def test_a_bound_is_held_to_the_level_that_it_states(monkeypatch):
 
 
 def row(alarms, standing="bound", n=400):
-    measured = Measured(alarms, n, 0.1)
-    return Calibrated("no leak", N, DELTA, 0.0, "loss", "x", standing, 0.05, measured)
+    measured = Measurement(alarms, n, 0.1)
+    return CalibrationRow("no leak", N, DELTA, 0.0, "loss", "x", standing, 0.05, measured)
 
 
 def test_a_bound_holds_if_its_interval_reaches_down_to_its_level():

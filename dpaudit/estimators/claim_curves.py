@@ -1,11 +1,11 @@
-"""What a claim promises of its curve, and the bounds that may therefore be held against it."""
+"""The curve that a claim states, and which bounds may refute the claim."""
 
 from __future__ import annotations
 
 from dpaudit.accounting.curves import Family, family, within_reach
 from dpaudit.errors import BadInput
 from dpaudit.protocols import Estimator
-from dpaudit.results import Assumption, Bound
+from dpaudit.results import Assumption
 from dpaudit.types import Claim, Curve, GaussianCurve, StepsCurve
 
 CURVES = {"gaussian": "a Gaussian trade-off curve", "accountant": "an accountant's curve"}
@@ -13,7 +13,7 @@ CURVES = {"gaussian": "a Gaussian trade-off curve", "accountant": "an accountant
 
 
 def promises(claim: Claim, assumption: Assumption) -> bool:
-    """Whether a claim implies what a bound assumes, so that the bound can refute it.
+    """Return whether a claim implies what a bound assumes, so that the bound can refute it.
 
     A bare (epsilon, delta) never promised a curve; DP-SGD with full batches is Gaussian. A
     prior is promised by nobody. What single steps leak was not promised either, so that of those
@@ -26,9 +26,9 @@ def promises(claim: Claim, assumption: Assumption) -> bool:
 
 
 def known_curve(claim: Claim) -> Curve | None:
-    """The claim's curve, where it has one that can be computed; refused where nothing else will do.
+    """Return the claim's curve, or None if it states none that can be computed.
 
-    Most claims can be judged without theirs, by what assumes nothing.
+    Most claims can be judged without it, by what assumes nothing; of single steps it is required.
     """
     if claim.curve is None or within_reach(claim.curve):
         return claim.curve
@@ -44,16 +44,14 @@ def known_curve(claim: Claim) -> Curve | None:
     return None
 
 
-def refuse_other_curve(given: Bound | Estimator, claim: Claim) -> None:
-    """Refuse a bound, or an estimator, that assumes a curve which the claim does not have.
+def refuse_other_curve(estimator: Estimator, claim: Claim) -> None:
+    """Reject an estimator that assumes a curve which the claim does not have.
 
-    Such a number would say nothing of the claim, however large. An estimator that is made for
-    a curve must be made for the claim's: for DP-SGD its sampling rate, steps and adjacency. Of
-    one that does not tell what it assumes only the bounds can be asked. Where single steps are
-    scored, whatever does not compose them is refused, also what assumes nothing.
+    Such a bound would say nothing of the claim, however large. An estimator that is made for a
+    curve must be made for the claim's: for DP-SGD its sampling rate, steps and adjacency. Where
+    single steps are scored, whatever does not compose them is rejected, also what assumes nothing.
     """
-    assumption = given.assumption
-    who = given.estimator if isinstance(given, Bound) else type(given).__name__
+    assumption, who = estimator.assumption, type(estimator).__name__
     if claim.by_step and not promises(claim, assumption):
         raise BadInput(
             f"{who} bounds the leak of what was scored, which is single steps, and the claim is "
@@ -65,13 +63,13 @@ def refuse_other_curve(given: Bound | Estimator, claim: Claim) -> None:
         )
     if assumption not in CURVES:
         return
-    assumed = None if isinstance(given, Bound) else given.assumed_curve
+    assumed = estimator.assumed_curve
     if promises(claim, assumption) and (
         assumed is None or family(assumed[0], claim.delta, assumed[1]) == _family(claim)
     ):
         return
     raise BadInput(
-        f"{who} assumes {CURVES[assumption]}, and the claim has {_told(claim)}: a bound under "
+        f"{who} assumes {CURVES[assumption]}, and the claim has {_in_words(claim)}: a bound under "
         "another curve says nothing of it; choose an estimator that assumes nothing, such as "
         "clopper-pearson",
         "other-curve",
@@ -86,7 +84,7 @@ def _family(claim: Claim) -> Family | None:
     return family(claim.curve, claim.delta, claim.adjacency)
 
 
-def _told(claim: Claim) -> str:
+def _in_words(claim: Claim) -> str:
     if isinstance(claim.curve, GaussianCurve):
         return "a Gaussian curve"
     if claim.curve is None:

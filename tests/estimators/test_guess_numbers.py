@@ -10,9 +10,7 @@ from scipy.special import expit
 from scipy.stats import binom
 
 from dpaudit.estimators import OneRun, OneRunFDP
-from dpaudit.estimators.one_run import guessed
-from dpaudit.estimators.selections import GuessNumbers
-from dpaudit.estimators.selections.guess_numbers import FIXED_BEFOREHAND
+from dpaudit.estimators.one_run import FIXED_BEFOREHAND, GuessNumbers, guessed
 from dpaudit.estimators.sentences import COINS, COINS_SEVERAL
 from dpaudit.results import Guesses
 

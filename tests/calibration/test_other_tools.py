@@ -8,10 +8,10 @@ from chance import A
 from scipy.stats import binom
 
 from dpaudit.calibration import methods as every
-from dpaudit.calibration.all_methods import ways
-from dpaudit.calibration.methods import Asked
+from dpaudit.calibration.all_methods import usable_methods
+from dpaudit.calibration.methods import Target
 from dpaudit.calibration.other_tools import best_clopper_pearson, best_gdp, best_katz, best_one_run
-from dpaudit.calibration.simulated import Laplace, NoLeak, Play, mechanisms
+from dpaudit.calibration.simulated import Laplace, NoLeak, SimulatedRun, mechanisms
 from dpaudit.estimators import OneRun
 from dpaudit.estimators.one_run import guessed
 from dpaudit.judging.plan import best_guess_count
@@ -47,11 +47,15 @@ def test_the_best_threshold_alarms_too_often(rule, mechanism, trials, games):
 
 def test_the_best_number_of_guesses_alarms_too_often_and_a_fixed_one_does_not():
     found, games = {"best": 0, "fixed": 0}, 1000
-    one_run = next(way for way in ways(NoLeak(), DELTA) if way.judged == "one-run, fixed count")
+    one_run = next(
+        method
+        for method in usable_methods(NoLeak(), DELTA)
+        if method.judged == "one-run, fixed count"
+    )
     for seed in range(games):
-        play = Play(NoLeak(), N, seed)
-        found["best"] += best_one_run(*play.run, DELTA, 0.95) > 0
-        found["fixed"] += one_run.epsilon(play, Asked(DELTA, 0.95), 0) > 0
+        run = SimulatedRun(NoLeak(), N, seed)
+        found["best"] += best_one_run(*run.one_training, DELTA, 0.95) > 0
+        found["fixed"] += one_run.epsilon(run, Target(DELTA, 0.95), 0) > 0
     assert found["best"] > binom.isf(A, games, 0.05) >= found["fixed"]
 
 
@@ -68,13 +72,13 @@ def test_as_many_canaries_are_guessed_as_a_run_takes():
     for mechanism in mechanisms(DELTA)[:4]:
         curve = mechanism.curves[0] if mechanism.curves else None
         claim = Claim(mechanism.epsilon(DELTA) or 1.0, DELTA, curve=curve)
-        play = Play(mechanism, N, 0)
-        scores, coins = play.run
+        run = SimulatedRun(mechanism, N, 0)
+        scores, coins = run.one_training
         guesses = guessed(scores, coins == IN, best_guess_count(claim, 2 * N, 0.95))
-        for way in ways(mechanism, DELTA):
-            if way.judged == "one-run, fixed count":
+        for method in usable_methods(mechanism, DELTA):
+            if method.judged == "one-run, fixed count":
                 expected = OneRun().bound(guesses, DELTA).epsilon
-                assert way.epsilon(play, Asked(DELTA, 0.95), 0) == expected
+                assert method.epsilon(run, Target(DELTA, 0.95), 0) == expected
 
 
 def test_of_more_canaries_than_can_be_planned_the_same_share_is_guessed(monkeypatch):

@@ -1,0 +1,78 @@
+"""Forecasts for bets that stop once the claim is refuted: after how many pairs that is."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from dpaudit.accounting.curves import Family
+from dpaudit.estimators import EProcess
+from dpaudit.estimators.e_process import FRACTIONS
+from dpaudit.estimators.power.prospect import Truth, located
+from dpaudit.types import Array
+
+AUDITS, LONGEST = 1000, 2000
+"""Simulated audits, and the pairs after which each ends."""
+
+
+@dataclass(frozen=True)
+class Stopped:
+    """Bets of one attack with the best score there is, simulated, with a look after every pair.
+
+    By the claimed curve it is the paired-AUC bet; without one, `Pure`, the e-process, with the
+    threshold that is best for the truth. The first `fitting` pairs are not bet on.
+    """
+
+    assumed: Family
+    truth: Truth
+    fitting: int
+
+    def pairs(self, share: float) -> int | None:
+        """Return the pairs that are enough in this share of audits; None: more than LONGEST."""
+        enough = np.sort(self._ends)[math.ceil(share * AUDITS) - 1]
+        return self.fitting + int(enough) if math.isfinite(enough) else None
+
+    @cached_property
+    def _ends(self) -> Array:
+        """The bet that decides each audit, or infinity."""
+        draw = np.random.default_rng(0)
+        out, u = draw.random((2, AUDITS, LONGEST))
+        inn = self.truth.curves.inn(self.truth.parameter, u)
+        first = (inn < out).astype(int)
+        bets = self._by_curve(first) if self.assumed.assumption != "none" else self._free(out, inn)
+        wealth = np.full(first.shape, -np.inf)
+        for factors in bets:
+            np.logaddexp(wealth, np.cumsum(factors, axis=1), out=wealth)
+        decided = wealth >= math.log(len(bets) / self.truth.a)
+        return np.where(decided.any(axis=1), decided.argmax(axis=1) + 1.0, np.inf)
+
+    def _by_curve(self, first: Array) -> list[Array]:
+        """Return the log factors of wealth, by stake and pair."""
+        t = self.truth
+        area = self.assumed.area(located(self.assumed, t.claim, t.delta))
+        table = np.log1p(np.array([0.0, 1.0])[:, None] / area * FRACTIONS - FRACTIONS)
+        return [column[first] for column in table.T]
+
+    def _free(self, out: Array, inn: Array) -> list[Array]:
+        """Return those of every bet on decisions, of its mirror and of that on the order."""
+        t = self.truth
+        rules = EProcess(t.confidence, highest=float(math.ceil(min(30.0, max(10.0, t.claim + 1)))))
+        above = np.flatnonzero(rules.grid() > t.claim)
+        e = int(above[0]) if len(above) else -1
+        decided, ordered = rules.log_factors(t.delta)[:, :, :, e], rules.log_orders(t.delta)[::2, e]
+        cut = self._cut(decided)
+        x, y, first = (np.asarray(a).astype(int) for a in (inn < cut, out < cut, inn < out))
+        columns = decided.reshape(2, 2, -1).transpose(2, 0, 1)
+        return [c[x, y] for c in columns] + [c[first] for c in ordered.T]
+
+    def _cut(self, factors: Array) -> float:
+        """Return the threshold by which the fastest bet grows fastest."""
+        t = self.truth
+        cuts = np.geomspace(1e-6, 0.999, 400)
+        p1 = 1 - t.curves.trade_off(t.parameter, cuts)
+        of_x, of_y = np.stack([1 - p1, p1]), np.stack([1 - cuts, cuts])
+        growth = np.einsum("xc,yc,xysk->csk", of_x, of_y, factors)
+        return float(cuts[growth.max(axis=(1, 2)).argmax()])

@@ -19,7 +19,7 @@ import numpy as np
 
 from dpaudit.data.csv_table import table
 from dpaudit.papers.ensemble import Exchange, Weighting
-from dpaudit.papers.ensemble.rows import Scaling
+from dpaudit.papers.ensemble.unit_rows import Scaling
 from dpaudit.types import Array
 from reproductions.ensembles.experiment import Measured, measured
 from reproductions.ensembles.sources import Split, breast_cancer, shuffled, sphere

@@ -32,7 +32,7 @@ from dpaudit.config.settings import Training
 from dpaudit.errors import BadInput
 from dpaudit.papers.laplace import Limits, Network, release
 from dpaudit.papers.laplace.anonymizing_first import Groups, records_of, rows_of
-from dpaudit.papers.laplace.learning import Anonymized, Course, learned
+from dpaudit.papers.laplace.training import Anonymized, Course, learned
 from dpaudit.papers.p3gm.design import one_thread
 from dpaudit.seeds import generator
 from dpaudit.types import Array, Records

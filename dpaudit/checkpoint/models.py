@@ -20,7 +20,7 @@ from dpaudit.checkpoint.predictions import (
 )
 from dpaudit.errors import BadInput, blamed
 from dpaudit.files import opened
-from dpaudit.mechanisms.given import forward_of
+from dpaudit.mechanisms.function_interface import forward_of
 from dpaudit.mechanisms.reference import Reference
 from dpaudit.seeds import derive
 from dpaudit.training import networks

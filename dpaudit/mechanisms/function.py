@@ -20,7 +20,7 @@ from dpaudit.config.adversaries import OBSERVER
 from dpaudit.config.settings import Training
 from dpaudit.errors import BadInput, DpauditError, blamed
 from dpaudit.mechanisms.classifier import delta_too_large
-from dpaudit.mechanisms.given import Arrays, TorchNeeded, released
+from dpaudit.mechanisms.function_interface import Arrays, TorchNeeded, released
 from dpaudit.mechanisms.reference import Reference, refuse_uncallable
 from dpaudit.protocols import Mechanism
 from dpaudit.seeds import derive, stream

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpaudit.papers.ensemble.learning import PERTURBATIONS, minimised
-from dpaudit.papers.ensemble.organisations import Exchange, Weighting
-from dpaudit.papers.ensemble.rows import Rows
+from dpaudit.papers.ensemble.logistic_regression import PERTURBATIONS, minimised
+from dpaudit.papers.ensemble.aggregation import Exchange, Weighting
+from dpaudit.papers.ensemble.unit_rows import Rows
 from dpaudit.seeds import generator
 from dpaudit.types import Array
 

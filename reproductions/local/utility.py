@@ -13,7 +13,7 @@ import numpy as np
 
 from dpaudit import checks
 from dpaudit.papers.local import frequency
-from dpaudit.papers.local.population import Population, strength
+from dpaudit.papers.local.users import Population, strength
 from dpaudit.types import Array
 
 TRUTHS = np.linspace(0.5, 1, 5001)[:-1]

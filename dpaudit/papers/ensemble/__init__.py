@@ -7,14 +7,14 @@ what; `sources.py` and `experiment.py` are the paper's experiments.
 
 from __future__ import annotations
 
-from dpaudit.papers.ensemble.learning import (
+from dpaudit.papers.ensemble.logistic_regression import (
     Noise,
     ObjectivePerturbation,
     OutputPerturbation,
     minimised,
 )
-from dpaudit.papers.ensemble.organisations import Aggregate, Exchange, Organisation, Weighting
-from dpaudit.papers.ensemble.rows import Rows, clipped, normalised, with_intercept
+from dpaudit.papers.ensemble.aggregation import Aggregate, Exchange, Organisation, Weighting
+from dpaudit.papers.ensemble.unit_rows import Rows, clipped, normalised, with_intercept
 
 __all__ = [
     "Aggregate",

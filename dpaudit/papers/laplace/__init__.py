@@ -9,7 +9,7 @@ goes wrong, and `printed.py` for formulas as the paper has them.
 
 from __future__ import annotations
 
-from dpaudit.papers.laplace.adversary import joint_epsilon, log_likelihood_ratio, release
+from dpaudit.papers.laplace.noise import joint_epsilon, log_likelihood_ratio, release
 from dpaudit.papers.laplace.network import Limits, Network
 
 __all__ = ["Limits", "Network", "joint_epsilon", "log_likelihood_ratio", "release"]

@@ -15,8 +15,8 @@ import numpy as np
 
 from dpaudit import checks
 from dpaudit.errors import BadInput
-from dpaudit.papers.laplace.learning import Anonymized, Clip, Twin, learned
-from dpaudit.papers.laplace.worlds import (
+from dpaudit.papers.laplace.training import Anonymized, Clip, Twin, learned
+from dpaudit.papers.laplace.canary import (
     EXACT,
     PROMISES,
     TRAINING,

@@ -18,8 +18,8 @@ import numpy as np
 
 from dpaudit import checks
 from dpaudit.errors import BadInput
-from dpaudit.papers.laplace.learning import learned
-from dpaudit.papers.laplace.worlds import (
+from dpaudit.papers.laplace.training import learned
+from dpaudit.papers.laplace.canary import (
     TRAINING,
     Perceptron,
     accuracy,

@@ -8,7 +8,7 @@ parameters, `blending.py` for what is promised to them and what an observer can 
 from __future__ import annotations
 
 from dpaudit.papers.local.matrices import binary, generalised, local_dp, optimised_unary, unary
-from dpaudit.papers.local.population import Population, composed, observed, strength
+from dpaudit.papers.local.users import Population, composed, observed, strength
 
 __all__ = [
     "Population",

@@ -14,7 +14,7 @@ from dpaudit.attacks.rules import FixedAttack
 from dpaudit.attacks.statistics import Statistic
 from dpaudit.errors import BadInput
 from dpaudit.papers.local import composed, local_dp, observed, strength
-from dpaudit.papers.local.population import named
+from dpaudit.papers.local.users import named
 from dpaudit.protocols import Mechanism
 from dpaudit.types import (
     IN,

@@ -12,7 +12,7 @@ import numpy as np
 from dpaudit import checks
 from dpaudit.accounting import gaussian_epsilon, gaussian_mu
 from dpaudit.errors import BadInput
-from dpaudit.papers.p3gm import em, embedding
+from dpaudit.papers.p3gm import em, pca
 from dpaudit.papers.p3gm.design import PCA, one_thread
 from dpaudit.protocols import Mechanism
 from dpaudit.seeds import generator
@@ -143,7 +143,7 @@ class P3GMPCA(Mechanism):
         n = len(pair.out)
         with one_thread():
             a = {
-                w: embedding.second_moment(embedding.within_unit_ball(pair.world(w).x))
+                w: pca.second_moment(pca.within_unit_ball(pair.world(w).x))
                 for w in (OUT, IN)
             }
             return [self._seen(a, n, trial) for trial in trials]
@@ -151,11 +151,11 @@ class P3GMPCA(Mechanism):
     def _seen(self, a: Mapping[int, Array], n: int, trial: Trial) -> Observation:
         draw = generator(trial.seed, "pca")
         if self.noise == "wishart":
-            released = embedding.wishart(a[trial.world], n, self.epsilon_pca, draw)
-            return {"gap": np.array(embedding.below(released, a[IN]))}
+            released = pca.wishart(a[trial.world], n, self.epsilon_pca, draw)
+            return {"gap": np.array(pca.below(released, a[IN]))}
         s = 1 / self._mu
-        released = embedding.gaussian(a[trial.world], n, s, draw)
-        return {"moment_ratio": np.array(embedding.log_ratio(released, a[OUT], a[IN], n, s))}
+        released = pca.gaussian(a[trial.world], n, s, draw)
+        return {"moment_ratio": np.array(pca.log_ratio(released, a[OUT], a[IN], n, s))}
 
 
 # ----------------------------------------------------------------
@@ -218,8 +218,8 @@ class P3GMEM(Mechanism):
         self.variant, self.components, self.iterations = variant, components, iterations
         self.em_noise, self.latent, self.delta = em_noise, latent, delta
         self.seed = seed
-        rows = embedding.within_unit_ball(data.shadow.x)
-        self._projection = embedding.components(embedding.second_moment(rows), latent)
+        rows = pca.within_unit_ball(data.shadow.x)
+        self._projection = pca.components(pca.second_moment(rows), latent)
         self._start = em.start(components, latent, generator(seed, "em", "start"))
 
     def __repr__(self) -> str:
@@ -264,14 +264,14 @@ class P3GMEM(Mechanism):
 
     def craft(self, data: Data, seed: int) -> Known:
         """An ordinary record, and one at the component that has least of the shadow set."""
-        typical = embedding.within_unit_ball(data.shadow.x.mean(axis=0)[None])[0]
+        typical = pca.within_unit_ball(data.shadow.x.mean(axis=0)[None])[0]
         loneliest = self._start.responsibilities(self._embedded(data.shadow.x)).sum(axis=0).argmin()
         mean = self._start.means[loneliest]
         there = self._projection @ (mean / np.linalg.norm(mean))
         return {"opposites": np.stack([typical, there]).reshape(2, *data.shape)}
 
     def _embedded(self, x: Array) -> Array:
-        return np.asarray(embedding.within_unit_ball(x) @ self._projection)
+        return np.asarray(pca.within_unit_ball(x) @ self._projection)
 
     def run(self, pair: Pair, trials: Sequence[Trial]) -> list[Observation]:
         """A fit for each trial, and how likely all that it releases is in either world."""

@@ -14,7 +14,7 @@ import numpy as np
 
 from dpaudit import checks
 from dpaudit.errors import BadInput
-from dpaudit.papers.p3gm import em, embedding
+from dpaudit.papers.p3gm import em, pca
 from dpaudit.papers.p3gm.design import Design, Steps, proportions, shared, with_labels
 from dpaudit.seeds import generator, stream
 from dpaudit.types import Array, Records
@@ -44,7 +44,7 @@ class Generator:
         """f(x), the given means of q(z|x); None of a model that learns them."""
         if self.projection is None:
             return None
-        return np.asarray(embedding.inside(self.design, rows, self.classes) @ self.projection)
+        return np.asarray(pca.inside(self.design, rows, self.classes) @ self.projection)
 
     def drawn(self, n: int, draw: np.random.Generator) -> Array:
         """Rows of features and label scores, as the model has them."""
@@ -124,7 +124,7 @@ def fit(
         standard = em.Mixture(np.ones(1), np.zeros((1, latent)), np.ones((1, latent)))
         made = Generator(design, classes, None, standard, shares, network)
     else:
-        projection, mixture = embedding.learned(design, rows, classes, seed)
+        projection, mixture = pca.learned(design, rows, classes, seed)
         made = Generator(design, classes, projection, mixture, shares, network)
         _pretrain(made, stream(seed, "pretraining"))
     train(
@@ -148,7 +148,7 @@ def _pretrain(made: Generator, seed: int) -> None:
     if not design.pretraining or made.projection is None:
         return
     z = made.prior.sample(n, generator(seed, "points"))
-    seen = np.clip(embedding.outside(design, z @ made.projection.T, made.classes), 0, 1)
+    seen = np.clip(pca.outside(design, z @ made.projection.T, made.classes), 0, 1)
     alone = built(seen.shape[1], z.shape[1], design.network.hidden, "none", seed)
     alone.decoder = made.network.decoder
     steps = Steps(design.pretraining, 0.1, 0.1 * n, lr=3e-3)

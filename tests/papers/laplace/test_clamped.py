@@ -8,7 +8,7 @@ from chance import count_is
 from scipy.stats import laplace
 
 from dpaudit.papers.laplace import joint_epsilon, log_likelihood_ratio, release
-from dpaudit.papers.laplace.adversary import lower_mass, upper_mass
+from dpaudit.papers.laplace.noise import lower_mass, upper_mass
 
 LOW, HIGH = -1.0, 1.0
 

@@ -13,11 +13,11 @@ from dpaudit.canaries import Null, Replaced
 from dpaudit.estimators import ClopperPearson, ExactScan
 from dpaudit.estimators.trials import Trials
 from dpaudit.judging.judge import verdict
-from dpaudit.papers.laplace.adversary import Laplace, Negative
+from dpaudit.papers.laplace.canary import Laplace, Negative
 from dpaudit.papers.laplace.anonymized_learning import LaplaceAnonymizedLearning
 from dpaudit.papers.laplace.anonymizing_first import LaplaceAnonymizingFirst
 from dpaudit.papers.laplace.learning_first import LaplaceLearningFirst
-from dpaudit.papers.laplace.worlds import leak, of_world
+from dpaudit.papers.laplace.canary import leak, of_world
 from dpaudit.rates import BoundCriterion
 from dpaudit.seeds import trials
 from dpaudit.types import IN, OUT, Data, Records

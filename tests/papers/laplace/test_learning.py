@@ -7,7 +7,7 @@ import pytest
 from refusals import refuses
 
 from dpaudit.papers.laplace import Limits, Network
-from dpaudit.papers.laplace.learning import Anonymized, Course, Twin, learned
+from dpaudit.papers.laplace.training import Anonymized, Course, Twin, learned
 
 DRAW = np.random.default_rng(0)
 X = DRAW.uniform(size=(40, 4))

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dpaudit.papers.laplace import printed
-from dpaudit.papers.laplace.adversary import upper_mass
+from dpaudit.papers.laplace.noise import upper_mass
 from dpaudit.papers.laplace.network import Network
 
 DRAW = np.random.default_rng(0)

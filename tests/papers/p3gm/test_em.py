@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 from scipy.stats import multivariate_normal, norm
 
-from dpaudit.papers.p3gm import em, embedding
+from dpaudit.papers.p3gm import em, pca
 
 ROOT = math.sqrt(2)
 
 
 def points(n, d=3, seed=0):
     draw = np.random.default_rng(seed)
-    return embedding.within_unit_ball(draw.normal(size=(n, d)) * 0.5)
+    return pca.within_unit_ball(draw.normal(size=(n, d)) * 0.5)
 
 
 def mixture(k=3, d=3, seed=0):

@@ -7,7 +7,7 @@ from settings import changed
 
 from dpaudit.papers.p3gm import Architecture, Design, FirstReleases, em
 from dpaudit.papers.p3gm.design import Steps, with_labels
-from dpaudit.papers.p3gm.embedding import inside, learned, outside
+from dpaudit.papers.p3gm.pca import inside, learned, outside
 from dpaudit.types import Records
 
 DESIGN = Design(

@@ -18,7 +18,7 @@ from dpaudit.papers.p3gm import (
     without_noise,
 )
 from dpaudit.papers.p3gm.design import LIKELIHOODS, with_labels
-from dpaudit.papers.p3gm.embedding import learned
+from dpaudit.papers.p3gm.pca import learned
 from dpaudit.types import Records
 
 STEPS = Steps(60, 0.2, 60, lr=0.02)

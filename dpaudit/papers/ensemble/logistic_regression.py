@@ -14,7 +14,7 @@ from scipy.special import expit
 
 from dpaudit import checks
 from dpaudit.errors import DpauditError
-from dpaudit.papers.ensemble.rows import Rows
+from dpaudit.papers.ensemble.unit_rows import Rows
 from dpaudit.types import Array
 
 # ----------------------------------------------------------------

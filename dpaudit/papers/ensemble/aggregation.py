@@ -16,8 +16,8 @@ from scipy.special import log_softmax
 
 from dpaudit import checks
 from dpaudit.errors import BadInput
-from dpaudit.papers.ensemble.learning import loss, minimised
-from dpaudit.papers.ensemble.rows import Rows
+from dpaudit.papers.ensemble.logistic_regression import loss, minimised
+from dpaudit.papers.ensemble.unit_rows import Rows
 from dpaudit.types import Array
 
 # ----------------------------------------------------------------

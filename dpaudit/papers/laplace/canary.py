@@ -8,7 +8,7 @@ import numpy as np
 
 from dpaudit import checks
 from dpaudit.papers.laplace import Limits, Network, joint_epsilon, release
-from dpaudit.papers.laplace.learning import Course
+from dpaudit.papers.laplace.training import Course
 from dpaudit.types import IN, OUT, Array, Data, Known, Pair, Records, Trial
 
 UNITS = {"model": "whole model", "parameter": "each parameter"}

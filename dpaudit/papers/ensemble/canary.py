@@ -9,8 +9,8 @@ import numpy as np
 from dpaudit.attacks.rules import FixedAttack
 from dpaudit.attacks.statistics import Statistic
 from dpaudit.errors import BadInput
-from dpaudit.papers.ensemble.organisations import Organisation
-from dpaudit.papers.ensemble.rows import Rows, Scaling
+from dpaudit.papers.ensemble.aggregation import Organisation
+from dpaudit.papers.ensemble.unit_rows import Rows, Scaling
 from dpaudit.protocols import CanaryBuilder
 from dpaudit.types import Array, Canary, Data, Known, Observations, Pair, Records, neighbours
 

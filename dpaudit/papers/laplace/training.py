@@ -8,7 +8,7 @@ from typing import Literal
 
 import numpy as np
 
-from dpaudit.papers.laplace.adversary import log_likelihood_ratio, release
+from dpaudit.papers.laplace.noise import log_likelihood_ratio, release
 from dpaudit.papers.laplace.network import Limits, Network, propagated
 from dpaudit.seeds import generator
 from dpaudit.types import Array

@@ -7,13 +7,13 @@ what; `sources.py` and `experiment.py` are the paper's experiments.
 
 from __future__ import annotations
 
+from dpaudit.papers.ensemble.aggregation import Aggregate, Exchange, Organisation, Weighting
 from dpaudit.papers.ensemble.logistic_regression import (
     Noise,
     ObjectivePerturbation,
     OutputPerturbation,
     minimised,
 )
-from dpaudit.papers.ensemble.aggregation import Aggregate, Exchange, Organisation, Weighting
 from dpaudit.papers.ensemble.unit_rows import Rows, clipped, normalised, with_intercept
 
 __all__ = [

@@ -13,9 +13,9 @@ import numpy as np
 from dpaudit import checks
 from dpaudit.errors import BadInput
 from dpaudit.papers.ensemble import ObjectivePerturbation, Organisation, Weighting
+from dpaudit.papers.ensemble.aggregation import Learner
 from dpaudit.papers.ensemble.canary import Neighbouring
 from dpaudit.papers.ensemble.logistic_regression import PERTURBATIONS
-from dpaudit.papers.ensemble.aggregation import Learner
 from dpaudit.papers.ensemble.unit_rows import Scaling
 from dpaudit.protocols import Mechanism
 from dpaudit.rates import rounded

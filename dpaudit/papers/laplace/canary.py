@@ -1,4 +1,4 @@
-"""What the three Laplace mechanisms share: networks for their data, and worlds record by record."""
+"""The canary that moves a network most, and the rows of either world."""
 
 from __future__ import annotations
 
@@ -6,110 +6,50 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpaudit import checks
-from dpaudit.papers.laplace import Limits, Network, joint_epsilon, release
-from dpaudit.papers.laplace.training import Course
-from dpaudit.types import IN, OUT, Array, Data, Known, Pair, Records, Trial
-
-UNITS = {"model": "whole model", "parameter": "each parameter"}
-PROMISES = ("theorem", "composed")
-
-TRAINING = ("epochs", "batch", "lr", "hidden", "width", "decay")
-"""Settings of networks, which have no effect where none is trained."""
-
-EXACT = {OUT: "exact_out", IN: "exact_in"}
-"""What either world would release without noise, among what the adversary has of a pair."""
+from dpaudit.papers.laplace.network import rows
+from dpaudit.protocols import CanaryBuilder
+from dpaudit.seeds import generator
+from dpaudit.types import IN, Array, Canary, Data, Pair, neighbours
 
 
 @dataclass(frozen=True)
-class Perceptron:
-    """A fully connected network and how it is trained."""
+class Negative(CanaryBuilder):
+    """A record of the pool that is its negative in D', under another label; replaces one.
 
-    epochs: int = 20
-    batch: int | str = 50
-    lr: float = 0.3
-    hidden: int = 3
-    width: int = 16
-    decay: float = 0.001
-
-    def __post_init__(self) -> None:
-        checks.refuse(
-            [
-                checks.at_least("epochs", self.epochs, 1),
-                None if self.batch == "full" else checks.at_least("batch", self.batch, 1),
-                checks.positive("lr", self.lr),
-                checks.whole("hidden", self.hidden, 0, 20),
-                checks.whole("width", self.width, 1, 2000),
-                checks.in_range("decay", self.decay, 0, 1),
-            ]
-        )
-
-    def course(self, data: Data, seed: int) -> Course:
-        """Return how networks for these data are trained."""
-        network = Network.of(int(np.prod(data.shape)), self.hidden, self.width, data.classes)
-        size = len(data.pool) if self.batch == "full" else int(self.batch)
-        return Course(network, self.epochs, size, self.lr, self.decay, seed)
-
-
-@dataclass(frozen=True)
-class Thresholds:
-    """The limits of weights and of biases, each as LOW,HIGH."""
-
-    weights: str
-    biases: str
-
-    def limits(self) -> Limits:
-        """Return them as numbers."""
-        return Limits.read(self.weights, self.biases)
-
-
-def of_world(pair: Pair, world: int) -> tuple[Array, Array]:
-    """The records of a world as rows, and their classes.
-
-    The canary lies where the record lay that it replaces, so that both worlds have the same
-    batches.
+    Each of its values is moved to the far end of [0, 1]: 1 where it was below one half, and 0 where
+    it was not. Of a dark picture that is a bright one, which no network expects: it moves many
+    parameters at once, and means by as much as one record can.
     """
-    x, y, place = flat(pair.out), pair.out.y, replaced(pair)
-    if world == IN and place is not None:
-        x, y = x.copy(), y.copy()
-        x[place], y[place] = pair.canary.x.reshape(-1), pair.canary.y
-    return np.clip(x, 0, 1), y
+
+    def build(self, data: Data, seed: int) -> Pair:
+        draw = generator(seed, "canary", "opposite")
+        i = int(draw.integers(len(data.pool)))
+        x, label = data.pool.x[i], int(data.pool.y[i])
+        canary = Canary(
+            x=(x < 0.5).astype(np.float32),
+            y=(label + int(draw.integers(1, data.classes))) % data.classes,
+            name="negative",
+            made=f"a record of the pool with the label {label}, which is its negative in D'",
+            removed=i,
+            original=x,
+            replaces=True,
+        )
+        return neighbours(data, canary)
 
 
-def replaced(pair: Pair) -> int | None:
-    """Where the worlds differ; None where they do not."""
+def canary_place(pair: Pair) -> int | None:
+    """Return the row in which the worlds differ; None if they do not."""
     c = pair.canary
     return c.removed if c.inserted and c.replaces else None
 
 
-def flat(records: Records) -> Array:
-    """Records as rows, in double precision."""
-    return records.x.reshape(len(records), -1).astype(np.float64)
+def world_rows(pair: Pair, world: int) -> tuple[Array, Array]:
+    """Return the records of a world as rows, and their classes.
 
-
-def accuracy(network: Network, parameters: Array, test: Records) -> Array:
-    """The share of test records that a network gets right."""
-    guesses = network.classified(parameters, np.clip(flat(test), 0, 1))
-    return np.asarray(np.mean(guesses == test.y), dtype=np.float32)
-
-
-def foreseen(pair: Pair) -> Known | None:
-    """What was foreseen of a pair already; None where nothing was."""
-    return pair.given if pair.given.keys() >= set(EXACT.values()) else None
-
-
-def exact(out: Array, inn: Array, low: Array, high: Array, scale: Array) -> Known:
-    """What the adversary has of numbers that are released with noise."""
-    return {EXACT[OUT]: out, EXACT[IN]: inn, "low": low, "high": high, "scale": scale}
-
-
-def noisy(given: Known, trial: Trial) -> Array:
-    """What a trial releases: the numbers of its world, with noise of its own."""
-    draw = np.random.default_rng(trial.seed)
-    f = given[EXACT[trial.world]]
-    return release(f, given["low"], given["high"], given["scale"], draw)
-
-
-def leak(given: Known) -> float:
-    """What all numbers together leak between the two worlds, in truth."""
-    return joint_epsilon(given[EXACT[OUT]], given[EXACT[IN]], given["scale"])
+    The canary takes the place of the record that it replaces: both worlds have the same batches.
+    """
+    x, y, place = rows(pair.out), pair.out.y, canary_place(pair)
+    if world == IN and place is not None:
+        y = y.copy()
+        x[place], y[place] = pair.canary.x.reshape(-1), pair.canary.y
+    return np.clip(x, 0, 1), y

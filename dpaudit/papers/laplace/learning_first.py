@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
@@ -11,25 +11,14 @@ import numpy as np
 
 from dpaudit import checks
 from dpaudit.errors import BadInput
-from dpaudit.papers.laplace.training import learned
-from dpaudit.papers.laplace.canary import (
-    PROMISES,
-    TRAINING,
-    UNITS,
-    Perceptron,
-    Thresholds,
-    accuracy,
-    exact,
-    foreseen,
-    leak,
-    noisy,
-    of_world,
-)
-from dpaudit.protocols import Mechanism
-from dpaudit.types import IN, OUT, About, Backend, Claim, Data, Known, Observation, Pair, Trial
+from dpaudit.papers.laplace.canary import world_rows
+from dpaudit.papers.laplace.noise import PROMISES, UNITS, NoisyNumbers, leak
+from dpaudit.papers.laplace.training import NETWORK_SETTINGS, Perceptron, Thresholds, train
+from dpaudit.protocols import repr_of
+from dpaudit.types import IN, OUT, About, Array, Backend, Claim, Data, Observation, Pair
 
 PARAMETERS = 100
-"""That a record shifts where nothing is trained."""
+"""Number of parameters that a record shifts if nothing is trained."""
 
 
 @dataclass(frozen=True)
@@ -51,15 +40,11 @@ class WorstCase:
             ]
         )
         if parameters is not None and shift is None:
-            raise BadInput(
-                "a trained network has its own parameters; give shift, or no parameters",
-                "no-effect",
-                option="parameters",
-                value=parameters,
-            )
+            problem = "a trained network has its own parameters; give shift, or no parameters"
+            raise BadInput(problem, "no-effect", option="parameters", value=parameters)
 
 
-class LaplaceLearningFirst(Mechanism):
+class LaplaceLearningFirst(NoisyNumbers):
     """A network trained as usual, each parameter of which is released with Laplace noise.
 
     ReLU inside, softmax and cross-entropy at the end. Weights and biases are kept between
@@ -93,6 +78,9 @@ class LaplaceLearningFirst(Mechanism):
         "models": 2000,
     }
     trials_per_call = 250
+    backend = Backend(
+        "numpy", "the paper's training, one for each world; trials differ in their noise"
+    )
 
     def __init__(
         self,
@@ -114,29 +102,28 @@ class LaplaceLearningFirst(Mechanism):
         )
         self.limits = thresholds.limits()
         self.course = training.course(data, seed)
+        self.network = self.course.network
         self.epsilon, self.unit, self.promise = epsilon, unit, promise
         self.shift, self.parameters = worst.shift, worst.parameters or PARAMETERS
 
     def __repr__(self) -> str:
-        told = ("course", "limits", "epsilon", "unit", "promise", "shift", "parameters")
-        return f"LaplaceLearningFirst({', '.join(f'{t}={getattr(self, t)!r}' for t in told)})"
+        names = ("course", "limits", "epsilon", "unit", "promise", "shift", "parameters")
+        return repr_of(self, names=names)
 
     @classmethod
     def unused_settings(cls, settings: Mapping[str, Any]) -> Mapping[str, str]:
+        names = (*NETWORK_SETTINGS, "biases")
         why = "where shift moves parameters, all alike, and nothing is trained"
-        return {} if settings["shift"] is None else dict.fromkeys((*TRAINING, "biases"), why)
-
-    # ------------------------------------------------------------ what is promised
+        return {} if settings["shift"] is None else dict.fromkeys(names, why)
 
     @property
-    def numbers(self) -> int:
-        """How many parameters there are."""
-        return self.course.network.parameters if self.shift is None else self.parameters
+    def _count(self) -> int:
+        return self.network.parameters if self.shift is None else self.parameters
 
     @cached_property
     def claim(self) -> Claim:
-        """What Theorem 3 says of each parameter, read for the unit that was chosen."""
-        together = self.numbers * self.epsilon if self.unit == "model" else self.epsilon
+        """The claim of Theorem 3 for each parameter, read for the chosen unit."""
+        together = self._count * self.epsilon if self.unit == "model" else self.epsilon
         source = "Theorem 3 of Sei and Ohsuga"
         if self.unit == "model" and self.promise == "theorem":
             source += ", read for the model"
@@ -151,64 +138,47 @@ class LaplaceLearningFirst(Mechanism):
             trials="releases",
         )
 
-    adversary_of: ClassVar[Mapping[str, str]] = {
-        "model": "has all released parameters, and knows those without noise in either world",
-        "parameter": "has one released parameter, that which the canary moves most, and knows it "
-        "without noise in either world",
-    }
-
-    backend = Backend(
-        "numpy", "the paper's training, one for each world; trials differ in their noise"
-    )
-
     def about(self, pair: Pair) -> About:
-        """Describe the adversary and how much this pair leaks in truth."""
-        what = "all parameters together leak" if self.unit == "model" else "this parameter leaks"
+        """Describe the adversary and the true leak of this pair."""
+        adversary = "has all released parameters, and knows those without noise in either world"
+        leaks = "all parameters together leak"
+        if self.unit == "parameter":
+            adversary = (
+                "has one released parameter, that which the canary moves most, and knows it "
+                "without noise in either world"
+            )
+            leaks = "this parameter leaks"
         return About(
-            adversary=f"observer: {self.adversary_of[self.unit]}",
-            deployment=f"between these two worlds {what} epsilon "
-            f"{leak(self.known(pair)):.4g}, which is known exactly; whoever has the released model "
-            "and knows the other records could show as much",
+            adversary=f"observer: {adversary}",
+            deployment=f"between these two worlds {leaks} epsilon {leak(self.known(pair)):.4g}, "
+            "which is known exactly; whoever has the released model and knows the other records "
+            "could show as much",
             breaks="The theorem is about single parameters, and the model is all of them: dpaudit "
             "explain laplace-learning-first. Claim what composition allows (--set "
             "promise=composed), or train with DP-SGD, whose claim is about the model.",
         )
 
-    # ------------------------------------------------------------ the game
-
-    def known(self, pair: Pair) -> Known:
-        """What the adversary has of a pair: the parameters of either world without noise."""
-        if (known := foreseen(pair)) is not None:
-            return known
+    def exact(self, pair: Pair) -> tuple[Array, ...]:
+        """Return the parameters of either world without noise."""
         if self.shift is None:
-            low, high = self.limits.of(self.course.network)
-            out, inn = (
-                learned(self.course, *of_world(pair, world), self.limits) for world in (OUT, IN)
-            )
+            low, high = self.limits.of(self.network)
+            out, inn = (train(self.course, *world_rows(pair, w), self.limits) for w in (OUT, IN))
         else:
             low, high = (np.full(self.parameters, end) for end in self.limits.weights)
             apart = self.shift * (high - low)
             # From the middle of the range upwards, as far as there is room.
             out = np.minimum((low + high) / 2, high - apart)
-            inn = out + apart
-            inn = inn if pair.canary.inserted else out
-        found = exact(out, inn, low, high, (high - low) / self.epsilon)
+            inn = out + apart if pair.canary.inserted else out
+        found = (out, inn, low, high, (high - low) / self.epsilon)
         if self.unit == "model":
             return found
         most = np.argmax(np.abs(out - inn))
-        return {name: numbers[[most]] for name, numbers in found.items()}
+        return tuple(numbers[[most]] for numbers in found)
+
+    def network_parameters(self, released: Array) -> Array | None:
+        """Return what is released, if that is a whole network."""
+        return None if self.unit == "parameter" or self.shift is not None else released
 
     def example(self) -> Observation:
-        """What is seen of a trial, but for its numbers."""
-        return {"noisy": np.zeros(self.numbers if self.unit == "model" else 1)}
-
-    def run(self, pair: Pair, trials: Sequence[Trial]) -> list[Observation]:
-        """The parameters of a trial's world, with noise of its own."""
-        seen = self.known(pair)
-        return [self._play(pair, seen, trial) for trial in trials]
-
-    def _play(self, pair: Pair, seen: Known, trial: Trial) -> Observation:
-        released = noisy(seen, trial)
-        if self.unit == "parameter" or self.shift is not None:
-            return {"noisy": released}
-        return {"noisy": released, "accuracy": accuracy(self.course.network, released, pair.test)}
+        """Return the names and shapes of an observation."""
+        return {"noisy": np.zeros(self._count if self.unit == "model" else 1)}

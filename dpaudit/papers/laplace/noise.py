@@ -1,90 +1,102 @@
-"""A number with Laplace noise, kept between its limits: Lemma 1, and what many of them leak.
+"""Clamped Laplace noise on single numbers, what they leak together, and the attack that reads it.
 
     A(D) = min(f_max, max(f_min, f(D) + Lap(b))),  b = (f_max - f_min)/epsilon
 
-is epsilon-DP if f(D) is between the limits, because clamping is post-processing. So printed, with
-min and max the other way round, it is a constant: see `printed.py`.
+is epsilon-DP if f(D) is between the limits, because clamping is post-processing (Lemma 1). The
+paper prints it with min and max exchanged, which is a constant.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from abc import abstractmethod
+from collections.abc import Sequence
 
 import numpy as np
 
 from dpaudit.attacks.rules import ThresholdAttack
 from dpaudit.attacks.statistics import Statistic
-from dpaudit.protocols import CanaryBuilder
-from dpaudit.seeds import generator
-from dpaudit.types import Array, Canary, Data, Known, Observations, Pair, neighbours
+from dpaudit.papers.laplace.network import Network
+from dpaudit.protocols import Mechanism
+from dpaudit.types import IN, OUT, Array, Known, Observation, Observations, Pair, Trial
 
-# ----------------------------------------------------------------
-# A number with Laplace noise, kept between its limits: Lemma 1, and what many of them leak.
-#
-#     A(D) = min(f_max, max(f_min, f(D) + Lap(b))),  b = (f_max - f_min)/epsilon
-#
-# is epsilon-DP if f(D) is between the limits, because clamping is post-processing. So printed, with
-# min and max the other way round, it is a constant: see `printed.py`.
+UNITS = {"model": "whole model", "parameter": "each parameter"}
+PROMISES = ("theorem", "composed")
+
+EXACT = {OUT: "exact_out", IN: "exact_in"}
+"""Names of the numbers that either world would release without noise."""
 
 
 def release(f: Array, low: Array, high: Array, scale: Array, draw: np.random.Generator) -> Array:
-    """Every number with noise of its own scale, clamped to its limits."""
+    """Return every number with noise of its own scale, clamped to its limits."""
     return np.clip(f + draw.laplace(size=np.shape(f)) * scale, low, high)
-
-
-def lower_mass(f: Array, low: Array, scale: Array) -> Array:
-    """Pr(A = f_min) = exp((f_min - f)/b)/2, (10)."""
-    return np.asarray(np.exp((low - f) / scale) / 2)
-
-
-def upper_mass(f: Array, high: Array, scale: Array) -> Array:
-    """Pr(A = f_max) = exp((f - f_max)/b)/2; (13) and (14) have the sign the other way round."""
-    return np.asarray(np.exp((f - high) / scale) / 2)
 
 
 def log_likelihood_ratio(
     released: Array, out: Array, inn: Array, low: Array, high: Array, scale: Array
 ) -> Array:
-    """ln Pr(released | inn)/Pr(released | out), added up over the last axis.
+    """ln Pr(released | inn)/Pr(released | out), summed over the last axis.
 
-    Noise is independent, so that the ratios of single numbers add up, and with them what they
-    leak. A number at a limit says as much as all that lie beyond it: there the ratio is that of the
-    masses. One without noise has none where both worlds agree.
+    Noise is independent, so the ratios of single numbers add up, and what they leak with them. A
+    number at a limit has the ratio of the masses beyond it. One without noise that is the same in
+    both worlds has none.
     """
     b = np.where(scale > 0, scale, 1.0)
     inside = (np.abs(released - out) - np.abs(released - inn)) / b
-    ratios = np.where(
-        released <= low,
-        (out - inn) / b,
-        np.where(released >= high, (inn - out) / b, inside),
-    )
+    above = np.where(released >= high, (inn - out) / b, inside)
+    ratios = np.where(released <= low, (out - inn) / b, above)
     return np.asarray(np.where(out == inn, 0.0, ratios).sum(axis=-1))
 
 
 def joint_epsilon(out: Array, inn: Array, scale: Array) -> float:
-    """What all numbers together leak: sum of |f(D) - f(D')|/b, the largest log-ratio there is."""
+    """sum of |f(D) - f(D')|/b, the largest log-ratio of all numbers together."""
     apart = np.abs(np.asarray(out, np.float64) - inn)
     with np.errstate(divide="ignore", invalid="ignore"):
         return float(np.where(apart > 0, apart / scale, 0.0).sum())
 
 
-# ----------------------------------------------------------------
-# Numbers that were released with Laplace noise, as likely in one world as in the other.
+def leak(known: Known) -> float:
+    """Return the joint epsilon of the two worlds of a pair."""
+    return joint_epsilon(known[EXACT[OUT]], known[EXACT[IN]], known["scale"])
 
 
-SEEN = frozenset({"noisy", "ratios", "trained"})
+def already_known(pair: Pair) -> Known | None:
+    """Return what was computed of a pair before; None if nothing was."""
+    return pair.given if pair.given.keys() >= set(EXACT.values()) else None
 
 
-def _score(seen: Observations, known: Known) -> Array:
-    """The log-likelihood ratio of what is seen, or how far it lies from D towards D'."""
-    if "ratios" in seen:
-        return np.asarray(np.asarray(seen["ratios"], np.float64).sum(axis=1))
-    out, inn = (np.asarray(known[f"exact_{world}"], np.float64) for world in ("out", "in"))
-    if "noisy" in seen:
-        low, high, scale = (np.asarray(known[end]) for end in ("low", "high", "scale"))
-        noisy = np.asarray(seen["noisy"], np.float64)
-        return log_likelihood_ratio(noisy, out, inn, low, high, scale)
-    return np.asarray(np.asarray(seen["trained"], np.float64) @ (inn - out))
+class NoisyNumbers(Mechanism):
+    """A mechanism whose trials release the same numbers of a world, each with noise of its own."""
+
+    network: Network
+    """The network whose accuracy is measured."""
+
+    @abstractmethod
+    def exact(self, pair: Pair) -> tuple[Array, ...]:
+        """Return the numbers of D and of D', their lower and upper limits, and their scales."""
+
+    @abstractmethod
+    def network_parameters(self, released: Array) -> Array | None:
+        """Return the parameters that released numbers give the network; None if there is none."""
+
+    def known(self, pair: Pair) -> Known:
+        """Return the numbers of either world without noise, their limits and their scales."""
+        if (known := already_known(pair)) is not None:
+            return known
+        return dict(zip((*EXACT.values(), "low", "high", "scale"), self.exact(pair), strict=True))
+
+    def run(self, pair: Pair, trials: Sequence[Trial]) -> list[Observation]:
+        """Return the noisy numbers of each trial's world, and the accuracy of the network."""
+        known = self.known(pair)
+        return [self._observe(pair, known, trial) for trial in trials]
+
+    def _observe(self, pair: Pair, known: Known, trial: Trial) -> Observation:
+        draw = np.random.default_rng(trial.seed)
+        f = known[EXACT[trial.world]]
+        noisy = release(f, known["low"], known["high"], known["scale"], draw)
+        parameters = self.network_parameters(noisy)
+        if parameters is None:
+            return {"noisy": noisy}
+        return {"noisy": noisy, "accuracy": self.network.accuracy(parameters, pair.test)}
 
 
 class Laplace(ThresholdAttack):
@@ -99,34 +111,16 @@ class Laplace(ThresholdAttack):
 
     def __init__(self) -> None:
         super().__init__(Statistic("laplace score", frozenset(), _score))
-        self.any_of = SEEN
+        self.any_of = frozenset({"noisy", "ratios", "trained"})
 
 
-# ----------------------------------------------------------------
-# A record that turns into its negative.
-
-
-@dataclass(frozen=True)
-class Negative(CanaryBuilder):
-    """A record of the pool that is its negative in D', under another label; replaces one.
-
-    Each of its values is moved to the far end of [0, 1]: 1 where it was below one half, and 0 where
-    it was not. Of a dark picture that is a bright one, which no network expects: it moves many
-    parameters at once, and means by as much as one record can.
-    """
-
-    def build(self, data: Data, seed: int) -> Pair:
-        draw = generator(seed, "canary", "opposite")
-        i = int(draw.integers(len(data.pool)))
-        x, label = data.pool.x[i], int(data.pool.y[i])
-        other = (label + int(draw.integers(1, data.classes))) % data.classes
-        canary = Canary(
-            x=(x < 0.5).astype(np.float32),
-            y=other,
-            name="negative",
-            made=f"a record of the pool with the label {label}, which is its negative in D'",
-            removed=i,
-            original=x,
-            replaces=True,
-        )
-        return neighbours(data, canary)
+def _score(seen: Observations, known: Known) -> Array:
+    """Return the log-likelihood ratio of what is seen, or its projection on D' less D."""
+    if "ratios" in seen:
+        return np.asarray(np.asarray(seen["ratios"], np.float64).sum(axis=1))
+    out, inn = (np.asarray(known[name], np.float64) for name in EXACT.values())
+    if "noisy" in seen:
+        low, high, scale = (np.asarray(known[end]) for end in ("low", "high", "scale"))
+        noisy = np.asarray(seen["noisy"], np.float64)
+        return log_likelihood_ratio(noisy, out, inn, low, high, scale)
+    return np.asarray(np.asarray(seen["trained"], np.float64) @ (inn - out))

@@ -8,17 +8,63 @@ from typing import Literal
 
 import numpy as np
 
+from dpaudit import checks
+from dpaudit.papers.laplace.network import Limits, Network
 from dpaudit.papers.laplace.noise import log_likelihood_ratio, release
-from dpaudit.papers.laplace.network import Limits, Network, propagated
 from dpaudit.seeds import generator
-from dpaudit.types import Array
+from dpaudit.types import Array, Data
 
 Clip = Literal["record", "sum"]
+
+NETWORK_SETTINGS = ("epochs", "batch", "lr", "hidden", "width", "decay")
+"""Settings of networks, which have no effect if none is trained."""
+
+
+@dataclass(frozen=True)
+class Perceptron:
+    """A fully connected network and how it is trained."""
+
+    epochs: int = 20
+    batch: int | str = 50
+    lr: float = 0.3
+    hidden: int = 3
+    width: int = 16
+    decay: float = 0.001
+
+    def __post_init__(self) -> None:
+        checks.refuse(
+            [
+                checks.at_least("epochs", self.epochs, 1),
+                None if self.batch == "full" else checks.at_least("batch", self.batch, 1),
+                checks.positive("lr", self.lr),
+                checks.whole("hidden", self.hidden, 0, 20),
+                checks.whole("width", self.width, 1, 2000),
+                checks.in_range("decay", self.decay, 0, 1),
+            ]
+        )
+
+    def course(self, data: Data, seed: int) -> Course:
+        """Return the training of such a network on these data."""
+        network = Network.of(int(np.prod(data.shape)), self.hidden, self.width, data.classes)
+        size = len(data.pool) if self.batch == "full" else int(self.batch)
+        return Course(network, self.epochs, size, self.lr, self.decay, seed)
+
+
+@dataclass(frozen=True)
+class Thresholds:
+    """The limits of weights and of biases, each as LOW,HIGH."""
+
+    weights: str
+    biases: str
+
+    def limits(self) -> Limits:
+        """Return them as numbers."""
+        return Limits.read(self.weights, self.biases)
 
 
 @dataclass(frozen=True)
 class Course:
-    """How long and in which steps a network is trained, and from where: the same in both worlds."""
+    """The steps of a training and where it starts: the same in both worlds."""
 
     network: Network
     epochs: int
@@ -29,22 +75,22 @@ class Course:
     seed: int
 
     def batches(self, records: int) -> Sequence[Array]:
-        """Which records are in which batch, in an order drawn once: each in one batch an epoch."""
+        """Return the records of each batch, in an order drawn once: each in one batch an epoch."""
         order = generator(self.seed, "laplace", "order").permutation(records)
         return np.array_split(order, max(1, round(records / self.batch)))
 
     def start(self) -> Array:
-        """Where training starts."""
+        """Return the initial parameters."""
         return self.network.initial(self.seed)
 
-    def stepped(self, flat: Array, sums: Array, records: int) -> Array:
+    def step(self, flat: Array, sums: Array, records: int) -> Array:
         """w - a (dw + lambda w)/B and b - a db/B, (5) and (6)."""
         pulled = np.where(self.network.is_bias, 0.0, self.decay * flat)
         return np.asarray(flat - self.lr * (sums + pulled) / records)
 
 
-def learned(course: Course, x: Array, y: Array, limits: Limits | None) -> Array:
-    """The parameters after ordinary training, kept between the limits at every step."""
+def train(course: Course, x: Array, y: Array, limits: Limits | None) -> Array:
+    """Return the parameters after ordinary training, clipped to the limits at every step."""
     flat, network = course.start(), course.network
     low, high = (-np.inf, np.inf) if limits is None else limits.of(network)
     flat = np.clip(flat, low, high)
@@ -52,28 +98,34 @@ def learned(course: Course, x: Array, y: Array, limits: Limits | None) -> Array:
     for _ in range(course.epochs):
         for batch in batches:
             sums = network.gradient_sum(flat, x[batch], y[batch])
-            flat = np.clip(course.stepped(flat, sums, len(batch)), low, high)
+            flat = np.clip(course.step(flat, sums, len(batch)), low, high)
     return flat
 
 
 @dataclass(frozen=True)
 class Twin:
-    """What another world has in a record's place; that world is D', or else D."""
+    """The record that the other world has in one place; `is_in` if that world is D'."""
 
     place: int
     x: Array
     y: int
     is_in: bool
 
+    def replace(self, batch: Array, x: Array, y: Array) -> tuple[Array, Array]:
+        """Return a batch as the other world has it."""
+        bx, by, at = x[batch], y[batch], batch == self.place
+        bx[at], by[at] = self.x, self.y
+        return bx, by
+
 
 @dataclass(frozen=True)
 class Anonymized:
-    """AnonymizedLearning: noise on every batch's update, for so much epsilon of each parameter.
+    """AnonymizedLearning: Laplace noise on every batch's update, epsilon for each parameter.
 
-    A record's dw is between its propagated range and the thresholds, whichever is nearer to 0. The
-    sum over a batch, of which one record is replaced, then changes by at most `high - low`, and has
-    Laplace noise of E (high - low)/epsilon, E epochs. `record` clips each record's own before they
-    are added up; `sum`, the literal reading, clips their sum to what one record may be.
+    A record's dw is between its range and the thresholds, whichever is nearer to 0. The sum over a
+    batch, of which one record is replaced, then changes by at most `high - low`, and has Laplace
+    noise of E (high - low)/epsilon, E epochs. `record` clips each record's own before they are
+    added up; `sum`, the literal reading, clips their sum to what one record may be.
     """
 
     course: Course
@@ -81,17 +133,13 @@ class Anonymized:
     epsilon: float
     clip: Clip = "record"
 
-    def trained(
-        self,
-        x: Array,
-        y: Array,
-        draw: np.random.Generator,
-        twin: Twin | None = None,
+    def train(
+        self, x: Array, y: Array, draw: np.random.Generator, twin: Twin | None = None
     ) -> tuple[Array, Array]:
-        """The parameters, and what every noisy update of a record's batch shows of its twin.
+        """Return the parameters, and a log-likelihood ratio of the twin for each epoch.
 
-        Whoever sees all updates knows the parameters before each of them, and so what either world
-        would have added to it: one log-likelihood ratio for each epoch.
+        An observer of all updates knows the parameters before each of them, and so the sums of
+        either world; only the batch with the record tells anything.
         """
         course = self.course
         flat, ratios = course.start(), []
@@ -105,14 +153,14 @@ class Anonymized:
                 ends = size * low, size * high
                 noisy = release(mine, *ends, scale, draw)
                 if twin is not None and twin.place in batch:
-                    theirs = self._sums(flat, *_with(twin, batch, x, y), low, high)
+                    theirs = self._sums(flat, *twin.replace(batch, x, y), low, high)
                     out, inn = (mine, theirs) if twin.is_in else (theirs, mine)
                     ratios.append(log_likelihood_ratio(noisy, out, inn, *ends, scale))
-                flat = course.stepped(flat, noisy, len(batch))
+                flat = course.step(flat, noisy, len(batch))
         return flat, np.array(ratios)
 
     def _limits(self, flat: Array) -> tuple[Array, Array]:
-        lows, highs = propagated(self.course.network, flat)
+        lows, highs = self.course.network.ranges(flat)
         low, high = self.limits.of(self.course.network)
         return np.maximum(low, lows), np.minimum(high, highs)
 
@@ -121,10 +169,3 @@ class Anonymized:
         if self.clip == "record":
             return network.clipped_sum(flat, x, y, low, high)
         return np.clip(network.gradient_sum(flat, x, y), low, high)
-
-
-def _with(twin: Twin, batch: Array, x: Array, y: Array) -> tuple[Array, Array]:
-    """A batch as the other world has it."""
-    bx, by, at = x[batch], y[batch], batch == twin.place
-    bx[at], by[at] = twin.x, twin.y
-    return bx, by

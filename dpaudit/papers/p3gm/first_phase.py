@@ -142,10 +142,7 @@ class P3GMPCA(Mechanism):
         """A release for each trial, and how it lies to the second moments of both worlds."""
         n = len(pair.out)
         with one_thread():
-            a = {
-                w: pca.second_moment(pca.within_unit_ball(pair.world(w).x))
-                for w in (OUT, IN)
-            }
+            a = {w: pca.second_moment(pca.within_unit_ball(pair.world(w).x)) for w in (OUT, IN)}
             return [self._seen(a, n, trial) for trial in trials]
 
     def _seen(self, a: Mapping[int, Array], n: int, trial: Trial) -> Observation:

@@ -16,9 +16,7 @@ def unit(d, draw):
 
 def test_rows_are_cut_to_the_unit_ball_and_never_stretched():
     x = np.array([[3.0, 4.0], [0.3, 0.4], [0.0, 0.0]])
-    assert pca.within_unit_ball(x) == pytest.approx(
-        np.array([[0.6, 0.8], [0.3, 0.4], [0, 0]])
-    )
+    assert pca.within_unit_ball(x) == pytest.approx(np.array([[0.6, 0.8], [0.3, 0.4], [0, 0]]))
 
 
 @pytest.mark.parametrize(
@@ -30,24 +28,18 @@ def test_wishart_noise_escapes_as_often_as_stated_whatever_d_and_n(epsilon, d, n
     draws, draw = 4000, np.random.default_rng(0)
     v, a = unit(d, draw), np.eye(d) / (2 * d)
     other = a + np.outer(v, v) / n
-    hits = sum(
-        pca.below(pca.wishart(a, n, epsilon, draw), other) < 0 for _ in range(draws)
-    )
+    hits = sum(pca.below(pca.wishart(a, n, epsilon, draw), other) < 0 for _ in range(draws))
     p = pca.escape(epsilon)
     assert p == pytest.approx(1 - math.exp(-epsilon / 3))
     assert abs(hits / draws - p) < 5 * math.sqrt(p * (1 - p) / draws)
-    assert all(
-        pca.below(pca.wishart(other, n, epsilon, draw), other) > 0 for _ in range(200)
-    )
+    assert all(pca.below(pca.wishart(other, n, epsilon, draw), other) > 0 for _ in range(200))
 
 
 def test_wishart_noise_has_its_mean_which_shifts_every_eigenvalue():
     """(d + 1) C on the diagonal; 5 deviations of the mean of 2,000 draws."""
     d, n, epsilon, draw = 4, 100, 0.5, np.random.default_rng(1)
     c = 3 / (2 * n * epsilon)
-    drawn = np.mean(
-        [pca.wishart(np.zeros((d, d)), n, epsilon, draw) for _ in range(2000)], axis=0
-    )
+    drawn = np.mean([pca.wishart(np.zeros((d, d)), n, epsilon, draw) for _ in range(2000)], axis=0)
     # Of W_ij the variance is (d + 1) C^2 (1 + [i = j]).
     deviation = c * np.sqrt((d + 1) * (1 + np.eye(d)) / 2000)
     assert (np.abs(drawn - (d + 1) * c * np.eye(d)) < 5 * deviation).all()

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from dpaudit import checks
+from dpaudit import checks, registry
 from dpaudit.accounting import NUMERICAL
 from dpaudit.config.adversaries import ADVERSARIES, OBSERVER
 from dpaudit.errors import BadInput
@@ -228,8 +228,10 @@ class Judging:
     confidence: float = 0.95
 
     def __post_init__(self) -> None:
-        one = isinstance(self.attacks, str)
-        object.__setattr__(self, "attacks", (self.attacks,) if one else tuple(self.attacks))
+        given = (self.attacks,) if isinstance(self.attacks, str) else self.attacks
+        now = tuple(registry.current_name("attacks", name) for name in given)
+        object.__setattr__(self, "attacks", now)
+        object.__setattr__(self, "primary", registry.current_name("attacks", self.primary))
         named = ("auto", ALL, *self.attacks)
         checks.refuse(
             [

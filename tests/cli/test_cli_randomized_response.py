@@ -20,7 +20,7 @@ def test_its_defaults_refute_the_paper_and_the_same_line_goes_on(cli, npz):
     assert report["claim"]["unit"] == "one report"
     assert report["claim"]["adjacency"] == "replace"
     assert report["canary"]["name"] == "replaced"
-    assert {bound["attack"] for bound in report["bounds"]} == {"report"}
+    assert {bound["attack"] for bound in report["bounds"]} == {"reported-value"}
     assert "4,000 given" in done.stdout
     assert "trained" not in done.stdout
 

@@ -166,9 +166,7 @@ BY_EPSILON: Mapping[str, Callable[[int, float], Array]] = {
 FORMS = (*EXAMPLES, "binary:P,P,...", *(f"{name}:EPSILON" for name in BY_EPSILON), "given:ROWS")
 
 
-def read_population(
-    text: str, shares: str | None, values: int | None, classes: int
-) -> Population:
+def read_population(text: str, shares: str | None, values: int | None, classes: int) -> Population:
     """Read a population such as `blended`, `binary:0.9,0.6` or `grr:2`.
 
     Without `shares` they are equal; without `values` there are as many as classes.

@@ -36,7 +36,8 @@ def played(mechanism, data, n, seed=0, canary=None):
     seen = mechanism.run(pair, wanted)
     stacked = {name: np.stack([o[name] for o in seen]) for name in seen[0]}
     worlds = np.array([trial.world for trial in wanted])
-    return Trials(ReportedValue().features(stacked, mechanism.known(pair)), worlds, "report"), stacked
+    features = ReportedValue().features(stacked, mechanism.known(pair))
+    return Trials(features, worlds, "reported-value"), stacked
 
 
 def counted(mechanism, data, n, confidence=0.95, seed=0, canary=None):

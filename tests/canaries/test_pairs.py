@@ -8,8 +8,8 @@ from refusals import refuses
 from dpaudit import canaries, registry
 from dpaudit.canaries import crafted
 from dpaudit.errors import BadInput
-from dpaudit.papers.ensemble.canary import Corner
-from dpaudit.papers.laplace.canary import Negative
+from dpaudit.papers.ensemble import Corner
+from dpaudit.papers.laplace import Negative
 from dpaudit.types import Canary, neighbours
 
 FROM_POOL = ["random", "maxloss"]

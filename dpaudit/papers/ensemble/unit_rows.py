@@ -1,7 +1,7 @@
-"""What is learned from: rows x with ||x||_2 <= 1 and labels y in {-1, 1}.
+"""Rows x with ||x||_2 <= 1 and labels y in {-1, 1}, and how records become such rows.
 
 The proof of differentially private logistic regression stands on both. A longer row breaks it
-silently, so that one is refused; or it is shortened, by something that does not depend on the data.
+silently, so it is refused, or shortened by something that does not depend on the data.
 """
 
 from __future__ import annotations
@@ -14,20 +14,15 @@ from dpaudit import checks
 from dpaudit.errors import BadInput
 from dpaudit.types import Array, Records
 
-# ----------------------------------------------------------------
-# What is learned from: rows x with ||x||_2 <= 1 and labels y in {-1, 1}.
-#
-# The proof of differentially private logistic regression stands on both. A longer row breaks it
-# silently, so that one is refused; or it is shortened, by something that does not depend on the dat
-
-
 SLACK = 1e-6
 """A norm above 1 by less is rounding, of single precision say, and is shortened to 1."""
+
+LONGER = ("refuse", "clip", "normalise")
 
 
 @dataclass(frozen=True)
 class Rows:
-    """Labelled rows, found to be no longer than 1."""
+    """Labelled rows of a norm of at most 1."""
 
     x: Array
     y: Array
@@ -46,14 +41,14 @@ class Rows:
         norms = np.linalg.norm(x, axis=1)
         if not np.isfinite(norms).all():
             raise BadInput("rows must be finite numbers", "not-finite", option="rows")
-        if (too_long := norms > 1 + SLACK).any():
+        if too_long := int((norms > 1 + SLACK).sum()):
             raise BadInput(
-                f"{too_long.sum()} of {len(x)} rows are longer than 1, the longest "
+                f"{too_long} of {len(x)} rows are longer than 1, the longest "
                 f"{norms.max():.4g}; privacy holds only for rows of a norm of at most 1: divide "
                 "all by a bound that is known without the data, or shorten those that are longer",
                 "too-long",
                 option="rows",
-                value=int(too_long.sum()),
+                value=too_long,
             )
         object.__setattr__(self, "x", clipped(x))
         object.__setattr__(self, "y", y)
@@ -63,52 +58,38 @@ class Rows:
 
     @property
     def features(self) -> int:
-        """How many there are, d."""
+        """The number of features, d."""
         return int(self.x.shape[1])
 
     def accuracy(self, scores: Array) -> Array:
-        """The share of rows whose label has the sign of the score; (..., rows) to (...)."""
+        """Return the share of rows whose label has the sign of the score; (..., rows) to (...)."""
         return np.asarray(np.mean(np.sign(scores) == self.y, axis=-1))
 
     def dealt(self, nodes: int) -> list[Rows]:
-        """As many to each of so many organisations, in their order; the rest to none."""
-        size = len(self) // nodes
-        return [Rows(self.x[i : i + size], self.y[i : i + size]) for i in _starts(nodes, size)]
+        """Deal as many rows, in their order, to each of so many organisations."""
+        size = len(self) // nodes if nodes > 0 else 0
+        if size < 1:
+            problem = f"there are too few records for {nodes} organisations; give them fewer"
+            raise BadInput(problem, "too-few-records", option="organisations", value=nodes)
+        starts = range(0, nodes * size, size)
+        return [Rows(self.x[i : i + size], self.y[i : i + size]) for i in starts]
 
 
 def clipped(x: Array, bound: float = 1.0) -> Array:
-    """Rows that are longer than a bound, shortened to it; the others as they are."""
+    """Shorten rows that are longer than a bound."""
     norms = np.linalg.norm(x, axis=1, keepdims=True)
     return np.asarray(x * np.minimum(1.0, bound / np.where(norms > 0, norms, 1.0)))
 
 
 def normalised(x: Array) -> Array:
-    """Every row divided by its own norm, which no other record has a part in; zeros stay zeros."""
+    """Divide every row by its own norm, which no other record changes; zeros stay zeros."""
     norms = np.linalg.norm(x, axis=1, keepdims=True)
     return np.asarray(x / np.where(norms > 0, norms, 1.0))
 
 
 def with_intercept(x: Array) -> Array:
-    """Rows with a 1 at their end, all divided by sqrt(2), so that their norm stays at most 1."""
+    """Append a 1 to rows and divide them by sqrt(2), so that their norm stays at most 1."""
     return np.asarray(np.column_stack([x, np.ones(len(x))]) / np.sqrt(2))
-
-
-def _starts(nodes: int, size: int) -> range:
-    if nodes < 1 or size < 1:
-        raise BadInput(
-            f"there are too few records for {nodes} organisations; give them fewer",
-            "too-few-records",
-            option="organisations",
-            value=nodes,
-        )
-    return range(0, nodes * size, size)
-
-
-# ----------------------------------------------------------------
-# How records become rows of a norm of at most 1, by what is known without the data.
-
-
-LONGER = ("refuse", "clip", "normalise")
 
 
 @dataclass(frozen=True)
@@ -133,37 +114,30 @@ class Scaling:
         )
 
     def of(self, records: Records) -> Rows:
-        """The rows of records; classes become -1 (even) and 1 (odd)."""
-        x = self._first(records.x.reshape(len(records), -1).astype(np.float64)) / self.bound
+        """Return the rows of records; classes become -1 (even) and 1 (odd)."""
+        x = self._first(records.x) / self.bound
         if self.rows == "clip":
             x = clipped(x)
         elif self.rows == "normalise":
             x = normalised(x)
         try:
-            return Rows(self._whole(x), 2 * (records.y % 2) - 1)
+            return self._rows(x, records.y)
         except BadInput as error:
-            raise BadInput(
-                f"{error} (--set bound=BOUND, --set rows=clip or --set rows=normalise)",
-                error.code,
-                option=error.option,
-                value=error.value,
-            ) from error
+            advice = "(--set bound=BOUND, --set rows=clip or --set rows=normalise)"
+            raise error.retold(f"{error} {advice}") from error
 
-    def crafted(self, rows: Array, y: int) -> Rows:
-        """Rows that somebody has chosen, no record's: they are taken as they are."""
-        x = self._first(rows.reshape(len(rows), -1).astype(np.float64))
-        return Rows(self._whole(x), np.full(len(x), 2 * (y % 2) - 1))
+    def crafted(self, x: Array, y: int) -> Rows:
+        """Return rows that somebody has chosen, unscaled, all of one class."""
+        return self._rows(self._first(x), np.full(len(x), y))
 
     def _first(self, x: Array) -> Array:
-        wanted = x.shape[1] if self.features is None else self.features
-        if wanted > x.shape[1]:
-            raise BadInput(
-                f"records have {x.shape[1]} features, not {wanted}; set fewer",
-                "too-large",
-                option="features",
-                value=wanted,
-            )
-        return x[:, :wanted]
+        flat = x.reshape(len(x), -1).astype(np.float64)
+        there = flat.shape[1]
+        wanted = there if self.features is None else self.features
+        if wanted > there:
+            problem = f"records have {there} features, not {wanted}; set fewer"
+            raise BadInput(problem, "too-large", option="features", value=wanted)
+        return flat[:, :wanted]
 
-    def _whole(self, x: Array) -> Array:
-        return with_intercept(x) if self.intercept else x
+    def _rows(self, x: Array, y: Array) -> Rows:
+        return Rows(with_intercept(x) if self.intercept else x, 2 * (y % 2) - 1)

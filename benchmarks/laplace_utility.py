@@ -26,13 +26,13 @@ import click
 import numpy as np
 from made import about
 from sklearn.metrics import f1_score
+from threadpoolctl import threadpool_limits
 
 from dpaudit import accounting
 from dpaudit.config.settings import Training
 from dpaudit.errors import BadInput
 from dpaudit.papers.laplace import Anonymized, Course, Groups, Limits, Network, release, train
 from dpaudit.papers.laplace.anonymizing_first import records_of, rows_of
-from dpaudit.papers.p3gm.design import one_thread
 from dpaudit.seeds import generator
 from dpaudit.types import Array, Records
 
@@ -189,7 +189,7 @@ def _measure(job: tuple[int, Sequence[float], int]) -> list[dict[str, Any]]:
     x, y, width = adult.load()
     x, y = x[:most], y[:most]
     train, test = list(adult.folds(y))[number]
-    with one_thread():
+    with threadpool_limits(limits=1, user_api="blas"):
         return measured(Fold(x, y, width, train, test), number, epsilons)
 
 

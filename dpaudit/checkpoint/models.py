@@ -21,7 +21,7 @@ from dpaudit.checkpoint.predictions import (
 from dpaudit.errors import BadInput, blamed
 from dpaudit.files import opened
 from dpaudit.mechanisms.function_interface import forward_of
-from dpaudit.mechanisms.reference import Reference
+from dpaudit.mechanisms.function_reference import Reference
 from dpaudit.seeds import derive
 from dpaudit.training import networks
 from dpaudit.types import Array

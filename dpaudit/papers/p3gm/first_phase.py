@@ -1,4 +1,4 @@
-"""DP-PCA, the first phase of P3GM: a second moment that is released with noise."""
+"""The parts of P3GM's first phase as mechanisms: DP-PCA and DP-EM, each with its noise."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from dpaudit import checks
 from dpaudit.accounting import gaussian_epsilon, gaussian_mu
 from dpaudit.errors import BadInput
 from dpaudit.papers.p3gm import em, pca
-from dpaudit.papers.p3gm.design import PCA, one_thread
-from dpaudit.protocols import Mechanism
+from dpaudit.papers.p3gm.design import PCA
+from dpaudit.protocols import Mechanism, repr_of
 from dpaudit.seeds import generator
 from dpaudit.types import (
     IN,
@@ -79,25 +79,20 @@ class P3GMPCA(Mechanism):
         self.delta = delta if noise == "gaussian" else 0.0
         self.features = math.prod(data.shape)
         if noise == "gaussian" and self.features == 1:
-            raise BadInput(
-                "noise=gaussian is audited by two directions, and records have 1 value",
-                "too-small",
-                option="features",
-                value=self.features,
-            )
+            problem = "noise=gaussian is audited by two directions, and records have 1 value"
+            raise BadInput(problem, "too-small", option="features", value=self.features)
 
     def __repr__(self) -> str:
-        told = ("noise", "epsilon_pca", "delta", "features")
-        return f"P3GMPCA({', '.join(f'{t}={getattr(self, t)!r}' for t in told)})"
+        return repr_of(self, names=("noise", "epsilon_pca", "delta", "features"))
 
     @cached_property
     def _mu(self) -> float:
-        """Of Gaussian noise: the largest whose epsilon is at most what is claimed."""
+        """The largest mu of Gaussian noise whose epsilon is at most the claimed one."""
         return gaussian_mu(self.epsilon_pca, self.delta)
 
     @cached_property
     def claim(self) -> Claim:
-        """The published one, or that of the Gaussian mechanism."""
+        """The published claim, or that of the Gaussian mechanism."""
         curve = GaussianCurve(self._mu) if self.noise == "gaussian" else None
         return Claim(
             epsilon=gaussian_epsilon(curve.mu, self.delta) if curve else self.epsilon_pca,
@@ -110,13 +105,11 @@ class P3GMPCA(Mechanism):
         )
 
     def about(self, pair: Pair) -> About:
-        breaks = (
-            "Wishart noise is one-sided, so that some releases are possible without the canary "
-            "only: dpaudit explain p3gm-pca. Take Gaussian noise (--set noise=gaussian)."
-        )
-        if self.noise == "gaussian":
+        breaks = "Look for what breaks the claim: the noise's scale, or records beyond unit norm."
+        if self.noise == "wishart":
             breaks = (
-                "Look for what breaks the claim: the noise's scale, or records beyond unit norm."
+                "Wishart noise is one-sided, so that some releases are possible without the canary "
+                "only: dpaudit explain p3gm-pca. Take Gaussian noise (--set noise=gaussian)."
             )
         return About(
             adversary="observer: sees the released second moment, and knows all records but which "
@@ -128,24 +121,24 @@ class P3GMPCA(Mechanism):
         )
 
     def example(self) -> Observation:
-        """What is seen of a trial, but for its numbers."""
+        """Return the names and shapes of an observation."""
         return {"gap" if self.noise == "wishart" else "moment_ratio": np.zeros(())}
 
     def craft(self, data: Data, seed: int) -> Known:
-        """Nothing and the darkest value lit; of Gaussian noise, the two darkest, each lit alone."""
+        """Return nothing and the darkest value lit; of Gaussian noise, the two darkest alone."""
         mean = data.shadow.x.reshape(len(data.shadow), -1).mean(axis=0)
         lit = np.eye(self.features)[np.argsort(mean, kind="stable")[:2]]
         out = np.zeros(self.features) if self.noise == "wishart" else lit[1]
         return {"opposites": np.stack([out, lit[0]]).reshape(2, *data.shape)}
 
     def run(self, pair: Pair, trials: Sequence[Trial]) -> list[Observation]:
-        """A release for each trial, and how it lies to the second moments of both worlds."""
-        n = len(pair.out)
-        with one_thread():
-            a = {w: pca.second_moment(pca.within_unit_ball(pair.world(w).x)) for w in (OUT, IN)}
-            return [self._seen(a, n, trial) for trial in trials]
+        """Return the score of a release for each trial, from the second moments of both worlds."""
+        with pca.one_blas_thread():
+            rows = {w: pca.within_unit_ball(pair.world(w).x) for w in (OUT, IN)}
+            a = {w: pca.second_moment(x) for w, x in rows.items()}
+            return [self._observe(a, len(pair.out), trial) for trial in trials]
 
-    def _seen(self, a: Mapping[int, Array], n: int, trial: Trial) -> Observation:
+    def _observe(self, a: Mapping[int, Array], n: int, trial: Trial) -> Observation:
         draw = generator(trial.seed, "pca")
         if self.noise == "wishart":
             released = pca.wishart(a[trial.world], n, self.epsilon_pca, draw)
@@ -153,10 +146,6 @@ class P3GMPCA(Mechanism):
         s = 1 / self._mu
         released = pca.gaussian(a[trial.world], n, s, draw)
         return {"moment_ratio": np.array(pca.log_ratio(released, a[OUT], a[IN], n, s))}
-
-
-# ----------------------------------------------------------------
-# DP-EM, the second part of P3GM's first phase: a mixture that is released with noise.
 
 
 class P3GMEM(Mechanism):
@@ -201,31 +190,29 @@ class P3GMEM(Mechanism):
         delta: float = 1e-5,
         seed: int = 0,
     ) -> None:
-        features = math.prod(data.shape)
         checks.refuse(
             [
                 checks.one_of("variant", variant, em.VARIANTS),
                 checks.at_least("components", components, 1),
                 checks.at_least("iterations", iterations, 1),
                 checks.positive("em_noise", em_noise),
-                checks.whole("latent", latent, 1, features),
+                checks.whole("latent", latent, 1, math.prod(data.shape)),
                 checks.in_range("delta", delta, 0, 1, ends="()"),
             ]
         )
         self.variant, self.components, self.iterations = variant, components, iterations
-        self.em_noise, self.latent, self.delta = em_noise, latent, delta
-        self.seed = seed
+        self.em_noise, self.latent, self.delta, self.seed = em_noise, latent, delta, seed
         rows = pca.within_unit_ball(data.shadow.x)
         self._projection = pca.components(pca.second_moment(rows), latent)
         self._start = em.start(components, latent, generator(seed, "em", "start"))
 
     def __repr__(self) -> str:
-        told = ("variant", "components", "iterations", "em_noise", "latent", "delta", "seed")
-        return f"P3GMEM({', '.join(f'{t}={getattr(self, t)!r}' for t in told)})"
+        names = ("variant", "components", "iterations", "em_noise", "latent", "delta", "seed")
+        return repr_of(self, names=names)
 
     @cached_property
     def claim(self) -> Claim:
-        """So many Gaussian mechanisms are one, whose epsilon is exact."""
+        """The exact epsilon of all Gaussian mechanisms, which are one together."""
         releases = em.VARIANTS[self.variant].releases(self.components)
         mu = math.sqrt(self.iterations * releases) / self.em_noise
         return Claim(
@@ -239,13 +226,11 @@ class P3GMEM(Mechanism):
         )
 
     def about(self, pair: Pair) -> About:
-        breaks = (
-            "The noise's deviation depends on how many records a component has, which is private: "
-            "dpaudit explain p3gm-em. Release sums instead (--set variant=safe)."
-        )
-        if self.variant == "safe":
+        breaks = "Look for what breaks the claim: the noise's scale, or points beyond unit norm."
+        if self.variant == "published":
             breaks = (
-                "Look for what breaks the claim: the noise's scale, or points beyond unit norm."
+                "The noise's deviation depends on how many records a component has, which is "
+                "private: dpaudit explain p3gm-em. Release sums instead (--set variant=safe)."
             )
         return About(
             adversary="observer: sees what every iteration releases, and knows all records but "
@@ -256,24 +241,26 @@ class P3GMEM(Mechanism):
         )
 
     def example(self) -> Observation:
-        """What is seen of a trial, but for its numbers."""
+        """Return the names and shapes of an observation."""
         return {"mixture_ratio": np.zeros(())}
 
     def craft(self, data: Data, seed: int) -> Known:
-        """An ordinary record, and one at the component that has least of the shadow set."""
+        """Return an ordinary record, and one at the component with least of the shadow set."""
         typical = pca.within_unit_ball(data.shadow.x.mean(axis=0)[None])[0]
-        loneliest = self._start.responsibilities(self._embedded(data.shadow.x)).sum(axis=0).argmin()
+        loneliest = (
+            self._start.responsibilities(self._projected(data.shadow.x)).sum(axis=0).argmin()
+        )
         mean = self._start.means[loneliest]
         there = self._projection @ (mean / np.linalg.norm(mean))
         return {"opposites": np.stack([typical, there]).reshape(2, *data.shape)}
 
-    def _embedded(self, x: Array) -> Array:
+    def _projected(self, x: Array) -> Array:
         return np.asarray(pca.within_unit_ball(x) @ self._projection)
 
     def run(self, pair: Pair, trials: Sequence[Trial]) -> list[Observation]:
-        """A fit for each trial, and how likely all that it releases is in either world."""
+        """Return the log-likelihood ratio of all releases of a fit for each trial."""
         how = (self._start, self.iterations, self.em_noise, self.variant)
-        with one_thread():
-            worlds = self._embedded(pair.out.x), self._embedded(pair.inn.x)
+        with pca.one_blas_thread():
+            worlds = self._projected(pair.out.x), self._projected(pair.inn.x)
             ratios = [em.log_ratio(worlds, t.world, *how, generator(t.seed, "em")) for t in trials]
         return [{"mixture_ratio": np.array(ratio)} for ratio in ratios]

@@ -12,10 +12,20 @@ from dpaudit.accounting import gaussian_epsilon
 from dpaudit.canaries import Null
 from dpaudit.estimators import ClopperPearson
 from dpaudit.estimators.trials import Trials
-from dpaudit.papers.p3gm import Phases, pca, replacing, without_noise
-from dpaudit.papers.p3gm.attacks_and_canary import Mixture, Nearest, Opposites, SecondMoment
-from dpaudit.papers.p3gm.first_phase import P3GMEM, P3GMPCA
-from dpaudit.papers.p3gm.mechanism import P3GM, THEOREM
+from dpaudit.papers.p3gm import (
+    P3GM,
+    P3GMEM,
+    P3GMPCA,
+    Mixture,
+    Nearest,
+    Opposites,
+    Phases,
+    SecondMoment,
+    pca,
+    replacing,
+    without_noise,
+)
+from dpaudit.papers.p3gm.mechanism import THEOREM
 from dpaudit.protocols import lacking
 from dpaudit.seeds import trials
 from dpaudit.types import Data, GaussianCurve, Records

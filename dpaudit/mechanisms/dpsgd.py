@@ -88,13 +88,11 @@ class DPSGD(Mechanism):
         checks.refuse([checks.at_least("seed", seed, 0)])
         networks.check(training.network, data.shape)
         if (dtype := data.pool.x.dtype) != np.float32:
-            raise BadInput(
+            problem = (
                 f"DP-SGD trains on records of float32, not {dtype}; convert them, or audit a "
-                "training function of your own",
-                "wrong-type",
-                option="data",
-                value=str(dtype),
+                "training function of your own"
             )
+            raise BadInput(problem, "wrong-type", option="data", value=str(dtype))
         _refuse_crowded(attacker.canaries, training.network, data)
         # The pool's size is public: rate and steps follow from it, the same in both worlds.
         self.records = len(data.pool)
@@ -247,18 +245,14 @@ def _refuse_crowded(canaries: int, network: str, data: Data) -> None:
         return
     there = networks.parameters(network, data.shape, data.classes)
     if canaries > there:
-        raise BadInput(
+        problem = (
             f"{canaries:,} canaries are more than the {there:,} parameters of {network} here; "
-            "give fewer",
-            "too-large",
-            option="canaries",
-            value=canaries,
+            "give fewer"
         )
+        raise BadInput(problem, "too-large", option="canaries", value=canaries)
     if canaries * there > LARGEST:
-        raise BadInput(
+        problem = (
             f"{canaries:,} canaries of {there:,} parameters each are more than fit into memory and "
-            f"journal; give at most {LARGEST // there:,}",
-            "too-costly",
-            option="canaries",
-            value=canaries,
+            f"journal; give at most {LARGEST // there:,}"
         )
+        raise BadInput(problem, "too-costly", option="canaries", value=canaries)

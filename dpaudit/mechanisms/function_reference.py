@@ -41,21 +41,13 @@ class Reference:
         module, name = self._module(), self._name
         if not hasattr(module, name):
             known = [n for n, v in vars(module).items() if callable(v) and not n.startswith("_")]
-            raise BadInput(
-                unknown(f"functions of {module.__name__}", name, known),
-                "unknown-name",
-                option=self.option,
-                value=name,
-            )
+            problem = unknown(f"functions of {module.__name__}", name, known)
+            raise BadInput(problem, "unknown-name", option=self.option, value=name)
         function = getattr(module, name)
         refuse_uncallable(self.text, function, self.takes)
         if self.code not in (None, self._code()):
-            raise BadInput(
-                f"{self.text} has changed since the run began; start it again",
-                "code-changed",
-                option=self.option,
-                value=self.text,
-            )
+            problem = f"{self.text} has changed since the run began; start it again"
+            raise BadInput(problem, "code-changed", option=self.option, value=self.text)
         found: Callable[..., Any] = function
         return found
 
@@ -112,20 +104,12 @@ class Reference:
     def _module(self) -> ModuleType:
         where = self.text.rpartition(":")[0]
         if not where or not self._name:
-            raise BadInput(
-                f"'{self.text}' is not MODULE:FUNCTION, such as my_module:train",
-                "malformed",
-                option=self.option,
-                value=self.text,
-            )
+            problem = f"'{self.text}' is not MODULE:FUNCTION, such as my_module:train"
+            raise BadInput(problem, "malformed", option=self.option, value=self.text)
         file = self._file()
         if file and not (self.code or file.is_file()):
-            raise BadInput(
-                f"there is no file {where}; --{self.option} names FILE.py:FUNCTION",
-                "file-missing",
-                option=self.option,
-                value=where,
-            )
+            problem = f"there is no file {where}; --{self.option} names FILE.py:FUNCTION"
+            raise BadInput(problem, "file-missing", option=self.option, value=where)
         folder = str(self._folder())
         if folder not in sys.path:
             # Worker processes on this machine are started with the same path.
@@ -133,12 +117,8 @@ class Reference:
         found = _imported(file.stem if file else where, where, self._name)
         same = file is None or self.code or Path(found.__file__ or "").resolve() == file.resolve()
         if not same:
-            raise BadInput(
-                f"{where} has the name of a module that is there already; rename the file",
-                "name-taken",
-                option=self.option,
-                value=where,
-            )
+            problem = f"{where} has the name of a module that is there already; rename the file"
+            raise BadInput(problem, "name-taken", option=self.option, value=where)
         return found
 
 

@@ -169,13 +169,11 @@ class View:
     def _fit(self, world: int, seed: int, always: bool = False) -> tuple[nn.Sequential, Seen]:
         """Train and watch one model; a gradient canary is inserted beside the records."""
         if (canaries := len(self.aims)) > 1:
-            raise BadInput(
+            problem = (
                 f"worlds that differ in {canaries:,} canaries are no neighbours; make the "
-                f"mechanism with canaries={canaries}",
-                "several-canaries",
-                option="canaries",
-                value=canaries,
+                f"mechanism with canaries={canaries}"
             )
+            raise BadInput(problem, "several-canaries", option="canaries", value=canaries)
         inserted = np.full(canaries, not self.pair.canary.record and world == IN)
         return self._fitted(world, seed, inserted, always)
 

@@ -79,13 +79,11 @@ class NeighbouringRows:
             first = (pair.given["before"], canary.x)
             out, inn = (scaling.crafted(np.concatenate([x[None], crowd]), canary.y) for x in first)
             if np.array_equal(out.x[0], inn.x[0]):
-                raise BadInput(
+                problem = (
                     f"the canary {canary.name} is the same in D and in D' in all features that "
-                    "are learned from; set more (--set features=2)",
-                    "no-difference",
-                    option="features",
-                    value=canary.name,
+                    "are learned from; set more (--set features=2)"
                 )
+                raise BadInput(problem, "no-difference", option="features", value=canary.name)
             return cls(out, inn, scaling.of(rest))
         before = after = Records(pair.out.x[i : i + 1], pair.out.y[i : i + 1])
         if canary.inserted:

@@ -262,13 +262,11 @@ def _leaning(made: Array, usual: Array) -> list[Observation]:
 def _refuse_too_few(data: Data, organisations: int, records: int) -> None:
     there, records = len(data.pool), max(records, 2)
     if records * organisations > there:
-        raise BadInput(
+        problem = (
             f"{organisations} organisations of {records} records are more than the {there} "
-            f"that {data.name} has for D; set fewer organisations, or records",
-            "too-few-records",
-            option="organisations",
-            value=organisations,
+            f"that {data.name} has for D; set fewer organisations, or records"
         )
+        raise BadInput(problem, "too-few-records", option="organisations", value=organisations)
 
 
 class Learner(FixedAttack):

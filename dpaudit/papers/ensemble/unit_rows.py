@@ -30,26 +30,22 @@ class Rows:
     def __post_init__(self) -> None:
         x, y = np.asarray(self.x, np.float64), np.asarray(self.y, np.float64)
         if x.ndim != 2 or x.shape[1] < 1 or y.shape != (len(x),):
-            raise BadInput(
-                f"rows are (records, features) with a label each, not {x.shape} with {y.shape}",
-                "shape-mismatch",
-                option="rows",
-                value=(x.shape, y.shape),
+            problem = (
+                f"rows are (records, features) with a label each, not {x.shape} with {y.shape}"
             )
+            raise BadInput(problem, "shape-mismatch", option="rows", value=(x.shape, y.shape))
         if not np.isin(y, (-1, 1)).all():
             raise BadInput("labels must be -1 or 1", "out-of-range", option="labels")
         norms = np.linalg.norm(x, axis=1)
         if not np.isfinite(norms).all():
             raise BadInput("rows must be finite numbers", "not-finite", option="rows")
         if too_long := int((norms > 1 + SLACK).sum()):
-            raise BadInput(
+            problem = (
                 f"{too_long} of {len(x)} rows are longer than 1, the longest "
                 f"{norms.max():.4g}; privacy holds only for rows of a norm of at most 1: divide "
-                "all by a bound that is known without the data, or shorten those that are longer",
-                "too-long",
-                option="rows",
-                value=too_long,
+                "all by a bound that is known without the data, or shorten those that are longer"
             )
+            raise BadInput(problem, "too-long", option="rows", value=too_long)
         object.__setattr__(self, "x", clipped(x))
         object.__setattr__(self, "y", y)
 

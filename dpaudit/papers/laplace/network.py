@@ -175,13 +175,11 @@ class Limits:
     def __post_init__(self) -> None:
         for name, (low, high) in (("weights", self.weights), ("biases", self.biases)):
             if not (math.isfinite(low) and math.isfinite(high) and low <= 0 <= high and low < high):
-                raise BadInput(
+                problem = (
                     f"the limits of {name} must be two numbers, the first at most 0, the second "
-                    f"at least 0, and not both 0; not {low:g} and {high:g}",
-                    "out-of-range",
-                    option=name,
-                    value=(low, high),
+                    f"at least 0, and not both 0; not {low:g} and {high:g}"
                 )
+                raise BadInput(problem, "out-of-range", option=name, value=(low, high))
 
     @classmethod
     def read(cls, weights: str, biases: str) -> Limits:

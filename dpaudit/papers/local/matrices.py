@@ -21,13 +21,11 @@ def checked(matrix: Array) -> Array:
     """Return the matrix in double precision; refuse it unless every column is a distribution."""
     p = np.asarray(matrix, dtype=np.float64)
     if p.ndim != 2 or p.shape[0] < 1 or p.shape[1] < 2:
-        raise BadInput(
+        problem = (
             "a matrix has a row for each report and a column for each of at least two values, not "
-            f"the shape {p.shape}",
-            "shape-mismatch",
-            option="matrix",
-            value=p.shape,
+            f"the shape {p.shape}"
         )
+        raise BadInput(problem, "shape-mismatch", option="matrix", value=p.shape)
     if not (np.isfinite(p).all() and (p >= 0).all()):
         problem = "a matrix holds probabilities, which are at least 0"
         raise BadInput(problem, "not-probabilities", option="matrix")
@@ -111,13 +109,11 @@ def logarithms(p: Array) -> Array:
 def _bits(values: int, true: float, other: float) -> Array:
     """Return the matrix of reports that are numbers, whose bit j is that of value j."""
     if values > WIDEST:
-        raise BadInput(
+        problem = (
             f"a bit for each of {values} values makes too many reports to enumerate; "
-            f"give at most {WIDEST} values",
-            "too-large",
-            option="values",
-            value=values,
+            f"give at most {WIDEST} values"
         )
+        raise BadInput(problem, "too-large", option="values", value=values)
     bits = (np.arange(2**values)[:, None] >> np.arange(values)) & 1
     ones = np.where(np.eye(values, dtype=bool), true, other)
     return np.where(bits[:, None], ones, 1 - ones).prod(axis=2)

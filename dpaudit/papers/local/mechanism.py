@@ -124,13 +124,11 @@ class RandomizedResponse(Mechanism):
             problem = "theta has no effect on an observer who does not know it; leave it out"
             raise BadInput(problem, "no-effect", option="theta", value=theta)
         if not np.isfinite(self.claim.epsilon):
-            raise BadInput(
+            problem = (
                 f"{users.matrix} promises nothing: some report is possible with one value and not "
-                "with another; set support_only=true, or take a matrix without zeros",
-                "no-finite-epsilon",
-                option="matrix",
-                value=users.matrix,
+                "with another; set support_only=true, or take a matrix without zeros"
             )
+            raise BadInput(problem, "no-finite-epsilon", option="matrix", value=users.matrix)
 
     def _theta(self, theta: int | None, matrix: str) -> int:
         leaks = [local_dp(p) for p in self.population.matrices]

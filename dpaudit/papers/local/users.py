@@ -53,12 +53,10 @@ class Population:
             problem = "a population needs matrices that are all of one shape"
             raise BadInput(problem, "shape-mismatch", option="matrices")
         if weights.shape != (len(made),):
-            raise BadInput(
-                f"there are {len(made)} parameters and {weights.size} shares; give one share each",
-                "shape-mismatch",
-                option="shares",
-                value=weights.size,
+            problem = (
+                f"there are {len(made)} parameters and {weights.size} shares; give one share each"
             )
+            raise BadInput(problem, "shape-mismatch", option="shares", value=weights.size)
         if not (np.isfinite(weights).all() and (weights > 0).all()):
             problem = "shares must be numbers above 0; leave out parameters that nobody has"
             raise BadInput(problem, "not-positive", option="shares")
@@ -95,13 +93,11 @@ class Population:
         """
         outputs = int(self.matrices.shape[1])
         if (many := comb(outputs + reports - 1, reports)) > MOST:
-            raise BadInput(
+            problem = (
                 f"{reports} reports of {outputs} kinds are {many:,} to enumerate, and at most "
-                f"{MOST:,} can be; give fewer reports, or fewer values",
-                "too-costly",
-                option="reports",
-                value=reports,
+                f"{MOST:,} can be; give fewer reports, or fewer values"
             )
+            raise BadInput(problem, "too-costly", option="reports", value=reports)
         sets = np.array(list(combinations_with_replacement(range(outputs), reports)))
         return np.asarray(logarithms(self.matrices)[:, sets].sum(axis=2))
 
@@ -177,13 +173,11 @@ def read_population(text: str, shares: str | None, values: int | None, classes: 
         problem = f"{text} has {there} values, not {values}; leave values out"
         raise BadInput(problem, "excluded-options", option="values", value=values)
     if there > classes:
-        raise BadInput(
+        problem = (
             f"{text} has {there} values and the data {classes} classes; a user's value is a "
-            "record's class, so take other data or fewer values",
-            "too-few-classes",
-            option="matrix",
-            value=text,
+            "record's class, so take other data or fewer values"
         )
+        raise BadInput(problem, "too-few-classes", option="matrix", value=text)
     given = [1.0] * len(matrices) if shares is None else _numbers("shares", shares)
     return Population(matrices, given)
 

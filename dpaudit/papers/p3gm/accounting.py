@@ -177,10 +177,8 @@ def _refuse_bare(mu: float) -> None:
 
 def _refuse_spent(before: float, target: float) -> None:
     if before >= target:
-        raise BadInput(
+        problem = (
             f"what comes before DP-SGD spends epsilon {before:.3g} of {target:g}; give it more "
-            "noise, or allow a larger epsilon",
-            "budget-spent",
-            option="epsilon",
-            value=target,
+            "noise, or allow a larger epsilon"
         )
+        raise BadInput(problem, "budget-spent", option="epsilon", value=target)

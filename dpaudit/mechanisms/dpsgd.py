@@ -61,11 +61,11 @@ class DPSGD(Mechanism):
     with dropout off, and `samples` times the class probabilities with dropout on.
 
     The claim is (epsilon, delta) for the whole model under adding or removing one record.
-    `privacy` has an epsilon, for which the least noise is solved that the accountant allows
-    (`pld`, `rdp` or `prv`; full batches are exact), or a noise multiplier.
+    `privacy` has an epsilon, for which the accountant (`pld`, `rdp` or `prv`; full batches are
+    exact) finds the least noise, or a noise multiplier.
 
-    With many `canaries` a trial puts each of them in by a fair coin, and shows how the updates
-    point along every one of them, beside the coins.
+    With many `canaries` a trial inserts each by a fair coin, and releases the products of the
+    updates with every one of them, beside the coins.
 
     Models are trained by dpaudit's own code, which audits the mechanism; to audit Opacus' code,
     name it as the `backend`.
@@ -162,7 +162,6 @@ class DPSGD(Mechanism):
         return found
 
     def example(self) -> Observation:
-        """Return the names and shapes of an observation."""
         return example(self._adversary, self.recipe, self.records, self.samples)
 
     def craft(self, data: Data, seed: int) -> Known:

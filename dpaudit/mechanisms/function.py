@@ -55,27 +55,27 @@ One that changes what a seed in ten releases is missed with a probability of 0.9
 
 
 class Function(Mechanism):
-    """Your own code: a function (dataset, seed) that gives back a model or released numbers.
+    """Your own code: a function (dataset, seed) that returns a model or released numbers.
 
     Named as my_module:train or path/to/my_module.py:train, with --claim EPS,DELTA.
 
     `dataset` is a torch TensorDataset, x float32 (n, channels, height, width) in [0, 1] and y
-    int64, so an Opacus training loop works on it unchanged. (A float .npz that is not in [0, 1] is
-    given as it is, with a warning.) `dataset.x` and `dataset.y` are the same as numpy arrays: a
-    function that takes these, and releases numbers, is audited without importing torch, if the
-    canary needs no shadow models. `seed` is an int below 2^32; Python's, numpy's and torch's own
+    int64, so an Opacus training loop works on it unchanged. (A float .npz outside [0, 1] is passed
+    unchanged, with a warning.) `dataset.x` and `dataset.y` are the same as numpy arrays: a function
+    that uses these alone, and releases numbers, is audited without importing torch, if the canary
+    needs no shadow models. `seed` is an int below 2^32; Python's, numpy's and torch's own
     generators are seeded before each call too.
 
-    A model is anything that can be called with a batch of x: it gives back logits (n, classes),
-    or probabilities with --outputs probabilities. A torch module is asked in eval mode and, if it
-    has dropout, also --samples times with dropout on. Anything else that is given back is taken
-    for an array of released numbers, of the same shape in every trial.
+    A model is anything that can be called with a batch of x and returns logits (n, classes), or
+    probabilities with --outputs probabilities. A torch module is asked in eval mode and, if it has
+    dropout, also --samples times with dropout on. Anything else is an array of released numbers, of
+    the same shape in every trial.
 
-    Before the game the function is called with one seed twice and with others until one differs,
-    50 at most, to see that it follows its seed: trials that share their randomness would refute any
+    Before the run the function is called with one seed twice and with others until one differs, 50
+    at most, to check that it follows its seed: trials that share their randomness would refute any
     claim. Then it is called with and without the canary, with the same seed. If both give the same,
-    more seeds follow; where that is so of 60, the canary changes nothing that could be tested, and
-    the verdict is INCONCLUSIVE at best. These calls are no evidence. Usually there are five.
+    more seeds follow; if they do for 60, the canary changes nothing that can be tested, and the
+    verdict is INCONCLUSIVE at best. These calls are no evidence. Usually there are five.
     """
 
     def __init__(

@@ -83,28 +83,28 @@ class PrivateEnsemble(Mechanism):
 
     M + 1 organisations have n records each. Number m publishes w_m = argmin (1/n) sum of
     ln(1 + e^(-y w.x)) + (Lambda/2) ||w||^2 + b.w/n, where the density of b is prop. to
-    exp(-(eps'/2) ||b||). Number 0 weighs what it receives by how well it does on its own records
-    (mirror averaging). Classes become -1 (even) and 1 (odd); n is that of one organisation.
+    exp(-(eps'/2) ||b||). Number 0 weighs the learners of others by their losses on its own records
+    (mirror averaging). Classes become -1 (even) and 1 (odd).
 
     The claim: every w_m is eps-DP for replacing one of the n records, if no row is longer than 1
     and the minimum is exact. eps' = eps - 2 ln(1 + 1/(4 n Lambda)), the rest being the Jacobian's;
     where that is not above 0, eps/2 and more regularisation, so that eps' may fall as eps grows.
-    It holds, with slack: who flips a label shows at most eps'/2 (--canary replaced), a record in a
+    It holds, with slack: a flipped label shows at most eps'/2 (--canary replaced), a record in a
     `corner` more, each the less the more features there are.
 
-    The flaw: only the data of those who publish are protected. target: `learner`, who sees a w_m;
-    `aggregate`, who sees what number 0 has made of it and of others, which are fixed: no more than
-    w_m shows; `receiver`, who sees an aggregate and asks for the data of number 0 itself, which
-    went into it without noise: nothing is promised, and all is told (of signs, where learners do
+    The flaw: only the data of the publishers are protected. target: `learner`, an adversary who
+    sees a w_m; `aggregate`, who sees the aggregate of it and of others, which are fixed: no more
+    than w_m shows; `receiver`, who sees an aggregate and asks for the data of number 0, which went
+    into it without noise: nothing is promised, and everything leaks (of signs, where learners do
     not all agree about the record). Organisation 0 must not publish the aggregate.
 
-    organisations: M + 1. records: n; as many as there are for each if left out. lam: Lambda.
-    perturbation: `objective`, or `output` (noise of sensitivity 2/(n Lambda) upon the minimum).
-    features: how many of the first are learned from; all if left out. bound: all rows are divided
-    by it; state one that is known without the data. rows: those that are still longer than 1 are
-    refused (`refuse`) or shortened (`clip`), or every row is divided by its norm (`normalise`).
-    intercept: a feature that is always 1. beta, start (0, or the paper's 1), reading (`linear`,
-    `sign`) and average (`mirror`, `single`) are of the aggregate.
+    organisations: M + 1. records: n; by default as many as there are for each. lam: Lambda.
+    perturbation: `objective`, or `output` (noise of sensitivity 2/(n Lambda) on the minimum).
+    features: the number of first features that are used; by default all. bound: divisor of all
+    rows, known without the data. rows: longer ones are refused (`refuse`) or shortened (`clip`), or
+    every row is divided by its norm (`normalise`). intercept: a feature that is always 1. beta,
+    start (0, or the paper's 1), reading (`linear`, `sign`) and average (`mirror`, `single`) are of
+    the aggregate.
 
     Minami, Sato, Arai and Nakagawa, Aggregating Differentially Private Weak Learners (in Japanese);
     Chaudhuri, Monteleoni and Sarwate, Differentially Private Empirical Risk Minimization (2011).
@@ -179,7 +179,6 @@ class PrivateEnsemble(Mechanism):
         return {"told_apart": np.array([0, 1])}
 
     def example(self) -> Observation:
-        """Return the names and shapes of an observation."""
         size = self.features if self.target == "learner" else len(self._questions)
         return {"values": np.zeros(size), "leaning": np.array(0.0)}
 

@@ -94,28 +94,28 @@ def play_counterexample(
 class LaplaceAnonymizedLearning(Mechanism):
     """A network trained by updates that each have Laplace noise, parameter by parameter.
 
-    ReLU inside, softmax and cross-entropy at the end. How far a record can move each parameter is
-    found from the current parameters alone (ranges pushed through the layers), and cut to the
-    thresholds; each record's own is clipped to that, the batch's sum gets Laplace noise of
+    ReLU inside, softmax and cross-entropy at the end. The range by which a record can move each
+    parameter follows from the current parameters alone (ranges pushed through the layers), cut to
+    the thresholds. Each record's update is clipped to it; the batch's sum gets Laplace noise of
     E (max - min)/epsilon, E epochs, and is clamped.
 
-    The claim (Theorem 4) is epsilon for each parameter that is released at the end. It is proved
-    by adding up what each epoch's own noise protects.
+    The claim (Theorem 4) is epsilon for each parameter that is released at the end, the sum of what
+    each epoch's own noise protects.
 
-    The flaw: the theorem fails even for one parameter. Batches that do not hold a record still
-    depend on it through all other parameters, which leak it together, and carry it into this one.
-    `later=10` plays a counterexample: 10 batches after the record's, whose gradients follow the
-    sign of 100 other parameters' sum. That single number, claimed to be 1-DP, shows more than 5
-    with 40,000 releases. Nor is it a claim about the model (`unit=model`, the default): who sees
-    the updates adds up what all parameters show. What holds is `promise=composed`: d epsilon for
-    the model of d parameters and, for one of them, that or, if sums are clipped (`clipped=sum`),
-    epsilon times the batches of an epoch, whichever is less.
+    The flaw: the theorem fails even for one parameter. Batches without a record still depend on it
+    through all other parameters, which leak it together, and carry it into this one. `later=10`
+    plays a counterexample: 10 batches after the record's, whose gradients follow the sign of 100
+    other parameters' sum. That number, claimed to be 1-DP, shows more than 5 with 40,000 releases.
+    Nor is it a claim about the model (`unit=model`, the default): an observer of the updates adds
+    up all parameters. `promise=composed` holds: d epsilon for the model of d parameters; for one
+    of them that or, if sums are clipped (`clipped=sum`), epsilon times the batches of an epoch,
+    whichever is less.
 
-    weights, biases: thresholds of what one record changes, LOW,HIGH, chosen without the data.
-    clipped: each `record`, or the `sum` of a batch, which is the literal reading. observer: sees
-    all `updates`, or the final `weights` alone, as who has one parameter does anyway. hidden,
-    width: layers, and nodes in each. decay: lambda, of (5). later, others: batches and other
-    parameters (100) of the counterexample, which is about one parameter.
+    weights, biases: thresholds of one record's update, LOW,HIGH, chosen without the data. clipped:
+    each `record`, or the `sum` of a batch, the literal reading. observer: sees all `updates`, or
+    only the final `weights`. hidden, width: layers, and nodes in each. decay: lambda, of (5).
+    later, others: batches and other parameters (100) of the counterexample, which is about one
+    parameter.
 
     Sei and Ohsuga, Privacy-Preserving Publication of Deep Neural Networks (2016; its report is in
     Japanese). As printed, noise is put on w instead of its update, and min stands for max.
@@ -254,7 +254,6 @@ class LaplaceAnonymizedLearning(Mechanism):
         return {EXACT[OUT]: out[place], EXACT[IN]: inn[place], "place": place}
 
     def example(self) -> Observation:
-        """Return the names and shapes of an observation."""
         if self.observer == "updates":
             return {"ratios": np.zeros(self.training.course.epochs)}
         return {"trained": np.zeros(self._parameters if self.unit == "model" else 1)}

@@ -93,22 +93,22 @@ def records_of(means: Array, sizes: Array, classes: int) -> tuple[Array, Array]:
 class LaplaceAnonymizingFirst(NoisyNumbers):
     """A network trained on noisy means of groups of similar records, instead of the records.
 
-    Records, their class one-hot among the columns, are put in an order that no data decide (the
-    distance to the origin), cut into groups of k, and replaced by the mean of their group with
-    Laplace noise. A network is then trained on that, which is post-processing.
+    Records, with their class one-hot among the columns, are ordered by their distance to the
+    origin, which no other data decide, and cut into groups of k. Each record is replaced by the
+    mean of its group with Laplace noise. Training on the means is post-processing.
 
-    The claim is epsilon for everything that is made of the means, so for the whole model. It holds,
-    because the noise is that of the joint release: a replaced record may shift one record out of
-    each of n/k groups, each mean by m/k in all, and the noise has the scale n m/(k^2 epsilon).
+    The claim is epsilon for all means together, and so for the whole model. It holds, because the
+    noise is that of the joint release: a replaced record may shift one record out of each of n/k
+    groups, each mean by m/k in all, and the noise has the scale n m/(k^2 epsilon).
 
-    The flaw is elsewhere: so much noise leaves little to learn from, unless groups are so large
-    that their means say little. The paper only cites how it anonymizes. To sort each column by
-    itself needs far less noise (range/k), but covers only the sorted means; who links them to rows
-    again, as such methods do, also releases the rank of each record, which nothing protects.
+    The flaw is utility: with so much noise little can be learned, unless groups are so large that
+    their means say little. The paper only cites how it anonymizes. Sorting each column alone needs
+    far less noise (range/k), but protects only the sorted means; linking them to rows again, as
+    such methods do, also releases the rank of each record, which nothing protects.
 
-    k: records in a group; left out, about half of the pool, so that there are two. trained: train a
-    network on the means in every trial, too, to tell its accuracy; hidden, width and decay are its
-    own. The audit sees the means, of which a network could only show less.
+    k: records in a group; by default about half of the pool, so that there are two groups.
+    trained: also train a network on the means in every trial, for its accuracy; hidden, width and
+    decay are its settings. The audit sees the means, of which a network can only show less.
 
     Sei and Ohsuga, Privacy-Preserving Publication of Deep Neural Networks (2016; its report is in
     Japanese); Soria-Comas, Domingo-Ferrer, Sanchez and Martinez, Enhancing Data Utility in
@@ -194,5 +194,4 @@ class LaplaceAnonymizingFirst(NoisyNumbers):
         return train(self.course, *records_of(means, self.groups.sizes(), self.classes), None)
 
     def example(self) -> Observation:
-        """Return the names and shapes of an observation."""
         return {"noisy": np.zeros(self.groups.number * (self.network.nodes[0] + self.classes))}

@@ -47,26 +47,25 @@ class WorstCase:
 class LaplaceLearningFirst(NoisyNumbers):
     """A network trained as usual, each parameter of which is released with Laplace noise.
 
-    ReLU inside, softmax and cross-entropy at the end. Weights and biases are kept between
-    thresholds while it is trained. Each is released as min(max, max(min, w + Lap(b))) with noise of
-    its own, b = (max - min)/epsilon. Where training starts and in which batches is public, and the
-    same in both worlds.
+    ReLU inside, softmax and cross-entropy at the end. Weights and biases are clipped to thresholds
+    during training. Each is released as min(max, max(min, w + Lap(b))) with noise of its own,
+    b = (max - min)/epsilon. The initial parameters and the batches are public, and the same in
+    both worlds.
 
     The claim (Theorem 3) is epsilon for each parameter: the distribution of every single one
-    changes by at most e^epsilon if one record is replaced. `unit=parameter` audits just that, on
-    the one parameter that the canary moves most, and the claim holds.
+    changes by at most e^epsilon if one record is replaced. `unit=parameter` audits this claim, on
+    the parameter that the canary moves most. It holds.
 
-    The flaw: it is no claim about the model, which has all of them. Their noise is independent, so
-    that what they leak adds up: sum over all of |w - w'| epsilon/(max - min), which can be
-    (number of parameters) epsilon. `unit=model` (the default) reads the theorem as a claim for the
-    whole model, as whoever publishes the model must, and the log-likelihood ratio of all parameters
-    together refutes it. `promise=composed` claims what composition allows, d epsilon; that holds,
-    and promises nothing.
+    The flaw: it is no claim about the model. The noise is independent, so the leaks of all
+    parameters add up: sum over all of |w - w'| epsilon/(max - min), at most (number of parameters)
+    epsilon. `unit=model` (the default) reads the theorem as a claim about the whole model, as a
+    publisher of the model must, and the log-likelihood ratio of all parameters together refutes
+    it. `promise=composed` claims d epsilon, by composition; that holds, but is far too large.
 
-    weights, biases: the thresholds, LOW,HIGH; they must be chosen without the data. hidden, width:
-    how many hidden layers, and nodes in each (the paper's number of layers contradicts itself).
-    decay: lambda, of (5). shift: train nothing, and let the record move each of so many
-    `parameters` (100) by this part of its range, as the worst data may.
+    weights, biases: the thresholds, LOW,HIGH, chosen without the data. hidden, width: the number of
+    hidden layers, and of nodes in each (the paper's number of layers contradicts itself). decay:
+    lambda, of (5). shift: train nothing; the record moves each of so many `parameters` (100) by
+    this part of its range, the worst case.
 
     Sei and Ohsuga, Privacy-Preserving Publication of Deep Neural Networks (2016; its report is in
     Japanese). Lemma 1 is printed with min and max exchanged, which would release a constant.
@@ -180,5 +179,4 @@ class LaplaceLearningFirst(NoisyNumbers):
         return None if self.unit == "parameter" or self.shift is not None else released
 
     def example(self) -> Observation:
-        """Return the names and shapes of an observation."""
         return {"noisy": np.zeros(self._count if self.unit == "model" else 1)}

@@ -116,7 +116,7 @@ def _bits(values: int, true: float, other: float) -> Array:
         raise BadInput(problem, "too-large", option="values", value=values)
     bits = (np.arange(2**values)[:, None] >> np.arange(values)) & 1
     ones = np.where(np.eye(values, dtype=bool), true, other)
-    return np.where(bits[:, None], ones, 1 - ones).prod(axis=2)
+    return np.asarray(np.where(bits[:, None], ones, 1 - ones).prod(axis=2))
 
 
 def _refuse(values: int, epsilon: float) -> None:

@@ -61,32 +61,31 @@ class Users:
 class RandomizedResponse(Mechanism):
     """Randomized response, and the promise of Parameter Blending Privacy to users who hide theirs.
 
-    Everybody has a value d and reports o with probability P[o, d]. Users choose their matrix P
-    themselves, by a parameter theta; how many chose which is public, who did is secret. A trial is
-    one user's reports. The user's value is a record's class, modulo the number of values, and the
-    canary is that record with another class.
+    A user has a value d and reports o with probability P[o, d]. Users choose their matrix P by a
+    parameter theta; the number of users of each is public, a user's own is secret. A trial is one
+    user's reports. The value is a record's class, modulo the number of values, and the canary is
+    that record with another class.
 
-    The claim, Parameter Blending Privacy (`promise=pbp`), compares a user's report with those that
-    users of other values, with whatever parameter suits best, would give: E'(theta) = max over d,
-    d' and o of the min over theta' of |ln Pr(theta) P_theta[o,d] / Pr(theta') P_theta'[o,d']|,
-    found by enumeration. In the paper's example two kinds of users answer truly with .8 and with
-    .6, half of them each; the former are promised ln 3, where local differential privacy would say
-    ln 4.
+    The claim, Parameter Blending Privacy (`promise=pbp`), compares a user's report with those of
+    users with other values and the parameters that suit best: E'(theta) = max over d, d' and o of
+    the min over theta' of |ln Pr(theta) P_theta[o,d] / Pr(theta') P_theta'[o,d']|, by enumeration.
+    In the paper's example two kinds of users, half of them each, answer truly with .8 and with .6;
+    the former are promised ln 3, where local differential privacy would say ln 4.
 
-    The flaw: no attacker is bound to compare with the most similar story. Who learns theta
-    (`observer=known`) tells values apart by ln 4, and refutes ln 3. Who does not
-    (`observer=blended`) sees the mean of all matrices: in the paper's example ln(7/3), less than is
-    claimed, but with three parameters E' can be 0 where the blended report leaks ln(19/11)
-    (`matrix=three-parameter`). Nor do E' values of several reports add up (`promise=pbp-sum`); only
+    The flaw: no attacker has to compare with the most similar story. An attacker who knows theta
+    (`observer=known`) tells values apart by ln 4, and refutes ln 3. One who does not
+    (`observer=blended`) sees the mean of all matrices: ln(7/3) in the paper's example, less than
+    claimed; but with three parameters E' can be 0 where the blended report leaks ln(19/11)
+    (`matrix=three-parameter`). Nor do E' values of several reports add up (`promise=pbp-sum`);
     those of local differential privacy do (`promise=ldp`), and that claim holds.
 
     matrix: `blended`, the paper's example; `three-parameter`; `binary:P,P,...`, the probability of
     a true answer for each parameter; `grr:EPSILON`, `unary:EPSILON` and `optimised-unary:EPSILON`,
     one parameter for all; or `given:ROWS`, numbers of a row by commas, rows by slashes, parameters
-    by semicolons. shares: of the parameters, in proportion; equal if left out. values: how many
-    there are; the data's classes if left out. theta: which parameter the observer knows, from 0;
-    left out, the one that leaks most. reports: of each user, all by one parameter. support_only:
-    leave out of E' what is impossible with d, where the definition makes it infinite.
+    by semicolons. shares: of the parameters, in proportion; equal by default. values: their number;
+    by default the data's classes. theta: the parameter that the observer knows, from 0; by default
+    the one that leaks most. reports: of each user, all by one parameter. support_only: leave out of
+    E' what is impossible with d, where the definition makes it infinite.
 
     Takagi, Cao and Yoshikawa, On hiding the parameter in local differential privacy (in Japanese);
     Warner, Randomized Response (1965).
@@ -217,7 +216,6 @@ class RandomizedResponse(Mechanism):
         )
 
     def example(self) -> Observation:
-        """Return the names and shapes of an observation."""
         report = {"report": np.zeros(self.reports, np.int64)}
         return report if self.theta is None else {**report, "theta": np.array(self.theta)}
 

@@ -35,20 +35,20 @@ class P3GMPCA(Mechanism):
     """DP-PCA of P3GM: the second moment of all records with Wishart noise, or with Gaussian.
 
     Records are cut to unit length; A = (1/n) sum of x x^T is released, not centred and without
-    labels. What is projected by its eigenvectors is post-processing. A trial is one release.
+    labels. Projections by its eigenvectors are post-processing. A trial is one release.
 
     The claim, with Wishart noise (`noise=wishart`, as published): (epsilon_pca, 0) if one record is
     replaced, for A + W with W of d + 1 degrees of freedom and scale 3/(2 n epsilon_pca).
 
-    The flaw: W is positive semi-definite, so that what is released is never below A in any
-    direction. Let D' have a record v, |v| = 1, where D has nothing. With probability
-    1 - exp(-epsilon_pca/3) the release from D is below the second moment of D' somewhere, and from
-    D' it never is: no finite epsilon holds with a smaller delta, whatever d and n. The smallest
-    eigenvalue of what is released minus A' shows it (attack `second-moment`).
+    The flaw: W is positive semi-definite, so a release is never below A in any direction. Let D'
+    have a record v, |v| = 1, where D has nothing. With probability 1 - exp(-epsilon_pca/3) the
+    release from D is below the second moment of D' somewhere, and from D' it never is: no finite
+    epsilon holds with a smaller delta, whatever d and n. The smallest eigenvalue of the release
+    minus A' shows it (attack `second-moment`).
 
     Gaussian noise (`noise=gaussian`) is the correction: (epsilon_pca, --delta), by noise that is
     alike in all directions of symmetric matrices, of s times the Frobenius sensitivity sqrt(2)/n.
-    The claim states its curve, which is reached by two records at right angles.
+    The claim states its curve, which two records at right angles reach.
 
     Jiang, Xie and Zhang, Wishart Mechanism for Differentially Private Principal Components Analysis
     (2016); Takagi, Takahashi, Cao and Yoshikawa, P3GM (2021), whose code has Gaussian noise by now.
@@ -121,7 +121,6 @@ class P3GMPCA(Mechanism):
         )
 
     def example(self) -> Observation:
-        """Return the names and shapes of an observation."""
         return {"gap" if self.noise == "wishart" else "moment_ratio": np.zeros(())}
 
     def craft(self, data: Data, seed: int) -> Known:
@@ -151,21 +150,21 @@ class P3GMPCA(Mechanism):
 class P3GMEM(Mechanism):
     """DP-EM of P3GM: a mixture of Gaussians whose every M-step is released with Gaussian noise.
 
-    Records are cut to unit length and projected to `latent` directions, those of the shadow set,
-    which are public here: what DP-PCA gives away is asked of `p3gm-pca`. EM starts at parameters
-    that are drawn without a look at the data. A trial is one fit of `iterations` iterations with
-    `components` components of diagonal variances, and all its releases are seen.
+    Records are cut to unit length and projected to `latent` directions of the shadow set, which are
+    public here; `p3gm-pca` audits DP-PCA. The start of EM is drawn without the data. A trial is one
+    fit of `iterations` iterations with `components` components of diagonal variances, and all its
+    releases are seen.
 
     The claim: each release is a Gaussian mechanism of noise multiplier em_noise, if one record is
     replaced. As published (`variant=published`) an iteration has 2K + 1 of them: the weights, of
     sensitivity sqrt(2)/n, and of each component the mean, 2/N_k, and second moment, sqrt(2)/N_k.
 
-    The flaw: N_k, how many records a component has, is private itself, and the deviation of the
-    noise tells it. Of a component that has few records one more is seen by how much smaller the
-    noise gets, whatever em_noise is; of one that has none but the canary, at once.
+    The flaw: N_k, the number of records of a component, is private, and the deviation of the noise
+    shows it. In a component with few records, one more makes the noise visibly smaller, whatever
+    em_noise is; in one with the canary alone, at once.
 
     `variant=safe` releases three sums an iteration, over all components together: N_k
-    (sensitivity sqrt(2)), the records (2) and their squares (sqrt(2)). Its noise says nothing of
+    (sensitivity sqrt(2)), the records (2) and their squares (sqrt(2)). Its noise does not depend on
     the data, and its claim holds.
 
     Park, Foulds, Chaudhuri and Welling, DP-EM (2016); Takagi, Takahashi, Cao and Yoshikawa, P3GM
@@ -241,7 +240,6 @@ class P3GMEM(Mechanism):
         )
 
     def example(self) -> Observation:
-        """Return the names and shapes of an observation."""
         return {"mixture_ratio": np.zeros(())}
 
     def craft(self, data: Data, seed: int) -> Known:

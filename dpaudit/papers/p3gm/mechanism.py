@@ -78,13 +78,13 @@ class P3GM(Mechanism):
     Records, each with its label as a block of zeros and a one, are divided by a public radius and
     cut to the unit ball. DP-PCA projects them to `latent` directions, DP-EM fits a mixture of
     `components` Gaussians there, and DP-SGD trains a decoder and the variance of q(z|x), with Adam
-    (`--epochs`, `--batch`, `--lr`, `--clip`). Records are drawn from the mixture and decoded. A
-    trial is one generator; whoever attacks has the model, and `rows` synthetic records.
+    (`--epochs`, `--batch`, `--lr`, `--clip`). Synthetic records are drawn from the mixture and
+    decoded. A trial is one generator; the adversary has it, and `rows` synthetic records.
 
-    The claim, as it holds (`variant=safe`): (--epsilon, --delta) if one record is replaced, for
-    Gaussian noise in DP-PCA of (epsilon_pca, delta), sums with noise em_noise in DP-EM, and as much
-    noise in DP-SGD as the rest allows, composed by their privacy loss distributions. A replaced
-    record moves a sum of gradients by twice the clip norm.
+    The claim that holds (`variant=safe`): (--epsilon, --delta) if one record is replaced, for
+    Gaussian noise in DP-PCA of (epsilon_pca, delta), sums with noise em_noise in DP-EM, and the
+    noise in DP-SGD that the rest allows, composed by privacy loss distributions. A replaced record
+    moves a sum of gradients by twice the clip norm.
 
     As published (`variant=published`): Wishart noise of epsilon_pca in DP-PCA, DP-EM with 2K + 1
     releases an iteration, and the epsilon of Theorem 3, which adds up 2 alpha epsilon_pca^2,
@@ -94,15 +94,14 @@ class P3GM(Mechanism):
     noise of DP-EM depends on private counts (`p3gm-em`); DP-SGD is accounted for adding and
     removing a record, where the paper replaces one. Its term of DP-PCA is four times too large, its
     printed one of DP-SGD leaves out all steps but one, and its (6) has the divergence the wrong way
-    round. What a generator shows of one record is far below any of these claims: expect no
-    violation here.
+    round. A generator shows far less of one record than any of these claims: expect no violation.
 
-    epsilon_pca and em_noise are 0.3 and 60 if they are left out, 0.05 and 100 as published: most of
-    the budget is left to DP-SGD. model: `p3gm`; `ae`, whose q(z|x) has no variance; `vae`, which
-    learns all of it by DP-SGD (then the settings of DP-PCA and DP-EM have no effect). likelihood:
-    `bernoulli`; `gaussian`, the squared error; or `narrow`, a Gaussian of deviation 0.07.
-    label_length: above 0, labels are not projected with the features but have directions of their
-    own, so long beside them; DP-EM begins there, with a component a label.
+    epsilon_pca and em_noise are 0.3 and 60 by default, 0.05 and 100 as published: most of the
+    budget is left to DP-SGD. model: `p3gm`; `ae`, whose q(z|x) has no variance; `vae`, which learns
+    all of it by DP-SGD, without DP-PCA and DP-EM. likelihood: `bernoulli`; `gaussian`, the squared
+    error; or `narrow`, a Gaussian of deviation 0.07. label_length: above 0, labels are not
+    projected with the features but have directions of their own, of this length beside them; DP-EM
+    begins there, with a component a label.
 
     Takagi, Takahashi, Cao and Yoshikawa, P3GM: Private High-Dimensional Data Release via Privacy
     Preserving Phased Generative Model (2021), and their first paper on it (in Japanese).
@@ -235,7 +234,6 @@ class P3GM(Mechanism):
         )
 
     def example(self) -> Observation:
-        """Return the names and shapes of an observation."""
         names = ["nearest", "reconstruction", "elbo"]
         names += [] if self.design.network.model == "vae" else ["subspace"]
         return {name: np.zeros(()) for name in names}

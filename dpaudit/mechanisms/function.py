@@ -114,7 +114,7 @@ class Function(Mechanism):
 
     @property
     def claim(self) -> Claim:
-        """What the user claims of the function."""
+        """The user's claim about the function."""
         return self._claim
 
     def __repr__(self) -> str:

@@ -1,4 +1,4 @@
-"""What a report is drawn from: P[o, d] = Pr(report o | value d), a column for each value."""
+"""Matrices of reports: P[o, d] = Pr(report o | value d), a column for each value."""
 
 from __future__ import annotations
 
@@ -120,5 +120,11 @@ def _bits(values: int, true: float, other: float) -> Array:
 
 
 def _refuse(values: int, epsilon: float) -> None:
-    of_epsilon = checks.in_range("epsilon of a matrix", epsilon, 0, LARGEST, ends="(]")
-    checks.refuse([checks.at_least("values", values, 2), checks.of("epsilon", of_epsilon)])
+    checks.refuse(
+        [
+            checks.at_least("values", values, 2),
+            checks.of(
+                "epsilon", checks.in_range("epsilon of a matrix", epsilon, 0, LARGEST, ends="(]")
+            ),
+        ]
+    )

@@ -70,10 +70,10 @@ class Generator:
         rounds: list[Array] = []
         while len(rounds) < ROUNDS and (there < wanted).any():
             rounds.append(self.drawn(n, draw))
-            said = rounds[-1][:, -self.classes :].argmax(axis=1)
-            there += np.bincount(said, minlength=self.classes)
+            likeliest = rounds[-1][:, -self.classes :].argmax(axis=1)
+            there += np.bincount(likeliest, minlength=self.classes)
         rows = np.concatenate(rounds)
-        labels = _dealt(rows[:, -self.classes :], wanted)
+        labels = _deal_labels(rows[:, -self.classes :], wanted)
         chosen = np.concatenate([np.flatnonzero(labels == y) for y in range(self.classes)])
         return Records(rows[chosen, : -self.classes], labels[chosen])
 
@@ -148,14 +148,14 @@ def _pretrain(made: Generator, seed: int) -> None:
     train(alone, seen, z, None, design.network.likelihood, steps, seed)
 
 
-def _dealt(said: Array, wanted: Array) -> Array:
+def _deal_labels(scores: Array, wanted: Array) -> Array:
     """Return a label for so many rows each, by the rows' label scores; -1 for the others."""
-    first, labels = said.argmax(axis=1), np.full(len(said), -1, dtype=np.int64)
+    first, labels = scores.argmax(axis=1), np.full(len(scores), -1, dtype=np.int64)
     for y, many in enumerate(wanted):
         labels[np.flatnonzero(first == y)[:many]] = y
     for y, many in enumerate(wanted):
         left = np.flatnonzero(labels < 0)
-        likeliest = left[np.argsort(-said[left, y], kind="stable")]
+        likeliest = left[np.argsort(-scores[left, y], kind="stable")]
         labels[likeliest[: many - np.count_nonzero(labels == y)]] = y
     return labels
 

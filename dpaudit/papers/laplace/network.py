@@ -181,11 +181,6 @@ class Limits:
                 )
                 raise BadInput(problem, "out-of-range", option=name, value=(low, high))
 
-    @classmethod
-    def read(cls, weights: str, biases: str) -> Limits:
-        """Read limits from texts such as -1,1."""
-        return cls(_two("weights", weights), _two("biases", biases))
-
     def of(self, network: Network) -> tuple[Array, Array]:
         """Return the limits of every parameter of a network, low and high."""
         low, high = (
@@ -193,15 +188,6 @@ class Limits:
             for bias, weight in zip(self.biases, self.weights, strict=True)
         )
         return low, high
-
-
-def _two(name: str, text: str) -> tuple[float, float]:
-    try:
-        low, high = map(float, text.split(","))
-    except ValueError:
-        problem = f"'{text}' of {name} is not LOW,HIGH, such as -1,1"
-        raise BadInput(problem, "malformed", option=name, value=text) from None
-    return low, high
 
 
 def rows(records: Records) -> Array:

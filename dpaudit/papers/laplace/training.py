@@ -9,6 +9,7 @@ from typing import Literal
 import numpy as np
 
 from dpaudit import checks
+from dpaudit.errors import BadInput
 from dpaudit.papers.laplace.network import Limits, Network
 from dpaudit.papers.laplace.noise import log_likelihood_ratio, release
 from dpaudit.seeds import generator
@@ -59,7 +60,16 @@ class Thresholds:
 
     def limits(self) -> Limits:
         """Return them as numbers."""
-        return Limits.read(self.weights, self.biases)
+        return Limits(_two("weights", self.weights), _two("biases", self.biases))
+
+
+def _two(name: str, text: str) -> tuple[float, float]:
+    try:
+        low, high = map(float, text.split(","))
+    except ValueError:
+        problem = f"'{text}' of {name} is not LOW,HIGH, such as -1,1"
+        raise BadInput(problem, "malformed", option=name, value=text) from None
+    return low, high
 
 
 @dataclass(frozen=True)

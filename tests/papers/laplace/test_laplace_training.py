@@ -7,7 +7,7 @@ import pytest
 from refusals import refuses
 
 from dpaudit.papers.laplace import Anonymized, Course, Limits, Network, train
-from dpaudit.papers.laplace.training import Twin
+from dpaudit.papers.laplace.training import Thresholds, Twin
 
 DRAW = np.random.default_rng(0)
 X = DRAW.uniform(size=(40, 4))
@@ -102,4 +102,4 @@ def test_of_its_own_twin_nothing_is_shown():
 )
 def test_limits_that_are_none_are_refused(text, refusal):
     with refuses(*refusal):
-        Limits.read(text, "-1,1")
+        Thresholds(text, "-1,1").limits()

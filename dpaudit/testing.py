@@ -35,8 +35,9 @@ from dpaudit.protocols import CanaryBuilder
 from dpaudit.report.conclusion import conclusion
 from dpaudit.report.formats import power
 from dpaudit.report.refutation import refutation
+from dpaudit.results import Report
 from dpaudit.training.restored import restored
-from dpaudit.types import Canary, Claim, Data, Pair, Report, neighbours
+from dpaudit.types import Canary, Claim, Data, Pair, neighbours
 
 __all__ = ["NothingTested", "PrivacyViolation", "assert_private"]
 

@@ -16,7 +16,7 @@ from dpaudit.cli import Misuse, completion
 from dpaudit.cli.output import Destination, refuse_same
 from dpaudit.config.settings import Judging
 from dpaudit.journal import file
-from dpaudit.types import Report
+from dpaudit.results import Report
 
 if TYPE_CHECKING:
     from dpaudit.audit.folder import Run

@@ -258,7 +258,7 @@ class Function(Mechanism):
         random.seed(stream(seed, "random"))
         np.random.seed(stream(seed, "numpy") % 2**32)
         # Standard output is the report's alone.
-        with contextlib.redirect_stdout(sys.stderr), blamed(self.name):
+        with contextlib.redirect_stdout(sys.stderr), wrap_errors(self.name):
             return train(dataset, seed % 2**32)
 
     def _find(self) -> Callable[[Any, int], Any]:

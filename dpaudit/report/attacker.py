@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dpaudit.config.adversaries import ADVERSARIES
 from dpaudit.report import by_step, local, one_run, releases, worlds
-from dpaudit.types import Report
+from dpaudit.results import Report
 
 GAME = (
     "Models were trained with and without one planted {planted}, the canary{start}. Attacks then "

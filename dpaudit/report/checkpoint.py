@@ -12,7 +12,7 @@ from dpaudit.report.consistent import check_bound
 from dpaudit.report.formats import at_least, at_most, nearest, percent, power
 from dpaudit.report.terminal import BOLD, RESET, bullets, verdict_lines
 from dpaudit.report.wrapping import labelled, row, wrap
-from dpaudit.types import Bound
+from dpaudit.results import Bound
 
 WIDTH = 79
 

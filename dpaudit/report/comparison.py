@@ -14,7 +14,7 @@ from dpaudit.report.comparison_json import check
 from dpaudit.report.legend import COUNTED, certified_legend, counted_alone
 from dpaudit.report.worlds import worlds
 from dpaudit.report.wrapping import NARROWEST, WIDEST, labelled, wrap
-from dpaudit.types import Bound
+from dpaudit.results import Bound
 
 ABOUT = (
     "A defence changes what a model releases before anybody sees it. No model was trained for "

@@ -6,7 +6,7 @@ from typing import Any
 
 from dpaudit.report import words
 from dpaudit.report.machine import plain
-from dpaudit.types import Report
+from dpaudit.results import Report
 
 
 def conclusion(report: Report) -> str:

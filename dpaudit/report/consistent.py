@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from dpaudit.errors import BadInput
-from dpaudit.types import Bound, Published, Report
+from dpaudit.results import Bound, Published, Report
 
 
 def check(report: Report) -> None:

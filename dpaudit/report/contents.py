@@ -5,7 +5,7 @@ from __future__ import annotations
 from dpaudit.report.attacker import is_record
 from dpaudit.report.one_run import unit
 from dpaudit.report.worlds import is_null
-from dpaudit.types import Report
+from dpaudit.results import Report
 
 
 def contents(report: Report) -> list[str]:

@@ -12,7 +12,7 @@ from dpaudit.report.consistent import check_bound
 from dpaudit.report.formats import at_least, at_most, nearest, percent, power, printable
 from dpaudit.report.words import NOTHING
 from dpaudit.report.wrapping import labelled, row, wrap
-from dpaudit.types import Bound, Counts, Guesses
+from dpaudit.results import Bound, Counts, Guesses
 
 WIDTH, DIGITS = 79, 3
 INTERVAL = ("two-sided", "interval")

@@ -8,7 +8,7 @@ from typing import Any
 from dpaudit.judging.estimates import Estimates, Question
 from dpaudit.report import machine
 from dpaudit.report.consistent import check_bound
-from dpaudit.types import Bound, Counts, Guesses
+from dpaudit.results import Bound, Counts, Guesses
 from dpaudit.versions import versions
 
 VERSION = 1

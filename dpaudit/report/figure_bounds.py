@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from dpaudit.report.drawing import CLAIM, FAINT, INK, MUTED, PAPER, blank, short, style
 from dpaudit.report.formats import nearest
 from dpaudit.report.table import Row, rows, slots
-from dpaudit.types import Report
+from dpaudit.results import Report
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

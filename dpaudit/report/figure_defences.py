@@ -10,7 +10,7 @@ from dpaudit.errors import BadInput
 from dpaudit.judging.compare import Comparison, Defended
 from dpaudit.judging.utility import Utility
 from dpaudit.report.drawing import FAINT, INK, MUTED, OUT, blank, short, style
-from dpaudit.types import Published
+from dpaudit.results import Published
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

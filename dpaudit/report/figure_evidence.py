@@ -9,7 +9,7 @@ import numpy as np
 
 from dpaudit.report.drawing import CLAIM, INK, OUT, PAPER, blank, style
 from dpaudit.report.formats import value
-from dpaudit.types import Bound, Growth
+from dpaudit.results import Bound, Growth
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

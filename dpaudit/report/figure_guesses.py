@@ -10,7 +10,7 @@ import numpy as np
 from dpaudit.report.drawing import INK, blank, short, style
 from dpaudit.report.figure_scores import panel
 from dpaudit.report.judged import Judged
-from dpaudit.types import Guesses
+from dpaudit.results import Guesses
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -32,7 +32,8 @@ from dpaudit.report.one_run import unit
 from dpaudit.report.table import cells, head, in_one_line, rows
 from dpaudit.report.tradeoff import rectangle
 from dpaudit.report.worlds import ASKED, Worlds, is_null, worlds
-from dpaudit.types import Array, Growth, Guesses, Report
+from dpaudit.results import Growth, Guesses, Report
+from dpaudit.types import Array
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

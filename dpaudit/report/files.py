@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from dpaudit.errors import unwritable
+from dpaudit.errors import write_error
 from dpaudit.files import write_whole
 from dpaudit.report import drawing, figures, html
-from dpaudit.types import Report
+from dpaudit.results import Report
 
 
 def dump_html(report: Report, path: str | os.PathLike[str]) -> None:
@@ -37,4 +37,4 @@ def _prepare(images: Path, stale: set[str]) -> None:
         for name in stale:
             (images / f"{name}.png").unlink(missing_ok=True)
     except OSError as error:
-        raise unwritable(images, error) from error
+        raise write_error(images, error) from error

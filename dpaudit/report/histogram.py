@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpaudit.report.judged import NO_NUMBER
-from dpaudit.types import Array, Scores
+from dpaudit.results import Scores
+from dpaudit.types import Array
 
 HUGE = 1e100
 """What is larger has no place on an axis: it is shown as infinite."""

@@ -14,7 +14,7 @@ from dpaudit.report.figures import Picture, pictures
 from dpaudit.report.legend import legend
 from dpaudit.report.stylesheet import CSS
 from dpaudit.report.table import cells, head, in_one_line, rows
-from dpaudit.types import Report
+from dpaudit.results import Report
 
 
 def page(report: Report) -> str:

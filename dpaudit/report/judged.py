@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpaudit.types import Array, Bound, Report, Scores
+from dpaudit.results import Bound, Report, Scores
+from dpaudit.types import Array
 
 NO_NUMBER = float(np.finfo(np.float64).min)
 """Stands for a score that is not a number: it ranks below all others."""

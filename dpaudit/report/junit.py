@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 from dpaudit.files import write_whole
 from dpaudit.report import formats, promises, terminal, words
 from dpaudit.report.conclusion import conclusion, numbers
-from dpaudit.types import Report
+from dpaudit.results import Report
 
 OUTCOMES = {
     "VIOLATION": "failure",

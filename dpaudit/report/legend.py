@@ -11,7 +11,8 @@ from dpaudit.report.one_run import FIXED, unit
 from dpaudit.report.table import rows
 from dpaudit.report.words import NOTHING, SLOTS, judged_on_all
 from dpaudit.report.worlds import worlds
-from dpaudit.types import Bound, Claim, Report
+from dpaudit.results import Bound, Report
+from dpaudit.types import Claim
 
 
 def legend(report: Report) -> list[tuple[str, str]]:

@@ -15,7 +15,7 @@ import numpy as np
 from dpaudit.errors import BadInput
 from dpaudit.files import write_whole
 from dpaudit.report.consistent import check
-from dpaudit.types import Bound, Published, Report
+from dpaudit.results import Bound, Published, Report
 
 VERSION = 1
 """Of the contract; grows when a reader of the old one would misread the new one."""

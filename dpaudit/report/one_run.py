@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dpaudit.report import by_step
-from dpaudit.types import Bound, Guesses, Report
+from dpaudit.results import Bound, Guesses, Report
 
 GAME = (
     "One model was trained with many planted gradients, the canaries, each of them put in or left "

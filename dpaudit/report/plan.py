@@ -15,7 +15,7 @@ from dpaudit.judging.plan_request import PlanRequest
 from dpaudit.report.formats import duration, nearest, percent, power
 from dpaudit.report.words import NOTHING
 from dpaudit.report.wrapping import labelled, wrap
-from dpaudit.types import Assumption
+from dpaudit.results import Assumption
 
 WIDTH = 79
 

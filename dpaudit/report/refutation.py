@@ -5,7 +5,7 @@ from __future__ import annotations
 from dpaudit.judging.advice import BREAKS
 from dpaudit.report import formats, promises, setting, words
 from dpaudit.report.wrapping import LABEL, NARROWEST, labelled, wrap
-from dpaudit.types import Report
+from dpaudit.results import Report
 
 
 def refutation(report: Report, name: str, false_alarm: float, again: str = "") -> str:

@@ -10,7 +10,7 @@ from dpaudit.report.conclusion import conclusion, numbers
 from dpaudit.report.consistent import check
 from dpaudit.report.machine import plain, write
 from dpaudit.report.source import Source
-from dpaudit.types import Report
+from dpaudit.results import Report
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 

@@ -9,7 +9,7 @@ from dpaudit.report import formats, local, one_run, releases, words
 from dpaudit.report.attacker import is_record
 from dpaudit.report.by_step import unit
 from dpaudit.report.worlds import is_null
-from dpaudit.types import Report
+from dpaudit.results import Report
 
 DATA = {
     "pool": "{} records in the training pool",

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from dpaudit.report.formats import at_least, nearest, printable
 from dpaudit.report.words import NOTHING, SLOTS
-from dpaudit.types import Bound, Published, Report
+from dpaudit.results import Bound, Published, Report
 
 PUBLISHED = [("published", "estimate"), ("same search,", "no leak")]
 

@@ -10,7 +10,7 @@ from dpaudit.report.consistent import check
 from dpaudit.report.legend import legend
 from dpaudit.report.table import table
 from dpaudit.report.wrapping import NARROWEST, WIDEST, labelled, wrap
-from dpaudit.types import Report, Verdict
+from dpaudit.results import Report, Verdict
 
 BOLD, RESET = "\x1b[1m", "\x1b[0m"
 COLORS = {

@@ -9,7 +9,8 @@ import numpy as np
 
 from dpaudit.accounting.curves import family, within_reach
 from dpaudit.rates import upper_rate
-from dpaudit.types import Adjacency, Array, Bound, Claim, Curve, GaussianCurve, Scores, StepsCurve
+from dpaudit.results import Bound, Scores
+from dpaudit.types import Adjacency, Array, Claim, Curve, GaussianCurve, StepsCurve
 
 
 def most(fpr: Array, claim: Claim) -> Array:

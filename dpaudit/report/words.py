@@ -11,7 +11,8 @@ from dpaudit.report.attacker import beyond
 from dpaudit.report.formats import at_least, nearest, percent, value
 from dpaudit.report.one_run import unit
 from dpaudit.report.worlds import is_null, worlds
-from dpaudit.types import Bound, Claim, Growth, Report
+from dpaudit.results import Bound, Growth, Report
+from dpaudit.types import Claim
 
 VERDICTS = {
     "VIOLATION": "VIOLATION",

@@ -16,7 +16,7 @@ from dpaudit.report.contents import contents
 from dpaudit.report.html import page
 from dpaudit.report.machine import load_schema
 from dpaudit.report.setting import START
-from dpaudit.types import Report
+from dpaudit.results import Report
 
 TRAINING = {
     "network": "cnn-small",
@@ -35,7 +35,7 @@ GRADIENT = {"name": "dirac", "made": "a gradient along one parameter"}
 def facing(name: str, **changes: Any) -> Report:
     """A report against an adversary."""
     adversary = ADVERSARIES[name]
-    told = {"attacker": name, "adversary": adversary.told(0), "deployment": adversary.follows}
+    told = {"attacker": name, "adversary": adversary.describe(0), "deployment": adversary.follows}
     return replace(no_violation_found(), **{**told, **changes})
 
 

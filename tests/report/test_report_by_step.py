@@ -19,7 +19,8 @@ from dpaudit.report.figures import pictures
 from dpaudit.report.html import page
 from dpaudit.report.machine import load_schema
 from dpaudit.report.tradeoff import promised
-from dpaudit.types import Claim, Growth, Report, Scores, StepsCurve
+from dpaudit.results import Growth, Report, Scores
+from dpaudit.types import Claim, StepsCurve
 
 CLAIM = Claim(1.0, 1e-5, curve=StepsCurve(0.05, 200, 2.0), source="PLD accountant")
 

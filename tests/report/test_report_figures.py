@@ -13,7 +13,8 @@ from dpaudit.report.figures import NAMES, pictures
 from dpaudit.report.histogram import histogram
 from dpaudit.report.judged import NO_NUMBER, Judged, judged
 from dpaudit.report.tradeoff import least, most, rectangle, roc
-from dpaudit.types import Array, Claim, Counts, Growth, Scores
+from dpaudit.results import Counts, Growth, Scores
+from dpaudit.types import Array, Claim
 
 LOWEST = float(np.finfo(float).min)
 DRAW = np.random.default_rng(11)

@@ -17,7 +17,8 @@ from dpaudit.report import render
 from dpaudit.report.figures import pictures
 from dpaudit.report.html import page
 from dpaudit.report.machine import to_dict
-from dpaudit.types import Claim, Growth, Report
+from dpaudit.results import Growth, Report
+from dpaudit.types import Claim
 
 MADE = Null().build(load("digits"), 0).canary.made
 CANARY = {"name": "none", "made": MADE, "label": 3}

@@ -17,7 +17,8 @@ from dpaudit.report.figure_guesses import draw, ends
 from dpaudit.report.figures import pictures
 from dpaudit.report.html import page
 from dpaudit.report.judged import judged
-from dpaudit.types import Claim, Evidence, GaussianCurve, Guesses, Report, Scores
+from dpaudit.results import Evidence, Guesses, Report, Scores
+from dpaudit.types import Claim, GaussianCurve
 
 GUESSES = Guesses(canaries=1000, guesses=200, correct=197)
 

@@ -18,8 +18,8 @@ from dpaudit.checkpoint.predictions import (
     of_probabilities,
     with_passes,
 )
-from dpaudit.errors import BadInput, blamed
-from dpaudit.files import opened
+from dpaudit.errors import BadInput, wrap_errors
+from dpaudit.files import open_file
 from dpaudit.mechanisms.function_interface import forward_of
 from dpaudit.mechanisms.function_reference import Reference
 from dpaudit.seeds import derive

@@ -18,7 +18,7 @@ import numpy as np
 from dpaudit import checks
 from dpaudit.config.adversaries import OBSERVER
 from dpaudit.config.settings import Training
-from dpaudit.errors import BadInput, DpauditError, blamed
+from dpaudit.errors import BadInput, DpauditError, wrap_errors
 from dpaudit.mechanisms.function_interface import Arrays, TorchNeeded, released
 from dpaudit.mechanisms.function_reference import Reference, refuse_uncallable
 from dpaudit.mechanisms.warnings import delta_too_large

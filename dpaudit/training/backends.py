@@ -65,9 +65,7 @@ ClippedSum = Callable[[nn.Sequential, Tensor, Tensor, float, Sequence[Tensor]], 
 """Model, records, labels, C and dropout masks to the flat sum of clipped gradients."""
 
 
-def failure(
-    fast_sum: ClippedSum, model: nn.Sequential, shape: tuple[int, ...]
-) -> BadInput | None:
+def failure(fast_sum: ClippedSum, model: nn.Sequential, shape: tuple[int, ...]) -> BadInput | None:
     """What is wrong with a backend's clipped sum on such records, or None where nothing is.
 
     Half of the random records are clipped, and dropout has explicit masks. The error is that of

@@ -23,7 +23,7 @@ from dpaudit.papers.ensemble.logistic_regression import (
 )
 from dpaudit.papers.ensemble.unit_rows import Rows, Scaling
 from dpaudit.protocols import Mechanism, repr_of
-from dpaudit.rates import rounded
+from dpaudit.rates import round_scores
 from dpaudit.seeds import generator
 from dpaudit.types import About, Array, Claim, Data, Known, Observation, Pair, Trial
 
@@ -254,7 +254,9 @@ def _leaning(made: Array, usual: Array) -> list[Observation]:
 
     They are rounded first: the low bits of a sum tell of its order.
     """
-    from_out, from_inn = (np.linalg.norm(rounded(made) - rounded(u), axis=1) for u in usual)
+    from_out, from_inn = (
+        np.linalg.norm(round_scores(made) - round_scores(u), axis=1) for u in usual
+    )
     return [{"values": v, "leaning": s} for v, s in zip(made, from_out - from_inn, strict=True)]
 
 

@@ -120,7 +120,7 @@ class Scaling:
             return self._rows(x, records.y)
         except BadInput as error:
             advice = "(--set bound=BOUND, --set rows=clip or --set rows=normalise)"
-            raise error.retold(f"{error} {advice}") from error
+            raise error.with_sentence(f"{error} {advice}") from error
 
     def crafted(self, x: Array, y: int) -> Rows:
         """Return rows that somebody has chosen, unscaled, all of one class."""

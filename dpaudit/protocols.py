@@ -251,6 +251,12 @@ class Estimator(ABC):
         """Return the lower bound on epsilon at this delta."""
 
 
+def repr_of(mechanism: Mechanism, *first: object, names: Iterable[str]) -> str:
+    """Return `Type(first, ..., name=value, ...)` with the attributes of these names."""
+    named = [f"{name}={getattr(mechanism, name)!r}" for name in names]
+    return f"{type(mechanism).__name__}({', '.join([*map(str, first), *named])})"
+
+
 def has_fixed_score(attack: Attack) -> bool:
     """Return whether all of an attack's scores are fixed before the first trial."""
     return not attack.fitted or attack.scoring == "fixed"

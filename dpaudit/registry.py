@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
 from difflib import get_close_matches
@@ -26,6 +27,9 @@ BASES: dict[str, type] = {
 
 KINDS = tuple(BASES)
 
+RENAMED: Mapping[str, Mapping[str, str]] = {"attacks": {"report": "reported-value"}}
+"""New names of plug-ins by kind and old name. An old name works for one version."""
+
 
 @cache
 def _entries(kind: str) -> dict[str, EntryPoint]:
@@ -35,6 +39,17 @@ def _entries(kind: str) -> dict[str, EntryPoint]:
     return {entry.name: entry for entry in ordered}
 
 
+@cache
+def current_name(kind: str, name: str) -> str:
+    """Return the name that a plug-in has now, with a notice on stderr if it was renamed."""
+    new = RENAMED.get(kind, {}).get(name)
+    if new is None or name in _entries(kind):
+        return name
+    notice = f"'{name}' of the {kind} is now '{new}'; the next version will not know the old name"
+    print(notice, file=sys.stderr)
+    return new
+
+
 def names(kind: str) -> list[str]:
     """Return the names of every plug-in of a kind."""
     return sorted(_entries(kind))
@@ -42,7 +57,7 @@ def names(kind: str) -> list[str]:
 
 def load(kind: str, name: str) -> Any:
     """Return the class of a name; refuse an unknown name with the nearest known one."""
-    entry = _entries(kind).get(name)
+    entry = _entries(kind).get(current_name(kind, name))
     if entry is None:
         raise BadInput(unknown(kind, name, names(kind)), "unknown-name", option=kind, value=name)
     about = f"the plug-in {entry.value} ({kind}: {name})"

@@ -8,6 +8,8 @@ import pytest
 from refusals import refuses
 
 from dpaudit import registry
+from dpaudit.config import differences
+from dpaudit.config.settings import Judging
 
 SETUP = Path(__file__).parent.parent / "setup.cfg"
 
@@ -89,6 +91,26 @@ def test_of_an_empty_kind_there_are_none():
     assert "'rounding'" in said
     assert "defences" in said
     assert said.endswith(": none")
+
+
+def test_an_old_name_works_and_is_told_once_on_stderr(capsys):
+    registry.current_name.cache_clear()
+    assert registry.load("attacks", "report") is registry.load("attacks", "reported-value")
+    assert Judging(attacks=["report"], primary="report") == Judging(
+        attacks=["reported-value"], primary="reported-value"
+    )
+    assert not differences({"attacks": ["report"]}, {"attacks": ["reported-value"]})
+    out, err = capsys.readouterr()
+    assert out == ""
+    (line,) = err.splitlines()
+    assert {"'report'", "attacks", "'reported-value';"} <= set(line.split())
+
+
+@pytest.mark.parametrize("kind", registry.RENAMED)
+def test_a_renamed_plug_in_has_its_new_name_alone(kind):
+    for old, new in registry.RENAMED[kind].items():
+        assert old not in registry.names(kind)
+        assert new in registry.names(kind)
 
 
 # ---------------------------------------------------------------- third parties

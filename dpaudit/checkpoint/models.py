@@ -20,8 +20,8 @@ from dpaudit.checkpoint.predictions import (
 )
 from dpaudit.errors import BadInput, one_line, wrap_errors
 from dpaudit.files import add_path, open_file
-from dpaudit.mechanisms.given import forward_of
-from dpaudit.mechanisms.reference import Reference
+from dpaudit.mechanisms.function_interface import forward_of
+from dpaudit.mechanisms.function_reference import Reference
 from dpaudit.seeds import derive
 from dpaudit.training import networks
 from dpaudit.types import Array

@@ -281,11 +281,20 @@ def differences(there: Mapping[str, Any], here: Mapping[str, Any]) -> list[str]:
         text = str(settings.get(key, "none"))
         return text[:12] if key == "fingerprint" else text
 
+    there, here = _with_current_names(there), _with_current_names(here)
     return [
         f"{key}: {text_of(there, key)} there, {text_of(here, key)} here"
         for key in sorted(there.keys() | here.keys())
         if key not in UNHASHED and there.get(key) != here.get(key)
     ]
+
+
+def _with_current_names(settings: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return settings with the names that attacks have now; an old run's may have been renamed."""
+    if "attacks" not in settings:
+        return settings
+    now = [registry.current_name("attacks", name) for name in settings["attacks"]]
+    return {**settings, "attacks": now}
 
 
 _TYPES: dict[str, str] = {

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from dpaudit import checks
+from dpaudit import checks, registry
 from dpaudit.accounting import NUMERICAL
 from dpaudit.config.adversaries import ADVERSARIES, OBSERVER
 from dpaudit.errors import BadInput
@@ -219,8 +219,10 @@ class Judging(Group):
     confidence: float = 0.95
 
     def __post_init__(self) -> None:
-        one = isinstance(self.attacks, str)
-        object.__setattr__(self, "attacks", (self.attacks,) if one else tuple(self.attacks))
+        given = (self.attacks,) if isinstance(self.attacks, str) else self.attacks
+        names = tuple(registry.current_name("attacks", name) for name in given)
+        object.__setattr__(self, "attacks", names)
+        object.__setattr__(self, "primary", registry.current_name("attacks", self.primary))
         super().__post_init__()
 
     def _problems(self) -> Problems:

@@ -6,7 +6,7 @@ import copy
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,7 +15,8 @@ from dpaudit.config import Config
 from dpaudit.config.adversaries import ADVERSARIES, OBSERVER, PER_STEP
 from dpaudit.config.settings import Attacker, Privacy, Training
 from dpaudit.errors import BadInput
-from dpaudit.mechanisms.classifier import (
+from dpaudit.mechanisms.views import View, example
+from dpaudit.mechanisms.warnings import (
     NO_DROPOUT,
     ONE_SAMPLE,
     batch_too_large,
@@ -23,11 +24,8 @@ from dpaudit.mechanisms.classifier import (
     gradient_too_small,
     start_not_learned,
 )
-from dpaudit.mechanisms.views import View, example
 from dpaudit.protocols import Mechanism
 from dpaudit.seeds import derive
-from dpaudit.training import networks
-from dpaudit.training.recipe import Recipe
 from dpaudit.types import (
     OUT,
     About,
@@ -43,14 +41,17 @@ from dpaudit.types import (
     Trial,
 )
 
+if TYPE_CHECKING:
+    pass
+
 EXACT = "exact Gaussian accounting"
-"""Where the claim of full batches comes from."""
+"""Source of the claim of full batches."""
 
 FEWEST_STEPS = 4
-"""That can be trials: two of each world that choose a rule, and two that judge it."""
+"""Smallest number of steps as trials: of each world one to choose a rule, and one to judge it."""
 
 LARGEST = 240_000_000
-"""Values of all canaries together: nearly 1 GB, the most that SQLite takes of one array."""
+"""Largest number of values of all canaries: nearly 1 GB, SQLite's limit for one array."""
 
 
 class DPSGD(Mechanism):
@@ -60,11 +61,11 @@ class DPSGD(Mechanism):
     with dropout off, and `samples` times the class probabilities with dropout on.
 
     The claim is (epsilon, delta) for the whole model under adding or removing one record.
-    `privacy` has an epsilon, for which the least noise is solved that the accountant allows
-    (`pld`, `rdp` or `prv`; full batches are exact), or a noise multiplier.
+    `privacy` has an epsilon, for which the accountant (`pld`, `rdp` or `prv`; full batches are
+    exact) finds the least noise, or a noise multiplier.
 
-    With many `canaries` a trial puts each of them in by a fair coin, and shows how the updates
-    point along every one of them, beside the coins.
+    With many `canaries` a trial inserts each by a fair coin, and releases the products of the
+    updates with every one of them, beside the coins.
 
     Models are trained by dpaudit's own code, which audits the mechanism; to audit Opacus' code,
     name it as the `backend`.
@@ -81,20 +82,19 @@ class DPSGD(Mechanism):
         attacker: Attacker = Attacker(),
         seed: int = 0,
     ) -> None:
+        from dpaudit.training import networks
+        from dpaudit.training.recipe import Recipe
+
         checks.refuse([checks.at_least("seed", seed, 0)])
-        # Refuses, before anything is solved or trained, records that the network cannot take.
         networks.check(training.network, data.shape)
         if (dtype := data.pool.x.dtype) != np.float32:
-            raise BadInput(
+            problem = (
                 f"DP-SGD trains on records of float32, not {dtype}; convert them, or audit a "
-                "training function of your own",
-                "wrong-type",
-                option="data",
-                value=str(dtype),
+                "training function of your own"
             )
+            raise BadInput(problem, "wrong-type", option="data", value=str(dtype))
         _refuse_crowded(attacker.canaries, training.network, data)
-        # The pool's size is public: the sampling rate and the steps are made from it, and so
-        # are the same in both worlds, whichever record is in or out.
+        # The pool's size is public: rate and steps follow from it, the same in both worlds.
         self.records = len(data.pool)
         self.privacy, self._adversary = privacy, ADVERSARIES[attacker.adversary]
         self.samples, self.canaries = attacker.samples, attacker.canaries
@@ -104,12 +104,8 @@ class DPSGD(Mechanism):
             given = (privacy.epsilon, q, steps, privacy.delta, privacy.accountant)
             noise = accounting.noise_multiplier(*given)
         if self._by_step and steps < FEWEST_STEPS:
-            raise BadInput(
-                f"single steps show nothing if there are fewer than {FEWEST_STEPS}",
-                "too-small",
-                option="steps",
-                value=steps,
-            )
+            problem = f"single steps show nothing if there are fewer than {FEWEST_STEPS}"
+            raise BadInput(problem, "too-small", option="steps", value=steps)
         self.backend = Backend(training.backend, "as configured")
         init_seed = derive(seed, "init")
         self.recipe = Recipe(
@@ -120,10 +116,10 @@ class DPSGD(Mechanism):
             self.trials_per_call = self.models
 
     def build_backend(self) -> DPSGD:
-        """Build and check what trains; return a mechanism that names it.
+        """Build and check the backend; return a mechanism that names it.
 
-        With it, all models of a run, shadow models too, are trained alike. Until then 'auto' is
-        the fastest backend of each process that trains.
+        It trains all models of a run, shadow models too. Until then 'auto' is the fastest backend
+        of each process.
         """
         from dpaudit.training import backends
 
@@ -141,7 +137,7 @@ class DPSGD(Mechanism):
         return cls(**registry.arguments(cls, {**config.flat(), "data": data}))
 
     def about(self, pair: Pair) -> About:
-        """Describe the training, and who attacks it with this canary."""
+        """Describe the training, and the adversary with this canary."""
         adversary, told = self._adversary, self.recipe.describe(self.records)
         return About(
             attacker=adversary.name,
@@ -152,7 +148,7 @@ class DPSGD(Mechanism):
         )
 
     def _weak(self, pair: Pair) -> list[str]:
-        """Warnings of a start that has not learned, and of a record that moves too little."""
+        """Warn of a start that has not learned, and of a canary with a small gradient."""
         c, initial = pair.canary, pair.given.get("initial")
         if initial is None:
             return []
@@ -166,11 +162,10 @@ class DPSGD(Mechanism):
         return found
 
     def example(self) -> Observation:
-        """What the adversary sees of a trial, but for its numbers."""
         return example(self._adversary, self.recipe, self.records, self.samples)
 
     def craft(self, data: Data, seed: int) -> Known:
-        """What the adversary chooses before it chooses the canary: where training starts."""
+        """Return the initial parameters, if the adversary chooses them."""
         if not self._adversary.crafts:
             return {}
         from dpaudit.training.gradients import pretrained
@@ -187,13 +182,12 @@ class DPSGD(Mechanism):
 
     def __repr__(self) -> str:
         delta, accountant = self.privacy.delta, self.privacy.accountant
-        told: dict[str, Any] = {"records": self.records, "delta": delta, "accountant": accountant}
-        told["samples"] = self.samples
+        shown = f"records={self.records}, {delta=}, {accountant=}, samples={self.samples}"
         if self._adversary != OBSERVER:
-            told["adversary"] = self._adversary.name
+            shown += f", adversary={self._adversary.name!r}"
         if self.canaries > 1:
-            told["canaries"] = self.canaries
-        return f"DPSGD({self.recipe}, {', '.join(f'{t}={x!r}' for t, x in told.items())})"
+            shown += f", canaries={self.canaries}"
+        return f"DPSGD({self.recipe}, {shown})"
 
     def _warnings(self) -> list[str]:
         found = delta_too_large(self.privacy.delta, self.records)
@@ -209,32 +203,29 @@ class DPSGD(Mechanism):
 
     @property
     def curve(self) -> Curve:
-        """The trade-off curve that the accountant stands on."""
+        """The trade-off curve of the training."""
         q, steps = self.recipe.sample_rate(self.records), self.recipe.steps(self.records)
         return accounting.curve(self.recipe.noise_multiplier, q, steps)
 
-    @property
-    def _stepwise(self) -> StepsCurve:
-        """The same training, seen step by step."""
-        q, steps = self.recipe.sample_rate(self.records), self.recipe.steps(self.records)
-        return StepsCurve(q, steps, self.recipe.noise_multiplier)
-
     @cached_property
     def claim(self) -> Claim:
-        """The chosen accountant's epsilon; the others' stand beside it."""
+        """The chosen accountant's epsilon, with those of the others beside it."""
         curve, delta, accountant = self.curve, self.privacy.delta, self.privacy.accountant
-        exact = isinstance(curve, GaussianCurve)
+        exact, claimed = isinstance(curve, GaussianCurve), curve
+        if self._by_step:
+            q, steps = self.recipe.sample_rate(self.records), self.recipe.steps(self.records)
+            claimed = StepsCurve(q, steps, self.recipe.noise_multiplier)
         others = [] if exact else [a for a in accounting.NUMERICAL if a != accountant]
         return Claim(
             epsilon=accounting.epsilon(curve, delta, accountant),
             delta=delta,
-            curve=self._stepwise if self._by_step else curve,
+            curve=claimed,
             source=EXACT if exact else f"{accountant} accountant",
             beside=accounting.epsilons(curve, delta, others),
         )
 
     def run(self, pair: Pair, trials: Sequence[Trial]) -> list[Observation]:
-        """One model a trial, and what the adversary sees of it."""
+        """Train a model for each trial, and return what the adversary sees of it."""
         view = View(self._adversary, self.recipe, pair, self.records, self.samples)
         if self._by_step:
             return view.of_steps(trials)
@@ -246,23 +237,21 @@ class DPSGD(Mechanism):
 
 
 def _refuse_crowded(canaries: int, network: str, data: Data) -> None:
-    """Refuse more canaries than there are directions that have nothing to do with each other."""
+    """Refuse more canaries than there are orthogonal directions, or than fit into memory."""
+    from dpaudit.training import networks
+
     if canaries == 1:
         return
     there = networks.parameters(network, data.shape, data.classes)
     if canaries > there:
-        raise BadInput(
+        problem = (
             f"{canaries:,} canaries are more than the {there:,} parameters of {network} here; "
-            "give fewer",
-            "too-large",
-            option="canaries",
-            value=canaries,
+            "give fewer"
         )
+        raise BadInput(problem, "too-large", option="canaries", value=canaries)
     if canaries * there > LARGEST:
-        raise BadInput(
+        problem = (
             f"{canaries:,} canaries of {there:,} parameters each are more than fit into memory and "
-            f"journal; give at most {LARGEST // there:,}",
-            "too-costly",
-            option="canaries",
-            value=canaries,
+            f"journal; give at most {LARGEST // there:,}"
         )
+        raise BadInput(problem, "too-costly", option="canaries", value=canaries)

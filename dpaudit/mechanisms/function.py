@@ -1,4 +1,4 @@
-"""A user's own training function as the mechanism that is audited."""
+"""A user's own training function as a mechanism."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from dpaudit import checks
 from dpaudit.config.adversaries import OBSERVER
 from dpaudit.config.settings import Training
 from dpaudit.errors import BadInput, DpauditError, wrap_errors
-from dpaudit.mechanisms.classifier import delta_too_large
-from dpaudit.mechanisms.given import Arrays, TorchNeeded, released
-from dpaudit.mechanisms.reference import Reference, refuse_uncallable
-from dpaudit.protocols import Mechanism
+from dpaudit.mechanisms.function_interface import Arrays, TorchNeeded, released
+from dpaudit.mechanisms.function_reference import Reference, refuse_uncallable
+from dpaudit.mechanisms.warnings import delta_too_large
+from dpaudit.protocols import Mechanism, repr_of
 from dpaudit.seeds import derive, stream
 from dpaudit.types import (
     IN,
@@ -42,40 +42,40 @@ if TYPE_CHECKING:
     from dpaudit.training.recipe import Recipe
 
 ALIKE = 0.01
-"""Of the distance that another seed makes: the same seed may differ by less, as GPUs do."""
+"""Share of another seed's distance by which results of one seed may differ, as GPUs do."""
 
 DRAWS = 50
-"""Seeds of which two must differ: discrete releases are often equal."""
+"""Number of seeds of which two must differ: discrete releases are often equal."""
 
 PAIRS = 60
-"""Seeds for which both worlds must release the same before a canary is said to change nothing.
+"""Number of seeds with equal worlds before a canary counts as without effect.
 
 One that changes what a seed in ten releases is missed with a probability of 0.9^60 = 0.2 %.
 """
 
 
 class Function(Mechanism):
-    """Your own code: a function (dataset, seed) that gives back a model or released numbers.
+    """Your own code: a function (dataset, seed) that returns a model or released numbers.
 
     Named as my_module:train or path/to/my_module.py:train, with --claim EPS,DELTA.
 
     `dataset` is a torch TensorDataset, x float32 (n, channels, height, width) in [0, 1] and y
-    int64, so an Opacus training loop works on it unchanged. (A float .npz that is not in [0, 1] is
-    given as it is, with a warning.) `dataset.x` and `dataset.y` are the same as numpy arrays: a
-    function that takes these, and releases numbers, is audited without importing torch, if the
-    canary needs no shadow models. `seed` is an int below 2^32; Python's, numpy's and torch's own
+    int64, so an Opacus training loop works on it unchanged. (A float .npz outside [0, 1] is passed
+    unchanged, with a warning.) `dataset.x` and `dataset.y` are the same as numpy arrays: a function
+    that uses these alone, and releases numbers, is audited without importing torch, if the canary
+    needs no shadow models. `seed` is an int below 2^32; Python's, numpy's and torch's own
     generators are seeded before each call too.
 
-    A model is anything that can be called with a batch of x: it gives back logits (n, classes),
-    or probabilities with --outputs probabilities. A torch module is asked in eval mode and, if it
-    has dropout, also --samples times with dropout on. Anything else that is given back is taken
-    for an array of released numbers, of the same shape in every trial.
+    A model is anything that can be called with a batch of x and returns logits (n, classes), or
+    probabilities with --outputs probabilities. A torch module is asked in eval mode and, if it has
+    dropout, also --samples times with dropout on. Anything else is an array of released numbers, of
+    the same shape in every trial.
 
-    Before the game the function is called with one seed twice and with others until one differs,
-    50 at most, to see that it follows its seed: trials that share their randomness would refute any
+    Before the run the function is called with one seed twice and with others until one differs, 50
+    at most, to check that it follows its seed: trials that share their randomness would refute any
     claim. Then it is called with and without the canary, with the same seed. If both give the same,
-    more seeds follow; where that is so of 60, the canary changes nothing that could be tested, and
-    the verdict is INCONCLUSIVE at best. These calls are no evidence. Usually there are five.
+    more seeds follow; if they do for 60, the canary changes nothing that can be tested, and the
+    verdict is INCONCLUSIVE at best. These calls are no evidence. Usually there are five.
     """
 
     def __init__(
@@ -114,12 +114,11 @@ class Function(Mechanism):
 
     @property
     def claim(self) -> Claim:
-        """What the user claims of the function."""
+        """The user's claim about the function."""
         return self._claim
 
     def __repr__(self) -> str:
-        told = ("code", "claim", "outputs", "samples")
-        return f"Function({self.name}, {', '.join(f'{t}={getattr(self, t)!r}' for t in told)})"
+        return repr_of(self, self.name, names=("code", "claim", "outputs", "samples"))
 
     def about(self, pair: Pair) -> About:
         return About(
@@ -137,7 +136,7 @@ class Function(Mechanism):
         return found
 
     def _digest(self) -> str:
-        """A hash of the function's text, and of what it has imported from its own folder."""
+        """Return a hash of the function's text, and of its imports from its own folder."""
         if isinstance(self.train, Reference):
             return self.train.digest()
         try:
@@ -147,7 +146,7 @@ class Function(Mechanism):
         return hashlib.sha256(text.encode()).hexdigest()[:12]
 
     def files(self) -> list[Path]:
-        """The modules that other machines need; a package is not sent, but installed there."""
+        """Return the modules that other machines need; packages must be installed there."""
         sources = self.train.sources() if isinstance(self.train, Reference) else []
         for file in sources:
             if file.name == "__init__.py":
@@ -161,7 +160,7 @@ class Function(Mechanism):
 
     @cached_property
     def recipe(self) -> Recipe:
-        """How shadow models are trained, from which canaries learn what is hard: without noise."""
+        """The training of shadow models, without noise."""
         from dpaudit.training import networks
         from dpaudit.training.recipe import Recipe
 
@@ -175,12 +174,10 @@ class Function(Mechanism):
         return Recipe(training, self.shape, self.classes, init_seed=init_seed)
 
     def run(self, pair: Pair, trials: Sequence[Trial]) -> list[Observation]:
-        """One call of the function a trial, and what it releases."""
-        return [self._play(pair, trial) for trial in trials]
-
-    def _play(self, pair: Pair, trial: Trial) -> Observation:
-        given = self._call(pair.world(trial.world), trial.seed)
-        return released(given, self.name, pair, trial, self.classes, self.outputs, self.samples)
+        """Call the function once a trial, and return its releases."""
+        how = (self.classes, self.outputs, self.samples)
+        results = ((self._call(pair.world(t.world), t.seed), t) for t in trials)
+        return [released(result, self.name, pair, trial, *how) for result, trial in results]
 
     def rehearse(self, pair: Pair, executor: Executor) -> None:
         """Refuse a function that fails, releases what cannot be used, or ignores its seed."""
@@ -213,7 +210,7 @@ class Function(Mechanism):
             )
 
     def equal_pairs(self, pair: Pair, executor: Executor) -> int:
-        """The number of seeds for which both worlds release the same; 0 once a seed differs.
+        """Return the number of seeds for which both worlds release the same; 0 once one differs.
 
         A diagnosis, never evidence: the seeds are not those of trials, which share none.
         """
@@ -226,14 +223,14 @@ class Function(Mechanism):
         return PAIRS
 
     def _release(self, executor: Executor, pair: Pair, world: int, number: int) -> Array:
-        """The release of one rehearsal: numbers, or the canary's logits."""
+        """Return the release of one rehearsal: numbers, or the canary's logits."""
         trial = Trial(0, world, derive(self.seed, "rehearsal", number))
         # One after the other: threads of one process would share their random numbers.
         (seen,) = executor.submit(self.run, pair, [trial]).result()
         return np.asarray(seen["values" if "values" in seen else "logits"])
 
     def _call(self, records: Records, seed: int) -> Any:
-        """What the function gives back: the same whether torch was imported before or not."""
+        """Return the function's result: the same whether torch was imported before or not."""
         train = self._find()  # which may import torch
         if "torch" not in sys.modules:
             arrays = Arrays(records)
@@ -269,7 +266,7 @@ class Function(Mechanism):
 
     @property
     def name(self) -> str:
-        """What messages call it; what has no name of its own has its type's."""
+        """The function's name in messages, or that of its type."""
         if isinstance(self.train, Reference):
             return self.train.text
         # What wraps another function, such as a functools.partial, goes by the name of that.
@@ -278,7 +275,7 @@ class Function(Mechanism):
 
 
 def _distance(a: Array, b: Array) -> float:
-    """The largest difference; what is no number is equal to itself and far from all else."""
+    """Return the largest difference; NaN is equal to itself and far from all else."""
     same = (a == b) | (np.isnan(a) & np.isnan(b))
     with np.errstate(invalid="ignore"):
         gap = np.abs(a.astype(np.float64) - b)

@@ -1,8 +1,8 @@
-"""What an adversary sees of one model in the making, by what it is."""
+"""Observations of a model: a classifier's outputs, or what an adversary of a training sees."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
@@ -11,19 +11,57 @@ import numpy as np
 
 from dpaudit.config.adversaries import FINAL_WEIGHTS, OBSERVER, PER_STEP, WHITE_BOX, Adversary
 from dpaudit.errors import BadInput
-from dpaudit.mechanisms.classifier import accuracy, observed
-from dpaudit.seeds import coins, derive
-from dpaudit.training.recipe import Recipe
-from dpaudit.types import IN, INSERTED, Array, Observation, Pair, Trial
+from dpaudit.outputs import softmax
+from dpaudit.seeds import coins, derive, stream
+from dpaudit.types import IN, INSERTED, Array, Observation, Pair, Records, Trial
 
 if TYPE_CHECKING:
     from torch import nn
 
     from dpaudit.training.job import CanaryProducts
+    from dpaudit.training.recipe import Recipe
+
+UTILITY_TRIALS, UTILITY_RECORDS, UTILITY_SAMPLES = 20, 500, 32
+"""The first trials of each world also show their outputs on test records, to judge defences by."""
+
+Logits = Callable[[Array], Array]
+"""Records to logits (records, classes)."""
+
+Samples = Callable[[Array, int, int], Array]
+"""Records, T and a seed to the probabilities of T passes with dropout (T, records, classes)."""
+
+
+def observe(
+    logits_of: Logits, samples_of: Samples | None, pair: Pair, trial: Trial, samples: int
+) -> Observation:
+    """Return the canary's logits and probabilities, with `mc` from a network with dropout."""
+    canary, test = pair.canary.x[None], pair.test
+    logits = logits_of(canary)[0]
+    seen = {
+        "logits": logits,
+        "probabilities": softmax(logits),
+        "accuracy": accuracy(logits_of, test),
+    }
+    if samples_of is not None:
+        seen["mc"] = samples_of(canary, samples, stream(trial.seed, "mc"))[:, 0]
+    if trial.index < UTILITY_TRIALS:
+        x = test.x[:UTILITY_RECORDS]
+        if samples_of is not None:
+            outputs = samples_of(x, UTILITY_SAMPLES, stream(trial.seed, "utility"))
+            seen["test_mc"] = outputs.astype(np.float16)
+        else:
+            seen["test_probabilities"] = softmax(logits_of(x))
+    return seen
+
+
+def accuracy(logits_of: Logits, test: Records) -> Array:
+    """Return the share of test records that a classifier gets right."""
+    guesses = logits_of(test.x).argmax(axis=1)
+    return np.asarray(np.mean(guesses == test.y), dtype=np.float32)
 
 
 def example(adversary: Adversary, recipe: Recipe, size: int, samples: int) -> Observation:
-    """What is seen of a trial, but for its numbers: names and shapes, without any training."""
+    """Return the names and shapes of an observation, without any training."""
     steps, even = recipe.steps(size), np.full(recipe.classes, 1 / recipe.classes)
     watched: dict[str, Observation] = {
         WHITE_BOX.name: {"updates": np.zeros(steps)},
@@ -39,7 +77,7 @@ def example(adversary: Adversary, recipe: Recipe, size: int, samples: int) -> Ob
 
 
 def _has_passes(adversary: Adversary, recipe: Recipe) -> bool:
-    """Whether a model is also asked with dropout on."""
+    """Return whether a model is also asked with dropout on."""
     return adversary == OBSERVER or recipe.training.dropout > 0
 
 
@@ -47,7 +85,7 @@ def _has_passes(adversary: Adversary, recipe: Recipe) -> bool:
 class View:
     """An adversary's view of trainings on a pair by a recipe.
 
-    `size` is the public number of records, `samples` how often a model with dropout is asked.
+    `size` is the public number of records, `samples` the number of passes with dropout.
     """
 
     adversary: Adversary
@@ -67,29 +105,28 @@ class View:
             )
 
     def of(self, trial: Trial) -> Observation:
-        """Train one model, and look."""
+        """Train one model, and return its observation."""
         return self._asked(trial) if self.adversary.asks else self._watched(trial)
 
     def _asked(self, trial: Trial) -> Observation:
-        """What the trained model says of the canary."""
+        """Return the outputs of the trained model on the canary."""
         from dpaudit.training import backends, predict
         from dpaudit.training.dpsgd import fit
 
         pair = self.pair
         records, initial = pair.world(trial.world), pair.given.get("initial")
         model = fit(self.recipe, records, trial.seed, size=self.size, initial=initial).model
-        ask = partial(predict.logits, model)
-        if not _has_passes(self.adversary, self.recipe):
-            return observed(ask, None, pair, trial, self.samples)
-        built = backends.build(self.recipe)
-        ask_often = partial(backends.BACKENDS[built.name].mc_dropout, model)
-        return observed(ask, ask_often, pair, trial, self.samples)
+        samples_of = None
+        if _has_passes(self.adversary, self.recipe):
+            backend = backends.BACKENDS[backends.build(self.recipe).name]
+            samples_of = partial(backend.mc_dropout, model)
+        return observe(partial(predict.logits, model), samples_of, pair, trial, self.samples)
 
     def of_steps(self, trials: Sequence[Trial]) -> list[Observation]:
-        """What single steps show, by their index, of one training in each world.
+        """Return one step a trial, by its index, of one training in each world.
 
-        Two trainings go different ways, so that what the records put into a step would tell
-        them apart, too; it is subtracted, as whoever knows the records can.
+        The records' part of a step, by which two trainings also differ, is subtracted: the
+        adversary knows the records.
         """
         if self.pair.canary.record:
             raise BadInput(
@@ -107,41 +144,39 @@ class View:
         return [{"step": np.asarray(alone[t.world][t.index])} for t in trials]
 
     def of_many(self, trial: Trial) -> Observation:
-        """What every update shows of each of many canaries, and which of them were in.
+        """Return all updates along each of many canaries, and which of them were in.
 
-        Canaries come first, as trials do elsewhere: each is one, of a world by its own coin.
+        Canaries are the first axis, as trials are elsewhere; each has its own coin.
         """
-        from dpaudit.training import predict
-
         inserted = coins(trial.seed, len(self.aims))
         model, seen = self._fitted(trial.world, trial.seed, inserted)
-        useful = {"accuracy": accuracy(partial(predict.logits, model), self.pair.test)}
-        return {"updates": seen.products.T, INSERTED: inserted, **useful}
+        return {"updates": seen.products.T, INSERTED: inserted, **self._accuracy(model)}
 
     def _watched(self, trial: Trial) -> Observation:
-        """How the updates, or all of them together, point along the canary's gradient."""
-        from dpaudit.training import predict
+        """Return the products of the updates, or of their sum, with the canary's gradient."""
         from dpaudit.training.gradients import flat
 
         model, seen = self._fit(trial.world, trial.seed)
-        useful = {"accuracy": accuracy(partial(predict.logits, model), self.pair.test)}
         if self.adversary == WHITE_BOX:
-            return {"updates": seen.products[:, 0], **useful}
+            return {"updates": seen.products[:, 0], **self._accuracy(model)}
         (g,) = self.aims
-        return {"moved": self._moved(flat(model)) @ g, **useful}
+        return {"moved": self._moved(flat(model)) @ g, **self._accuracy(model)}
+
+    def _accuracy(self, model: nn.Sequential) -> Observation:
+        from dpaudit.training import predict
+
+        return {"accuracy": accuracy(partial(predict.logits, model), self.pair.test)}
 
     def _fit(
         self, world: int, seed: int, always: bool = False
     ) -> tuple[nn.Sequential, CanaryProducts]:
-        """Train one model, and watch it: a gradient canary is put in beside the records."""
+        """Train and watch one model; a gradient canary is inserted beside the records."""
         if (canaries := len(self.aims)) > 1:
-            raise BadInput(
+            problem = (
                 f"worlds that differ in {canaries:,} canaries are no neighbours; make the "
-                f"mechanism with canaries={canaries}",
-                "several-canaries",
-                option="canaries",
-                value=canaries,
+                f"mechanism with canaries={canaries}"
             )
+            raise BadInput(problem, "several-canaries", option="canaries", value=canaries)
         inserted = np.full(canaries, not self.pair.canary.record and world == IN)
         return self._fitted(world, seed, inserted, always)
 
@@ -163,7 +198,7 @@ class View:
 
     @cached_property
     def aims(self) -> Array:
-        """g*, one a row: of a record, its gradient at the initial parameters."""
+        """g*, one a row; that of a record is its gradient at the initial parameters."""
         from dpaudit.training.gradients import direction, directions
 
         own, c = directions(self.pair.given, len(self._initial)), self.pair.canary

@@ -83,10 +83,8 @@ def audited(audit: Audit) -> Audited:
 def aggregates(per_world: int) -> Iterator[Audited]:
     """What an organisation publishes, what another makes of it, and what that tells of its own."""
     from dpaudit.data.builtin import Sphere
-    from dpaudit.papers.ensemble.adversary import Corner
-    from dpaudit.papers.ensemble.adversary import Learner as Attack
-    from dpaudit.papers.ensemble.mechanism import Exchange, PrivateEnsemble
-    from dpaudit.papers.ensemble.rows import Scaling
+    from dpaudit.papers.ensemble import Corner, Exchange, PrivateEnsemble, Scaling
+    from dpaudit.papers.ensemble import Learner as Attack
 
     data = Sphere().load(0)
     pair = Corner().build(data, 0)

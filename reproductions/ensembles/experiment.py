@@ -12,11 +12,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpaudit.papers.ensemble.learning import PERTURBATIONS, minimised
-from dpaudit.papers.ensemble.organisations import Exchange, Weighting
-from dpaudit.papers.ensemble.rows import Rows
+from dpaudit.papers.ensemble import Rows, Weighting, minimised
+from dpaudit.papers.ensemble.logistic_regression import PERTURBATIONS
 from dpaudit.seeds import generator
 from dpaudit.types import Array
+from reproductions.ensembles.exchange import Exchange
 
 
 @dataclass(frozen=True)

@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 
 from dpaudit.data.csv_table import table
-from dpaudit.papers.ensemble import Exchange, Weighting
-from dpaudit.papers.ensemble.rows import Scaling
+from dpaudit.papers.ensemble import Scaling, Weighting
 from dpaudit.types import Array
+from reproductions.ensembles.exchange import Exchange
 from reproductions.ensembles.experiment import Measured, measured
 from reproductions.ensembles.sources import Split, breast_cancer, shuffled, sphere
 

@@ -12,8 +12,8 @@ import numpy as np
 from scipy.linalg import hadamard
 
 from dpaudit.papers.ensemble import ObjectivePerturbation, Rows, minimised, normalised
-from dpaudit.papers.ensemble.adversary import ASIDE, BACK
-from dpaudit.papers.ensemble.learning import gradient
+from dpaudit.papers.ensemble.canary import ASIDE, BACK
+from dpaudit.papers.ensemble.logistic_regression import gradient
 from dpaudit.seeds import generator
 from dpaudit.types import Array
 

@@ -26,11 +26,18 @@ from dpaudit.canaries import Replaced
 from dpaudit.errors import BadInput
 from dpaudit.estimators import ClopperPearson, ExactScan
 from dpaudit.estimators.trials import Trials
-from dpaudit.papers.laplace.adversary import Laplace, Negative
-from dpaudit.papers.laplace.anonymized_learning import Counterexample, LaplaceAnonymizedLearning
-from dpaudit.papers.laplace.anonymizing_first import LaplaceAnonymizingFirst
-from dpaudit.papers.laplace.learning_first import LaplaceLearningFirst, WorstCase
-from dpaudit.papers.laplace.worlds import Perceptron, Thresholds, leak
+from dpaudit.papers.laplace import (
+    Counterexample,
+    Laplace,
+    LaplaceAnonymizedLearning,
+    LaplaceAnonymizingFirst,
+    LaplaceLearningFirst,
+    Negative,
+    Perceptron,
+    Thresholds,
+    WorstCase,
+    leak,
+)
 from dpaudit.protocols import CanaryBuilder, Mechanism
 from dpaudit.rates import BoundCriterion
 from dpaudit.seeds import derive, trials

@@ -42,7 +42,7 @@ def product_of_sums(outputs: Array, errors: Array) -> Array:
 def input_ranges(network: Network, flat: Array) -> Sequence[tuple[Array, Array]]:
     """(20) and (21): the least and the largest x of every layer, without the outputs' lower ends.
 
-    Valid, and looser than `ranges.propagated`; but the largest output of (21) may be below 0, where
+    Valid, and looser than `Network.ranges`; but the largest output of (21) may be below 0, where
     no output is, and every x after it is then wrong.
     """
     highest = np.ones(network.nodes[0])

@@ -24,14 +24,13 @@ from typing import Any
 import click
 import numpy as np
 from sklearn.metrics import f1_score
+from threadpoolctl import threadpool_limits
 
 from dpaudit import accounting
 from dpaudit.config.settings import Training
 from dpaudit.errors import BadInput
-from dpaudit.papers.laplace import Limits, Network, release
-from dpaudit.papers.laplace.anonymizing_first import Groups, records_of, rows_of
-from dpaudit.papers.laplace.learning import Anonymized, Course, learned
-from dpaudit.papers.p3gm.design import one_thread
+from dpaudit.papers.laplace import Anonymized, Course, Groups, Limits, Network, release, train
+from dpaudit.papers.laplace.anonymizing_first import records_of, rows_of
 from dpaudit.seeds import generator
 from dpaudit.types import Array, Records
 from reproductions.laplace import adult
@@ -72,7 +71,7 @@ class Fold:
 
     def plain(self) -> Score:
         """The paper's settings but for the epochs: 40 instead of 500."""
-        return self.asked(learned(self.course(40, 0.01), self.x, self.y, None))
+        return self.asked(train(self.course(40, 0.01), self.x, self.y, None))
 
     def majority(self) -> Score:
         return self.score(np.full(len(self.test_y), np.bincount(self.y).argmax()))
@@ -84,10 +83,10 @@ class Fold:
         means = groups.means(rows_of(self.x, self.y, 2))
         noisy = means + draw.laplace(size=means.shape) * groups.scale(epsilon)
         x, y = records_of(noisy, groups.sizes(), 2)
-        return self.asked(learned(self.course(5, 0.05), x, y, None))
+        return self.asked(train(self.course(5, 0.05), x, y, None))
 
     def learning_first(self) -> Callable[[float, np.random.Generator], Score]:
-        trained = learned(self.course(15, 0.02), self.x, self.y, WEIGHTS)
+        trained = train(self.course(15, 0.02), self.x, self.y, WEIGHTS)
         low, high = WEIGHTS.of(self.network)
 
         def noisy(epsilon: float, draw: np.random.Generator) -> Score:
@@ -102,7 +101,7 @@ class Fold:
 
     def anonymized_learning(self, epsilon: float, draw: np.random.Generator) -> Score:
         training = Anonymized(self.course(1, 1.0), UPDATES, epsilon)
-        parameters, _ = training.trained(self.x, self.y, draw)
+        parameters, _ = training.train(self.x, self.y, draw)
         return self.asked(parameters)
 
     def dpsgd(self, epsilon: float, seed: int) -> Score:
@@ -190,7 +189,7 @@ def _measure(job: tuple[int, Sequence[float], int]) -> list[dict[str, Any]]:
     x, y, width = adult.load()
     x, y = x[:most], y[:most]
     train, test = list(adult.folds(y))[number]
-    with one_thread():
+    with threadpool_limits(limits=1, user_api="blas"):
         return measured(Fold(x, y, width, train, test), number, epsilons)
 
 

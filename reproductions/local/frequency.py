@@ -15,7 +15,7 @@ from __future__ import annotations
 import numpy as np
 
 from dpaudit.errors import BadInput
-from dpaudit.papers.local.population import Population
+from dpaudit.papers.local import Population
 from dpaudit.types import Array
 
 HALVINGS = 40

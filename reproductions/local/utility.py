@@ -2,7 +2,7 @@
 
 The paper's Fig. 3 and Fig. 4. Hidden, users report by the population's own parameters; public, by
 those whose local differential privacy is the E'(theta) that hiding promised. Whether E' is worth
-anything is another question: see `blending.py`.
+anything is another question: see `dpaudit.papers.local.users`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import math
 import numpy as np
 
 from dpaudit import checks
-from dpaudit.papers.local.population import Population, strength
+from dpaudit.papers.local import Population, strength
 from dpaudit.types import Array
 from reproductions.local import frequency
 

@@ -8,8 +8,8 @@ from refusals import refuses
 from dpaudit import registry
 from dpaudit.canaries import Null, Replaced, crafted
 from dpaudit.errors import BadInput
-from dpaudit.papers.ensemble.adversary import Corner
-from dpaudit.papers.laplace.adversary import Negative
+from dpaudit.papers.ensemble import Corner
+from dpaudit.papers.laplace import Negative
 from dpaudit.types import Canary, neighbours
 
 FROM_POOL = ["random", "maxloss"]

@@ -117,7 +117,7 @@ def test_raw_scores_are_shown_named_and_off_by_default(cli, npz):
             "no-effect",
             "--lr --set trained=true",
         ),
-        ("randomized-response --raw-scores", "no-raw-scores", "report"),
+        ("randomized-response --raw-scores", "no-raw-scores", "reported-value"),
     ],
 )
 def test_what_they_cannot_take_is_refused_before_anything_is_written(cli, npz, words, code, facts):

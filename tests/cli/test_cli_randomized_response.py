@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from refusals import Line
 
+from dpaudit import registry
 from dpaudit.config import Config
 
 RUN = ["run", "--mechanism", "randomized-response", "--workers", "1", "--out", "out"]
@@ -20,7 +21,7 @@ def test_its_defaults_refute_the_paper_and_the_same_line_goes_on(cli, npz):
     assert report["claim"]["unit"] == "one report"
     assert report["claim"]["adjacency"] == "replace"
     assert report["canary"]["name"] == "replaced"
-    assert {bound["attack"] for bound in report["bounds"]} == {"report"}
+    assert {bound["attack"] for bound in report["bounds"]} == {"reported-value"}
     assert "4,000 given" in done.stdout
     assert "trained" not in done.stdout
 
@@ -30,6 +31,17 @@ def test_its_defaults_refute_the_paper_and_the_same_line_goes_on(cli, npz):
     assert "reports=1" in config.target.set
     again = cli("run", "--config", "out/config.toml", "--out", "out")
     assert again.exit_code == 0, again.stderr
+    assert Path("out/journal.sqlite").read_bytes() == kept
+    config = Path("out/config.toml")
+    config.write_text(config.read_text().replace("reported-value", "report"))
+    for words in (
+        ("run", "--config", config, "--out", "out"),
+        ("report", "out", "--attack", "report"),
+    ):
+        registry.current_name.cache_clear()
+        older = cli(*words)
+        assert older.exit_code == 0, older.stderr
+        assert older.stderr.count("'reported-value'") == 1
     assert Path("out/journal.sqlite").read_bytes() == kept
     other = cli("run", "--config", "out/config.toml", "--out", "out", "--set", "theta=1")
     assert other.exit_code == 2

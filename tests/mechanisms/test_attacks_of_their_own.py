@@ -6,15 +6,15 @@ from settings import made
 import dpaudit as dp
 from dpaudit.canaries import Replaced
 from dpaudit.executors import SerialExecutor
-from dpaudit.papers.laplace.learning_first import LaplaceLearningFirst
-from dpaudit.papers.local.mechanism import RandomizedResponse
+from dpaudit.papers.laplace import LaplaceLearningFirst
+from dpaudit.papers.local import RandomizedResponse
 
 
 @pytest.mark.parametrize(
     ("kind", "given", "attack"),
     [
         (LaplaceLearningFirst, {"shift": 0.5}, "laplace"),
-        (RandomizedResponse, {"matrix": "grr:1"}, "report"),
+        (RandomizedResponse, {"matrix": "grr:1"}, "reported-value"),
     ],
 )
 def test_what_suits_a_mechanism_judges_it_without_being_named(data, tmp_path, kind, given, attack):

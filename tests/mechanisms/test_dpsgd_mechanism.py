@@ -12,8 +12,8 @@ from dpaudit.canaries import Blank, Random
 from dpaudit.errors import BadInput
 from dpaudit.executors import local_pool
 from dpaudit.mechanisms import DPSGD
-from dpaudit.mechanisms.classifier import NO_DROPOUT, ONE_SAMPLE
 from dpaudit.mechanisms.dpsgd import EXACT
+from dpaudit.mechanisms.warnings import NO_DROPOUT, ONE_SAMPLE
 from dpaudit.outputs import softmax
 from dpaudit.seeds import trials
 from dpaudit.training import backends

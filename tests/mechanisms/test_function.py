@@ -17,7 +17,7 @@ from dpaudit.errors import BadInput
 from dpaudit.executors import SerialExecutor
 from dpaudit.mechanisms import Function, function
 from dpaudit.mechanisms.function import PAIRS
-from dpaudit.mechanisms.reference import Reference
+from dpaudit.mechanisms.function_reference import Reference
 from dpaudit.types import IN, OUT, Canary, Records, Trial, neighbours
 
 CLAIM = (8.0, 1e-5)

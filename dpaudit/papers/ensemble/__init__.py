@@ -1,29 +1,34 @@
 """Private learners of several organisations, and their aggregate. Exact where it can be.
 
-Read `rows.py` for what is learned from, `logistic.py` for the minimum, `perturbation.py` for noise
-and what it gives away, `aggregation.py` for the weights and `organisations.py` for who exchanges
-what; `sources.py` and `experiment.py` are the paper's experiments.
+- `unit_rows`: rows of a norm of at most 1, and their settings
+- `logistic_regression`: the exact minimum, and the two perturbations
+- `aggregation`: weights of learners, and their aggregate
+- `canary`: the canary `corner`, and an organisation's rows in both worlds
+- `mechanism`: `private-ensemble`, its settings, and the attack `learner`
 """
 
-from __future__ import annotations
-
-from dpaudit.papers.ensemble.learning import (
+from dpaudit.papers.ensemble.aggregation import Aggregate, Weighting
+from dpaudit.papers.ensemble.canary import Corner
+from dpaudit.papers.ensemble.logistic_regression import (
     Noise,
     ObjectivePerturbation,
     OutputPerturbation,
     minimised,
 )
-from dpaudit.papers.ensemble.organisations import Aggregate, Exchange, Organisation, Weighting
-from dpaudit.papers.ensemble.rows import Rows, clipped, normalised, with_intercept
+from dpaudit.papers.ensemble.mechanism import Exchange, Learner, PrivateEnsemble
+from dpaudit.papers.ensemble.unit_rows import Rows, Scaling, clipped, normalised, with_intercept
 
 __all__ = [
     "Aggregate",
+    "Corner",
     "Exchange",
+    "Learner",
     "Noise",
     "ObjectivePerturbation",
-    "Organisation",
     "OutputPerturbation",
+    "PrivateEnsemble",
     "Rows",
+    "Scaling",
     "Weighting",
     "clipped",
     "minimised",

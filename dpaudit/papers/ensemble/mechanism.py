@@ -1,4 +1,4 @@
-"""Private learners of several organisations: what one publishes, and what another makes of them."""
+"""Private learners of several organisations, their aggregate, and the attack on both."""
 
 from __future__ import annotations
 
@@ -11,21 +11,50 @@ from typing import Any, ClassVar
 import numpy as np
 
 from dpaudit import checks
+from dpaudit.attacks.rules import FixedAttack
+from dpaudit.attacks.statistics import Statistic
 from dpaudit.errors import BadInput
-from dpaudit.papers.ensemble import ObjectivePerturbation, Organisation, Weighting
-from dpaudit.papers.ensemble.adversary import Neighbouring
-from dpaudit.papers.ensemble.learning import PERTURBATIONS
-from dpaudit.papers.ensemble.organisations import Learner
-from dpaudit.papers.ensemble.rows import Scaling
-from dpaudit.protocols import Mechanism
+from dpaudit.papers.ensemble.aggregation import Weighting
+from dpaudit.papers.ensemble.canary import NeighbouringRows
+from dpaudit.papers.ensemble.logistic_regression import (
+    PERTURBATIONS,
+    ObjectivePerturbation,
+    PrivateLearner,
+)
+from dpaudit.papers.ensemble.unit_rows import Rows, Scaling
+from dpaudit.protocols import Mechanism, repr_of
 from dpaudit.rates import round_scores
 from dpaudit.seeds import generator
 from dpaudit.types import About, Array, Claim, Data, Known, Observation, Pair, Trial
 
-TARGETS = ("learner", "aggregate", "receiver")
-
 DIRECTIONS = 64
-"""In which an aggregate of signs is asked."""
+"""Number of directions in which an aggregate of signs is asked."""
+
+ADVERSARIES = {
+    "learner": "knows all records but one, and sees what their organisation publishes",
+    "aggregate": "knows all records but one and the learners of all other organisations, and sees "
+    "the aggregate",
+    "receiver": "knows all records but one and all learners, and sees the aggregate",
+}
+"""The adversary of each target."""
+
+DEPLOYMENTS = {
+    "learner": "every organisation that receives the learner sees as much, and shows less where it "
+    "does not know the other records",
+    "aggregate": "who gets the aggregate without those learners knows less; what it tells of the "
+    "records that they are weighed by is another question (--set target=receiver)",
+    "receiver": "organisation 0 keeps the aggregate to itself, or tells what its own records are",
+}
+"""Consequences for organisations that follow the paper."""
+
+NOTHING_CLAIMED = (
+    "Do not publish an aggregate: its receiver's own records are in it without noise. See what it "
+    "tells of the others' (--set target=aggregate)."
+)
+BREAKS = (
+    "Look for what breaks the claim: rows longer than 1, a minimum that is not exact, noise whose "
+    "density is not that of its norm, the number of records of one organisation."
+)
 
 
 @dataclass(frozen=True)
@@ -54,28 +83,28 @@ class PrivateEnsemble(Mechanism):
 
     M + 1 organisations have n records each. Number m publishes w_m = argmin (1/n) sum of
     ln(1 + e^(-y w.x)) + (Lambda/2) ||w||^2 + b.w/n, where the density of b is prop. to
-    exp(-(eps'/2) ||b||). Number 0 weighs what it receives by how well it does on its own records
-    (mirror averaging). Classes become -1 (even) and 1 (odd); n is that of one organisation.
+    exp(-(eps'/2) ||b||). Number 0 weighs the learners of others by their losses on its own records
+    (mirror averaging). Classes become -1 (even) and 1 (odd).
 
     The claim: every w_m is eps-DP for replacing one of the n records, if no row is longer than 1
     and the minimum is exact. eps' = eps - 2 ln(1 + 1/(4 n Lambda)), the rest being the Jacobian's;
     where that is not above 0, eps/2 and more regularisation, so that eps' may fall as eps grows.
-    It holds, with slack: who flips a label shows at most eps'/2 (--canary replaced), a record in a
+    It holds, with slack: a flipped label shows at most eps'/2 (--canary replaced), a record in a
     `corner` more, each the less the more features there are.
 
-    The flaw: only the data of those who publish are protected. target: `learner`, who sees a w_m;
-    `aggregate`, who sees what number 0 has made of it and of others, which are fixed: no more than
-    w_m shows; `receiver`, who sees an aggregate and asks for the data of number 0 itself, which
-    went into it without noise: nothing is promised, and all is told (of signs, where learners do
+    The flaw: only the data of the publishers are protected. target: `learner`, an adversary who
+    sees a w_m; `aggregate`, who sees the aggregate of it and of others, which are fixed: no more
+    than w_m shows; `receiver`, who sees an aggregate and asks for the data of number 0, which went
+    into it without noise: nothing is promised, and everything leaks (of signs, where learners do
     not all agree about the record). Organisation 0 must not publish the aggregate.
 
-    organisations: M + 1. records: n; as many as there are for each if left out. lam: Lambda.
-    perturbation: `objective`, or `output` (noise of sensitivity 2/(n Lambda) upon the minimum).
-    features: how many of the first are learned from; all if left out. bound: all rows are divided
-    by it; state one that is known without the data. rows: those that are still longer than 1 are
-    refused (`refuse`) or shortened (`clip`), or every row is divided by its norm (`normalise`).
-    intercept: a feature that is always 1. beta, start (0, or the paper's 1), reading (`linear`,
-    `sign`) and average (`mirror`, `single`) are of the aggregate.
+    organisations: M + 1. records: n; by default as many as there are for each. lam: Lambda.
+    perturbation: `objective`, or `output` (noise of sensitivity 2/(n Lambda) on the minimum).
+    features: the number of first features that are used; by default all. bound: divisor of all
+    rows, known without the data. rows: longer ones are refused (`refuse`) or shortened (`clip`), or
+    every row is divided by its norm (`normalise`). intercept: a feature that is always 1. beta,
+    start (0, or the paper's 1), reading (`linear`, `sign`) and average (`mirror`, `single`) are of
+    the aggregate.
 
     Minami, Sato, Arai and Nakagawa, Aggregating Differentially Private Weak Learners (in Japanese);
     Chaudhuri, Monteleoni and Sarwate, Differentially Private Empirical Risk Minimization (2011).
@@ -100,10 +129,10 @@ class PrivateEnsemble(Mechanism):
         weighting: Weighting = Weighting(),
     ) -> None:
         checks.refuse(
-            [checks.one_of("target", target, TARGETS), checks.positive("epsilon", epsilon)]
+            [checks.one_of("target", target, ADVERSARIES), checks.positive("epsilon", epsilon)]
         )
         self.target, self.seed, self.perturbation = target, seed, exchange.perturbation
-        self.learner: Learner = PERTURBATIONS[self.perturbation](epsilon, exchange.lam)
+        self.learner: PrivateLearner = PERTURBATIONS[self.perturbation](epsilon, exchange.lam)
         self.epsilon, self.organisations = epsilon, exchange.organisations
         self.records = exchange.records or len(data.pool) // self.organisations
         _refuse_too_few(data, self.organisations, self.records)
@@ -111,14 +140,12 @@ class PrivateEnsemble(Mechanism):
         self.features = scaling.of(data.pool).features
 
     def __repr__(self) -> str:
-        told = ("learner", "target", "seed", "organisations", "records", "scaling", "weighting")
-        return f"PrivateEnsemble({', '.join(f'{t}={getattr(self, t)!r}' for t in told)})"
-
-    # ------------------------------------------------------------ what is promised
+        names = ("learner", "target", "seed", "organisations", "records", "scaling", "weighting")
+        return repr_of(self, names=names)
 
     @cached_property
     def claim(self) -> Claim:
-        """Epsilon for the data of who publishes; for those of the receiver, nothing."""
+        """Epsilon for the data of the publishers; nothing for those of the receiver."""
         if self.target == "receiver":
             return Claim(
                 math.inf,
@@ -133,98 +160,59 @@ class PrivateEnsemble(Mechanism):
             source += f", whose noise has eps' {self.learner.noise(self.records).epsilon:.4g}"
         return Claim(self.epsilon, 0.0, unit=unit, adjacency="replace", source=source)
 
-    def _adversary(self) -> str:
-        return {
-            "learner": "knows all records but one, and sees what their organisation publishes",
-            "aggregate": "knows all records but one and the learners of all other organisations, "
-            "and sees the aggregate",
-            "receiver": "knows all records but one and all learners, and sees the aggregate",
-        }[self.target]
-
-    def _deployment(self) -> str:
-        """What follows for organisations that do as the paper says."""
-        if self.target == "receiver":
-            return "organisation 0 keeps the aggregate to itself, or tells what its own records are"
-        if self.target == "aggregate":
-            return (
-                "who gets the aggregate without those learners knows less; what it tells of the "
-                "records that they are weighed by is another question (--set target=receiver)"
-            )
-        return (
-            "every organisation that receives the learner sees as much, and shows less where it "
-            "does not know the other records"
-        )
-
-    def _breaks(self) -> str:
-        """Where to look if the claim is refuted, or what to do where there is none."""
-        if self.target == "receiver":
-            return (
-                "Do not publish an aggregate: its receiver's own records are in it without noise. "
-                "See what it tells of the others' (--set target=aggregate)."
-            )
-        return (
-            "Look for what breaks the claim: rows longer than 1, a minimum that is not exact, "
-            "noise whose density is not that of its norm, the number of records of one "
-            "organisation."
-        )
-
     def about(self, pair: Pair) -> About:
-        """Describe the adversary and the data: not all that there are, but what was dealt out."""
-        told = {
-            "name": pair.about["name"],
-            "organisations": self.organisations,
-            "records_of_each": self.records,
-            "features": self.features,
-        }
+        """Describe the adversary, and the data that were dealt out."""
         return About(
-            adversary=self._adversary(),
-            deployment=self._deployment(),
-            breaks=self._breaks(),
-            data=told,
+            adversary=ADVERSARIES[self.target],
+            deployment=DEPLOYMENTS[self.target],
+            breaks=NOTHING_CLAIMED if self.target == "receiver" else BREAKS,
+            data={
+                "name": pair.about["name"],
+                "organisations": self.organisations,
+                "records_of_each": self.records,
+                "features": self.features,
+            },
         )
 
     def craft(self, data: Data, seed: int) -> Known:
         """Return the two classes that learners tell apart."""
         return {"told_apart": np.array([0, 1])}
 
-    # ------------------------------------------------------------ the game
-
     def example(self) -> Observation:
-        """An observation, of which only names and shapes matter."""
-        seen = self.features if self.target == "learner" else len(self._asked)
-        return {"values": np.zeros(seen), "leaning": np.array(0.0)}
+        size = self.features if self.target == "learner" else len(self._questions)
+        return {"values": np.zeros(size), "leaning": np.array(0.0)}
 
     def run(self, pair: Pair, trials: Sequence[Trial]) -> list[Observation]:
-        """A learner for each trial, and the aggregate that is made of it where that is released."""
-        of = self._neighbouring(pair)
+        """Return a learner for each trial, or the aggregate that is made of it."""
+        rows = self._neighbouring(pair)
         if self.target == "receiver":
-            learners = self._fixed(of.organisations(self.organisations - 1))
-            both = np.stack([self._made(Organisation(0, own), learners) for own in of.worlds])
+            learners = self._published(rows.others(self.organisations - 1))
+            both = np.stack([self._answers(own, learners) for own in rows.worlds])
             # No noise, so that it is one of two.
             return _leaning(both[[trial.world for trial in trials]], both)
-        w = self._published(of, trials)
+        w = self._learners(rows, trials)
         if self.target == "learner":
-            ratio = self.learner.log_ratio(w, of.out, of.inn)
+            ratio = self.learner.log_ratio(w, rows.out, rows.inn)
             return [{"values": v, "leaning": r} for v, r in zip(w, ratio, strict=True)]
-        own, *others = of.organisations(self.organisations - 1)
-        fixed = self._fixed(others)
-        usual = np.stack([self.learner.without_noise(rows) for rows in of.worlds])
-        return _leaning(*(self._made(own, _beside(one, fixed)) for one in (w, usual)))
+        (_, own), *others = rows.others(self.organisations - 1)
+        fixed = self._published(others)
+        usual = np.stack([self.learner.without_noise(world) for world in rows.worlds])
+        return _leaning(*(self._answers(own, _beside(one, fixed)) for one in (w, usual)))
 
     def refuse(self, pair: Pair) -> None:
-        """Refuse a pair whose rows are too long, or the same in both worlds by what was set."""
+        """Refuse a pair whose rows are too long, or the same in both worlds as they are scaled."""
         self._neighbouring(pair)
 
-    def _neighbouring(self, pair: Pair) -> Neighbouring:
-        return Neighbouring.of(pair, self.records, self.scaling)
+    def _neighbouring(self, pair: Pair) -> NeighbouringRows:
+        return NeighbouringRows.of(pair, self.records, self.scaling)
 
-    def _made(self, own: Organisation, learners: Array) -> Array:
-        """What the aggregate that an organisation makes of learners says where it is asked."""
-        return own.aggregate(learners, self.weighting).scores(self._asked)
+    def _answers(self, own: Rows, learners: Array) -> Array:
+        """Return the scores of the aggregate of learners, weighed by an organisation's own rows."""
+        return self.weighting.aggregate(learners, own).scores(self._questions)
 
     @property
-    def _asked(self) -> Array:
-        """What an aggregate is asked about.
+    def _questions(self) -> Array:
+        """The rows that an aggregate is asked about.
 
         Of linear learners unit vectors, whose answers are all of it. Of signs so many directions
         that learners do not agree in all of them, or else their weights would not show.
@@ -234,24 +222,24 @@ class PrivateEnsemble(Mechanism):
         draw = generator(self.seed, "ensemble", "asked")
         return draw.standard_normal((DIRECTIONS, self.features))
 
-    def _published(self, of: Neighbouring, trials: Sequence[Trial]) -> Array:
-        """What the organisation with the record publishes in each trial."""
+    def _learners(self, rows: NeighbouringRows, trials: Sequence[Trial]) -> Array:
+        """Return the learner that the organisation with the canary publishes in each trial."""
         w = np.empty((len(trials), self.features))
         worlds = np.array([trial.world for trial in trials])
-        for world, rows in enumerate(of.worlds):
+        for world, own in enumerate(rows.worlds):
             # A generator for each trial, so that it is the same whatever is played beside it.
             here = np.flatnonzero(worlds == world)
             draws = [np.random.default_rng(trials[int(i)].seed) for i in here]
             if draws:
-                w[here] = self.learner.release(rows, draws)
+                w[here] = self.learner.release(own, draws)
         return w
 
-    def _fixed(self, others: Sequence[Organisation]) -> Array:
-        """What other organisations have published: the same in all trials, and public."""
+    def _published(self, others: Sequence[tuple[int, Rows]]) -> Array:
+        """Return the learners of other organisations: the same in all trials, and public."""
         w = np.empty((len(others), self.features))
-        for i, each in enumerate(others):
-            draw = generator(self.seed, "ensemble", "other", each.number)
-            w[i] = each.published(self.learner, draw)
+        for i, (number, rows) in enumerate(others):
+            draw = generator(self.seed, "ensemble", "other", number)
+            w[i] = self.learner.release(rows, [draw])[0]
         return w
 
 
@@ -262,24 +250,37 @@ def _beside(w: Array, fixed: Array) -> Array:
 
 
 def _leaning(made: Array, usual: Array) -> list[Observation]:
-    """Aggregates, and how far each is from the usual one of D less how far from that of D'.
+    """Return aggregates, each with its distance from the usual one of D less that from D'.
 
-    Rounded before, because the low bits of a sum are not what it tells.
+    They are rounded first: the low bits of a sum tell of its order.
     """
     from_out, from_inn = (
         np.linalg.norm(round_scores(made) - round_scores(u), axis=1) for u in usual
     )
-    leaning = from_out - from_inn
-    return [{"values": v, "leaning": s} for v, s in zip(made, leaning, strict=True)]
+    return [{"values": v, "leaning": s} for v, s in zip(made, from_out - from_inn, strict=True)]
 
 
 def _refuse_too_few(data: Data, organisations: int, records: int) -> None:
-    there = len(data.pool)
-    if max(records, 2) * organisations > there:
-        raise BadInput(
-            f"{organisations} organisations of {max(records, 2)} records are more than the {there} "
-            f"that {data.name} has for D; set fewer organisations, or records",
-            "too-few-records",
-            option="organisations",
-            value=organisations,
+    there, records = len(data.pool), max(records, 2)
+    if records * organisations > there:
+        problem = (
+            f"{organisations} organisations of {records} records are more than the {there} "
+            f"that {data.name} has for D; set fewer organisations, or records"
         )
+        raise BadInput(problem, "too-few-records", option="organisations", value=organisations)
+
+
+class Learner(FixedAttack):
+    """Says D' if a released learner is likelier with its record, or an aggregate leans towards it.
+
+    For private ensembles. Of one organisation's learner it is the exact log-likelihood ratio, the
+    best score there is (Neyman and Pearson 1933), because who knows the records knows the density
+    of the learner. Of an aggregate, in which that is lost, it is how much nearer it is to what D'
+    would make of it without noise than to what D would. Nothing is chosen: score and rule are fixed
+    before the first learner, so that all of them judge.
+    """
+
+    def __init__(self) -> None:
+        needs = frozenset({"leaning"})
+        score = Statistic("score", needs, lambda seen, known: np.asarray(seen["leaning"], float))
+        super().__init__("learner", score)

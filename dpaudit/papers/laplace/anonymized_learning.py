@@ -1,8 +1,4 @@
-"""Where Theorem 4 fails: a single parameter that later batches tell about the record.
-
-Lemma 2 lets every step see nothing but its own previous output. But the gradient of one parameter
-depends on all others, and these have noise of their own: added up, they show the record.
-"""
+"""AnonymizedLearning: updates with Laplace noise, and the counterexample to its Theorem 4."""
 
 from __future__ import annotations
 
@@ -15,51 +11,19 @@ import numpy as np
 
 from dpaudit import checks
 from dpaudit.errors import BadInput
-from dpaudit.papers.laplace.learning import Anonymized, Clip, Twin, learned
-from dpaudit.papers.laplace.worlds import (
-    EXACT,
-    PROMISES,
-    TRAINING,
-    UNITS,
+from dpaudit.papers.laplace.canary import canary_place, world_rows
+from dpaudit.papers.laplace.noise import EXACT, PROMISES, UNITS, already_known
+from dpaudit.papers.laplace.training import (
+    NETWORK_SETTINGS,
+    Anonymized,
+    Clip,
     Perceptron,
     Thresholds,
-    accuracy,
-    foreseen,
-    of_world,
-    replaced,
+    Twin,
+    train,
 )
-from dpaudit.protocols import Mechanism
+from dpaudit.protocols import Mechanism, repr_of
 from dpaudit.types import IN, OUT, About, Backend, Claim, Data, Known, Observation, Pair, Trial
-
-# ----------------------------------------------------------------
-# Where Theorem 4 fails: a single parameter that later batches tell about the record.
-#
-# Lemma 2 lets every step see nothing but its own previous output. But the gradient of one parameter
-# depends on all others, and these have noise of their own: added up, they show the record.
-
-
-def released(
-    record: float, later: int, others: int, epsilon: float, draw: np.random.Generator
-) -> float:
-    """One parameter after an epoch of 1 + `later` batches, with updates in [-1, 1].
-
-    The first batch holds the record, which moves all parameters to one side: `record` is -1 or 1.
-    Those after it do not hold it. Their loss is -|s| - w sign(s), of this parameter w and of the
-    others' sum s: its gradient moves every parameter to the side on which the others' sum lies, and
-    so keeps that sum from being forgotten. Every update of every parameter has its Laplace noise,
-    of 2/epsilon, and is clamped.
-    """
-    noise = draw.laplace(scale=2 / epsilon, size=(1 + later, 1 + others))
-    moved, parameters = record, np.zeros(1 + others)
-    for batch in noise:
-        parameters += np.clip(moved + batch, -1, 1)
-        moved = np.sign(parameters[1:].sum())
-    return float(parameters[0])
-
-
-# ----------------------------------------------------------------
-# AnonymizedLearning: a network trained by updates that all have Laplace noise.
-
 
 OBSERVERS = ("updates", "weights")
 
@@ -102,39 +66,56 @@ class Counterexample:
             ]
         )
         if later is None and others is not None:
-            raise BadInput(
-                "others are of the counterexample alone; give later, or leave them out",
-                "no-effect",
-                option="others",
-                value=others,
-            )
+            problem = "others are of the counterexample alone; give later, or leave them out"
+            raise BadInput(problem, "no-effect", option="others", value=others)
+
+
+def play_counterexample(
+    record: float, later: int, others: int, epsilon: float, draw: np.random.Generator
+) -> float:
+    """Return one parameter after an epoch of 1 + `later` batches, with updates in [-1, 1].
+
+    Lemma 2 lets every step see nothing but its own previous output. But the gradient of one
+    parameter depends on all others, which have noise of their own: their sum shows the record.
+
+    The first batch holds the record, which moves all parameters to one side: `record` is -1 or 1.
+    Later ones do not. Their loss is -|s| - w sign(s), of this parameter w and the others' sum s:
+    its gradient moves every parameter to the side of that sum, which so persists. Every update of
+    every parameter has its Laplace noise, of 2/epsilon, and is clamped.
+    """
+    noise = draw.laplace(scale=2 / epsilon, size=(1 + later, 1 + others))
+    moved, parameters = record, np.zeros(1 + others)
+    for batch in noise:
+        parameters += np.clip(moved + batch, -1, 1)
+        moved = np.sign(parameters[1:].sum())
+    return float(parameters[0])
 
 
 class LaplaceAnonymizedLearning(Mechanism):
     """A network trained by updates that each have Laplace noise, parameter by parameter.
 
-    ReLU inside, softmax and cross-entropy at the end. How far a record can move each parameter is
-    found from the current parameters alone (ranges pushed through the layers), and cut to the
-    thresholds; each record's own is clipped to that, the batch's sum gets Laplace noise of
+    ReLU inside, softmax and cross-entropy at the end. The range by which a record can move each
+    parameter follows from the current parameters alone (ranges pushed through the layers), cut to
+    the thresholds. Each record's update is clipped to it; the batch's sum gets Laplace noise of
     E (max - min)/epsilon, E epochs, and is clamped.
 
-    The claim (Theorem 4) is epsilon for each parameter that is released at the end. It is proved
-    by adding up what each epoch's own noise protects.
+    The claim (Theorem 4) is epsilon for each parameter that is released at the end, the sum of what
+    each epoch's own noise protects.
 
-    The flaw: the theorem fails even for one parameter. Batches that do not hold a record still
-    depend on it through all other parameters, which leak it together, and carry it into this one.
-    `later=10` plays a counterexample: 10 batches after the record's, whose gradients follow the
-    sign of 100 other parameters' sum. That single number, claimed to be 1-DP, shows more than 5
-    with 40,000 releases. Nor is it a claim about the model (`unit=model`, the default): who sees
-    the updates adds up what all parameters show. What holds is `promise=composed`: d epsilon for
-    the model of d parameters and, for one of them, that or, if sums are clipped (`clipped=sum`),
-    epsilon times the batches of an epoch, whichever is less.
+    The flaw: the theorem fails even for one parameter. Batches without a record still depend on it
+    through all other parameters, which leak it together, and carry it into this one. `later=10`
+    plays a counterexample: 10 batches after the record's, whose gradients follow the sign of 100
+    other parameters' sum. That number, claimed to be 1-DP, shows more than 5 with 40,000 releases.
+    Nor is it a claim about the model (`unit=model`, the default): an observer of the updates adds
+    up all parameters. `promise=composed` holds: d epsilon for the model of d parameters; for one
+    of them that or, if sums are clipped (`clipped=sum`), epsilon times the batches of an epoch,
+    whichever is less.
 
-    weights, biases: thresholds of what one record changes, LOW,HIGH, chosen without the data.
-    clipped: each `record`, or the `sum` of a batch, which is the literal reading. observer: sees
-    all `updates`, or the final `weights` alone, as who has one parameter does anyway. hidden,
-    width: layers, and nodes in each. decay: lambda, of (5). later, others: batches and other
-    parameters (100) of the counterexample, which is about one parameter.
+    weights, biases: thresholds of one record's update, LOW,HIGH, chosen without the data. clipped:
+    each `record`, or the `sum` of a batch, the literal reading. observer: sees all `updates`, or
+    only the final `weights`. hidden, width: layers, and nodes in each. decay: lambda, of (5).
+    later, others: batches and other parameters (100) of the counterexample, which is about one
+    parameter.
 
     Sei and Ohsuga, Privacy-Preserving Publication of Deep Neural Networks (2016; its report is in
     Japanese). As printed, noise is put on w instead of its update, and min stands for max.
@@ -146,6 +127,7 @@ class LaplaceAnonymizedLearning(Mechanism):
         "lr": 1.0,
         "models": 400,
     }
+    backend = Backend("numpy", "the paper's training")
 
     def __init__(
         self,
@@ -169,43 +151,36 @@ class LaplaceAnonymizedLearning(Mechanism):
         self.observer = reading.observer or ("updates" if self.unit == "model" else "weights")
         self.promise, self.later = reading.promise, later
         self.others = counterexample.others or OTHERS
-        self._refuse_idle()
+        self._refuse_unfit_reading()
         course = training.course(data, seed)
         self.training = Anonymized(course, thresholds.limits(), epsilon, cast(Clip, clipped))
         self.trials_per_call = 20 if later is None else 1000  # few, where each trains a network
         self.batches = len(course.batches(len(data.pool))) if later is None else 1 + later
 
-    def _refuse_idle(self) -> None:
-        """Refuse what would have no effect."""
+    def _refuse_unfit_reading(self) -> None:
+        option, problem = "", ""
         if self.later is not None and self.unit != "parameter":
-            raise BadInput(
-                "the counterexample is about one parameter; leave unit out",
-                "excluded-options",
-                option="unit",
-                value=self.unit,
-            )
-        if self.unit == "parameter" and self.observer != "weights":
-            raise BadInput(
-                "whoever has one trained parameter sees no updates; leave observer out",
-                "excluded-options",
-                option="observer",
-                value=self.observer,
-            )
+            option, problem = "unit", "the counterexample is about one parameter; leave unit out"
+        elif self.unit == "parameter" and self.observer != "weights":
+            option = "observer"
+            problem = "whoever has one trained parameter sees no updates; leave observer out"
+        if problem:
+            value = self.unit if option == "unit" else self.observer
+            raise BadInput(problem, "excluded-options", option=option, value=value)
 
     def __repr__(self) -> str:
-        told = ("training", "unit", "observer", "promise", "later", "others")
-        return f"LaplaceAnonymizedLearning({', '.join(f'{t}={getattr(self, t)!r}' for t in told)})"
+        names = ("training", "unit", "observer", "promise", "later", "others")
+        return repr_of(self, names=names)
 
     @classmethod
     def unused_settings(cls, settings: Mapping[str, Any]) -> Mapping[str, str]:
-        names, why = (*TRAINING, "weights", "biases", "clipped"), "on the counterexample of later"
+        names = (*NETWORK_SETTINGS, "weights", "biases", "clipped")
+        why = "on the counterexample of later"
         return {} if settings["later"] is None else dict.fromkeys(names, why)
-
-    # ------------------------------------------------------------ what is promised
 
     @cached_property
     def claim(self) -> Claim:
-        """What Theorem 4 says of each parameter, or what composition allows."""
+        """The claim of Theorem 4 for each parameter, or of composition."""
         composed, theorem = self.promise == "composed", "Theorem 4 of Sei and Ohsuga"
         if self.unit == "model":
             theorem += ", read for the model"
@@ -262,64 +237,55 @@ class LaplaceAnonymizedLearning(Mechanism):
             "or train with DP-SGD.",
         )
 
-    backend = Backend("numpy", "the paper's training")
-
-    # ------------------------------------------------------------ the game
-
     def known(self, pair: Pair) -> Known:
-        """What the adversary has of a pair: where training would end in either world without noise.
+        """Return the parameters of either world after training without noise.
 
-        Only who sees no updates needs it, to know which way the canary pulls.
+        Only an observer without updates needs them, for the direction in which the canary pulls.
         """
-        known = foreseen(pair)
+        known = already_known(pair)
         if self.observer == "updates" or known is not None:
             return known or {}
         if self.later is not None:
-            ends = {w: np.array([self._record(pair, w) * self.batches]) for w in (OUT, IN)}
-            return {EXACT[world]: end for world, end in ends.items()}
+            return {EXACT[w]: np.array([_side(pair, w) * self.batches]) for w in (OUT, IN)}
         course = self.training.course
-        out, inn = (learned(course, *of_world(pair, world), None) for world in (OUT, IN))
+        out, inn = (train(course, *world_rows(pair, world), None) for world in (OUT, IN))
         most = np.array([np.abs(out - inn).argmax()])
         place = most if self.unit == "parameter" else np.arange(len(out))
         return {EXACT[OUT]: out[place], EXACT[IN]: inn[place], "place": place}
 
     def example(self) -> Observation:
-        """What is seen of a trial, but for its numbers."""
         if self.observer == "updates":
             return {"ratios": np.zeros(self.training.course.epochs)}
         return {"trained": np.zeros(self._parameters if self.unit == "model" else 1)}
 
     def run(self, pair: Pair, trials: Sequence[Trial]) -> list[Observation]:
-        """A network for each trial, or the number that the counterexample releases."""
-        seen = self.known(pair)
-        return [
-            self._play(pair, seen, trial) if self.later is None else self._number(pair, trial)
-            for trial in trials
-        ]
+        """Train a network for each trial, or release the number of the counterexample."""
+        known = self.known(pair)
+        return [self._observe(pair, known, trial) for trial in trials]
 
-    def _number(self, pair: Pair, trial: Trial) -> Observation:
-        record, draw = self._record(pair, trial.world), np.random.default_rng(trial.seed)
-        later, epsilon = self.batches - 1, self.training.epsilon
-        return {"trained": np.array([released(record, later, self.others, epsilon, draw)])}
-
-    def _record(self, pair: Pair, world: int) -> float:
-        """To which side a record moves all parameters of the counterexample."""
-        return 1.0 if world == IN and pair.canary.inserted else -1.0
-
-    def _play(self, pair: Pair, seen: Known, trial: Trial) -> Observation:
-        draw = np.random.default_rng(trial.seed)
-        watched = self._twin(pair, trial.world) if self.observer == "updates" else None
-        parameters, ratios = self.training.trained(*of_world(pair, trial.world), draw, watched)
+    def _observe(self, pair: Pair, known: Known, trial: Trial) -> Observation:
+        draw, epsilon = np.random.default_rng(trial.seed), self.training.epsilon
+        if self.later is not None:
+            side = _side(pair, trial.world)
+            one = play_counterexample(side, self.later, self.others, epsilon, draw)
+            return {"trained": np.array([one])}
+        twin = _twin(pair, trial.world) if self.observer == "updates" else None
+        parameters, ratios = self.training.train(*world_rows(pair, trial.world), draw, twin)
         if self.unit == "parameter":
-            return {"trained": parameters[seen["place"]]}
-        useful = accuracy(self.training.course.network, parameters, pair.test)
-        if watched is None:
-            return {"trained": parameters, "accuracy": useful}
-        return {"ratios": ratios, "accuracy": useful}
+            return {"trained": parameters[known["place"]]}
+        accuracy = self.training.course.network.accuracy(parameters, pair.test)
+        if twin is None:
+            return {"trained": parameters, "accuracy": accuracy}
+        return {"ratios": ratios, "accuracy": accuracy}
 
-    def _twin(self, pair: Pair, world: int) -> Twin:
-        """What stands in the canary's place in the other world; of the null the same."""
-        at = replaced(pair)
-        place = 0 if at is None else at
-        x, y = of_world(pair, OUT if world == IN else IN)
-        return Twin(place, x[place], int(y[place]), is_in=world == OUT)
+
+def _side(pair: Pair, world: int) -> float:
+    """Return the side to which a record moves all parameters of the counterexample."""
+    return 1.0 if world == IN and pair.canary.inserted else -1.0
+
+
+def _twin(pair: Pair, world: int) -> Twin:
+    """Return the record of the other world in the canary's place; of the null the same record."""
+    place = canary_place(pair) or 0
+    x, y = world_rows(pair, OUT if world == IN else IN)
+    return Twin(place, x[place], int(y[place]), is_in=world == OUT)

@@ -9,7 +9,7 @@ post-processing.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
@@ -18,47 +18,19 @@ import numpy as np
 
 from dpaudit import checks
 from dpaudit.errors import BadInput
-from dpaudit.papers.laplace.learning import learned
-from dpaudit.papers.laplace.worlds import (
-    TRAINING,
-    Perceptron,
-    accuracy,
-    exact,
-    foreseen,
-    leak,
-    noisy,
-    of_world,
-)
-from dpaudit.protocols import Mechanism
-from dpaudit.types import (
-    IN,
-    OUT,
-    About,
-    Array,
-    Backend,
-    Claim,
-    Data,
-    Known,
-    Observation,
-    Pair,
-    Trial,
-)
-
-# ----------------------------------------------------------------
-# AnonymizingFirst: groups of similar records, and the mean of each with Laplace noise.
-#
-# The paper only cites methods for it (Soria-Comas et al. 2014; Sanchez et al. 2016). This one order
-# records by a total order that no data decide, cuts it into groups of k and releases their means,
-# which are epsilon-DP together. That replaces the records; whatever is trained on them is
-# post-processing.
+from dpaudit.papers.laplace.canary import world_rows
+from dpaudit.papers.laplace.noise import NoisyNumbers, leak
+from dpaudit.papers.laplace.training import NETWORK_SETTINGS, Perceptron, train
+from dpaudit.protocols import repr_of
+from dpaudit.types import IN, OUT, About, Array, Backend, Claim, Data, Observation, Pair
 
 
 @dataclass(frozen=True)
 class Groups:
-    """n records in groups of k; the last has what is left, too.
+    """n records in groups of k; the last group also has the remaining ones.
 
-    `width` is the most that two records differ in, all columns added up: as many as there are
-    columns, of which those of one category, one-hot, count 2 together.
+    `width` is the largest L1 distance of two records: the number of columns, of which those of
+    one category, one-hot, count 2 together.
     """
 
     records: int
@@ -67,21 +39,17 @@ class Groups:
 
     def __post_init__(self) -> None:
         if not 1 <= self.k <= self.records:
-            raise BadInput(
-                f"groups of {self.k} cannot be made of {self.records} records",
-                "out-of-range",
-                option="k",
-                value=self.k,
-            )
+            problem = f"groups of {self.k} cannot be made of {self.records} records"
+            raise BadInput(problem, "out-of-range", option="k", value=self.k)
 
     @property
     def number(self) -> int:
-        """Of groups."""
+        """The number of groups."""
         return self.records // self.k
 
     @property
     def sensitivity(self) -> float:
-        """What all means together change by at most, in L1: (n/k) (m/k).
+        """(n/k) (m/k), the largest L1 change of all means together.
 
         A record that moves from one end of the order to the other shifts one record out of every
         group, and one into it.
@@ -93,11 +61,11 @@ class Groups:
         return self.sensitivity / epsilon
 
     def sizes(self) -> Array:
-        """Of the groups, in their order."""
+        """Return the number of records of each group, in their order."""
         return np.diff(self._ends())
 
     def means(self, rows: Array) -> Array:
-        """Of each group the mean of its records."""
+        """Return the mean record of each group."""
         ordered = rows[order(rows)]
         return np.asarray(np.add.reduceat(ordered, self._ends()[:-1]) / self.sizes()[:, None])
 
@@ -106,45 +74,41 @@ class Groups:
 
 
 def order(rows: Array) -> Array:
-    """Records by their distance to the origin, and those equally far by their columns."""
+    """Order records by their distance to the origin, and equal ones by their columns."""
     return np.lexsort((*rows.T[::-1], (rows**2).sum(axis=1)))
 
 
 def rows_of(x: Array, y: Array, classes: int) -> Array:
-    """Records as rows of numbers in [0, 1], with their class, one-hot, at the end."""
+    """Return records as rows of numbers in [0, 1], with their class, one-hot, at the end."""
     return np.hstack([np.clip(x.reshape(len(x), -1), 0, 1), np.eye(classes)[y]]).astype(np.float64)
 
 
 def records_of(means: Array, sizes: Array, classes: int) -> tuple[Array, Array]:
-    """What is trained on: each mean as often as it has records, under its likeliest class."""
+    """Return each mean as often as its group has records, in its likeliest class."""
     x = np.clip(means[:, :-classes], 0, 1)
     y = means[:, -classes:].argmax(axis=1)
     return np.repeat(x, sizes, axis=0), np.repeat(y, sizes)
 
 
-# ----------------------------------------------------------------
-# AnonymizingFirst: a network that learns from noisy means of groups, instead of from records.
-
-
-class LaplaceAnonymizingFirst(Mechanism):
+class LaplaceAnonymizingFirst(NoisyNumbers):
     """A network trained on noisy means of groups of similar records, instead of the records.
 
-    Records, their class one-hot among the columns, are put in an order that no data decide (the
-    distance to the origin), cut into groups of k, and replaced by the mean of their group with
-    Laplace noise. A network is then trained on that, which is post-processing.
+    Records, with their class one-hot among the columns, are ordered by their distance to the
+    origin, which no other data decide, and cut into groups of k. Each record is replaced by the
+    mean of its group with Laplace noise. Training on the means is post-processing.
 
-    The claim is epsilon for everything that is made of the means, so for the whole model. It holds,
-    because the noise is that of the joint release: a replaced record may shift one record out of
-    each of n/k groups, each mean by m/k in all, and the noise has the scale n m/(k^2 epsilon).
+    The claim is epsilon for all means together, and so for the whole model. It holds, because the
+    noise is that of the joint release: a replaced record may shift one record out of each of n/k
+    groups, each mean by m/k in all, and the noise has the scale n m/(k^2 epsilon).
 
-    The flaw is elsewhere: so much noise leaves little to learn from, unless groups are so large
-    that their means say little. The paper only cites how it anonymizes. To sort each column by
-    itself needs far less noise (range/k), but covers only the sorted means; who links them to rows
-    again, as such methods do, also releases the rank of each record, which nothing protects.
+    The flaw is utility: with so much noise little can be learned, unless groups are so large that
+    their means say little. The paper only cites how it anonymizes. Sorting each column alone needs
+    far less noise (range/k), but protects only the sorted means; linking them to rows again, as
+    such methods do, also releases the rank of each record, which nothing protects.
 
-    k: records in a group; left out, about half of the pool, so that there are two. trained: train a
-    network on the means in every trial, too, to tell its accuracy; hidden, width and decay are its
-    own. The audit sees the means, of which a network could only show less.
+    k: records in a group; by default about half of the pool, so that there are two groups.
+    trained: also train a network on the means in every trial, for its accuracy; hidden, width and
+    decay are its settings. The audit sees the means, of which a network can only show less.
 
     Sei and Ohsuga, Privacy-Preserving Publication of Deep Neural Networks (2016; its report is in
     Japanese); Soria-Comas, Domingo-Ferrer, Sanchez and Martinez, Enhancing Data Utility in
@@ -156,6 +120,7 @@ class LaplaceAnonymizingFirst(Mechanism):
         "attacks": ("laplace",),
         "models": 4000,
     }
+    backend = Backend("numpy", "the paper's training; trials differ in their noise")
 
     def __init__(
         self,
@@ -174,26 +139,23 @@ class LaplaceAnonymizingFirst(Mechanism):
             ]
         )
         self.course = training.course(data, seed)
+        self.network = self.course.network
         self.epsilon, self.classes, self.trained = epsilon, data.classes, trained
         self.trials_per_call = 20 if trained else 1000  # few, where each trains a network
         # Two records differ in their class by 2: one column more and one less.
         self.groups = Groups(n, k or max(1, n // 2), width=math.prod(data.shape) + 2)
 
     def __repr__(self) -> str:
-        told = ("course", "groups", "epsilon", "trained")
-        return f"LaplaceAnonymizingFirst({', '.join(f'{t}={getattr(self, t)!r}' for t in told)})"
+        return repr_of(self, names=("course", "groups", "epsilon", "trained"))
 
     @classmethod
     def unused_settings(cls, settings: Mapping[str, Any]) -> Mapping[str, str]:
-        return (
-            {} if settings["trained"] else dict.fromkeys(TRAINING, "on means (--set trained=true)")
-        )
-
-    # ------------------------------------------------------------ what is promised
+        why = "on means (--set trained=true)"
+        return {} if settings["trained"] else dict.fromkeys(NETWORK_SETTINGS, why)
 
     @cached_property
     def claim(self) -> Claim:
-        """Epsilon for all means together, and so for whatever is trained on them."""
+        """Epsilon for all means together, and so for any network trained on them."""
         return Claim(
             epsilon=self.epsilon,
             delta=0.0,
@@ -203,10 +165,8 @@ class LaplaceAnonymizingFirst(Mechanism):
             trials="models" if self.trained else "releases",
         )
 
-    backend = Backend("numpy", "the paper's training; trials differ in their noise")
-
     def about(self, pair: Pair) -> About:
-        """Describe the adversary and how much this pair leaks in truth."""
+        """Describe the adversary and the true leak of this pair."""
         return About(
             adversary="observer: has the noisy means that the network learns from, and knows them "
             "without noise in either world",
@@ -217,37 +177,21 @@ class LaplaceAnonymizingFirst(Mechanism):
             "other records decide, or the noise's scale.",
         )
 
-    # ------------------------------------------------------------ the game
-
-    def known(self, pair: Pair) -> Known:
-        """What the adversary has of a pair: the means of either world without noise."""
-        if (known := foreseen(pair)) is not None:
-            return known
+    def exact(self, pair: Pair) -> tuple[Array, ...]:
+        """Return the means of either world without noise; they have no limits."""
         out, inn = (
-            self.groups.means(rows_of(*of_world(pair, world), self.classes)).reshape(-1)
-            for world in (OUT, IN)
+            self.groups.means(rows_of(*world_rows(pair, w), self.classes)).reshape(-1)
+            for w in (OUT, IN)
         )
         free, scale = np.full(len(out), np.inf), self.groups.scale(self.epsilon)
-        return exact(out, inn, -free, free, np.full(len(out), scale))
+        return out, inn, -free, free, np.full(len(out), scale)
+
+    def network_parameters(self, released: Array) -> Array | None:
+        """Train a network on noisy means alone, if one is asked for."""
+        if not self.trained:
+            return None
+        means = released.reshape(self.groups.number, -1)
+        return train(self.course, *records_of(means, self.groups.sizes(), self.classes), None)
 
     def example(self) -> Observation:
-        """What is seen of a trial, but for its numbers."""
-        columns = self.course.network.nodes[0] + self.classes
-        return {"noisy": np.zeros(self.groups.number * columns)}
-
-    def run(self, pair: Pair, trials: Sequence[Trial]) -> list[Observation]:
-        """The noisy means of a trial's world and, if one is trained, a network's accuracy."""
-        seen = self.known(pair)
-        return [self._play(pair, seen, trial) for trial in trials]
-
-    def _play(self, pair: Pair, seen: Known, trial: Trial) -> Observation:
-        released = noisy(seen, trial)
-        if not self.trained:
-            return {"noisy": released}
-        network, learnt = self.course.network, self.network_of(released)
-        return {"noisy": released, "accuracy": accuracy(network, learnt, pair.test)}
-
-    def network_of(self, released: Array) -> Array:
-        """The parameters of a network that has learned from noisy means alone."""
-        means = released.reshape(self.groups.number, -1)
-        return learned(self.course, *records_of(means, self.groups.sizes(), self.classes), None)
+        return {"noisy": np.zeros(self.groups.number * (self.network.nodes[0] + self.classes))}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
@@ -11,25 +11,14 @@ import numpy as np
 
 from dpaudit import checks
 from dpaudit.errors import BadInput
-from dpaudit.papers.laplace.learning import learned
-from dpaudit.papers.laplace.worlds import (
-    PROMISES,
-    TRAINING,
-    UNITS,
-    Perceptron,
-    Thresholds,
-    accuracy,
-    exact,
-    foreseen,
-    leak,
-    noisy,
-    of_world,
-)
-from dpaudit.protocols import Mechanism
-from dpaudit.types import IN, OUT, About, Backend, Claim, Data, Known, Observation, Pair, Trial
+from dpaudit.papers.laplace.canary import world_rows
+from dpaudit.papers.laplace.noise import PROMISES, UNITS, NoisyNumbers, leak
+from dpaudit.papers.laplace.training import NETWORK_SETTINGS, Perceptron, Thresholds, train
+from dpaudit.protocols import repr_of
+from dpaudit.types import IN, OUT, About, Array, Backend, Claim, Data, Observation, Pair
 
 PARAMETERS = 100
-"""That a record shifts where nothing is trained."""
+"""Number of parameters that a record shifts if nothing is trained."""
 
 
 @dataclass(frozen=True)
@@ -51,37 +40,32 @@ class WorstCase:
             ]
         )
         if parameters is not None and shift is None:
-            raise BadInput(
-                "a trained network has its own parameters; give shift, or no parameters",
-                "no-effect",
-                option="parameters",
-                value=parameters,
-            )
+            problem = "a trained network has its own parameters; give shift, or no parameters"
+            raise BadInput(problem, "no-effect", option="parameters", value=parameters)
 
 
-class LaplaceLearningFirst(Mechanism):
+class LaplaceLearningFirst(NoisyNumbers):
     """A network trained as usual, each parameter of which is released with Laplace noise.
 
-    ReLU inside, softmax and cross-entropy at the end. Weights and biases are kept between
-    thresholds while it is trained. Each is released as min(max, max(min, w + Lap(b))) with noise of
-    its own, b = (max - min)/epsilon. Where training starts and in which batches is public, and the
-    same in both worlds.
+    ReLU inside, softmax and cross-entropy at the end. Weights and biases are clipped to thresholds
+    during training. Each is released as min(max, max(min, w + Lap(b))) with noise of its own,
+    b = (max - min)/epsilon. The initial parameters and the batches are public, and the same in
+    both worlds.
 
     The claim (Theorem 3) is epsilon for each parameter: the distribution of every single one
-    changes by at most e^epsilon if one record is replaced. `unit=parameter` audits just that, on
-    the one parameter that the canary moves most, and the claim holds.
+    changes by at most e^epsilon if one record is replaced. `unit=parameter` audits this claim, on
+    the parameter that the canary moves most. It holds.
 
-    The flaw: it is no claim about the model, which has all of them. Their noise is independent, so
-    that what they leak adds up: sum over all of |w - w'| epsilon/(max - min), which can be
-    (number of parameters) epsilon. `unit=model` (the default) reads the theorem as a claim for the
-    whole model, as whoever publishes the model must, and the log-likelihood ratio of all parameters
-    together refutes it. `promise=composed` claims what composition allows, d epsilon; that holds,
-    and promises nothing.
+    The flaw: it is no claim about the model. The noise is independent, so the leaks of all
+    parameters add up: sum over all of |w - w'| epsilon/(max - min), at most (number of parameters)
+    epsilon. `unit=model` (the default) reads the theorem as a claim about the whole model, as a
+    publisher of the model must, and the log-likelihood ratio of all parameters together refutes
+    it. `promise=composed` claims d epsilon, by composition; that holds, but is far too large.
 
-    weights, biases: the thresholds, LOW,HIGH; they must be chosen without the data. hidden, width:
-    how many hidden layers, and nodes in each (the paper's number of layers contradicts itself).
-    decay: lambda, of (5). shift: train nothing, and let the record move each of so many
-    `parameters` (100) by this part of its range, as the worst data may.
+    weights, biases: the thresholds, LOW,HIGH, chosen without the data. hidden, width: the number of
+    hidden layers, and of nodes in each (the paper's number of layers contradicts itself). decay:
+    lambda, of (5). shift: train nothing; the record moves each of so many `parameters` (100) by
+    this part of its range, the worst case.
 
     Sei and Ohsuga, Privacy-Preserving Publication of Deep Neural Networks (2016; its report is in
     Japanese). Lemma 1 is printed with min and max exchanged, which would release a constant.
@@ -93,6 +77,9 @@ class LaplaceLearningFirst(Mechanism):
         "models": 2000,
     }
     trials_per_call = 250
+    backend = Backend(
+        "numpy", "the paper's training, one for each world; trials differ in their noise"
+    )
 
     def __init__(
         self,
@@ -114,29 +101,28 @@ class LaplaceLearningFirst(Mechanism):
         )
         self.limits = thresholds.limits()
         self.course = training.course(data, seed)
+        self.network = self.course.network
         self.epsilon, self.unit, self.promise = epsilon, unit, promise
         self.shift, self.parameters = worst.shift, worst.parameters or PARAMETERS
 
     def __repr__(self) -> str:
-        told = ("course", "limits", "epsilon", "unit", "promise", "shift", "parameters")
-        return f"LaplaceLearningFirst({', '.join(f'{t}={getattr(self, t)!r}' for t in told)})"
+        names = ("course", "limits", "epsilon", "unit", "promise", "shift", "parameters")
+        return repr_of(self, names=names)
 
     @classmethod
     def unused_settings(cls, settings: Mapping[str, Any]) -> Mapping[str, str]:
+        names = (*NETWORK_SETTINGS, "biases")
         why = "where shift moves parameters, all alike, and nothing is trained"
-        return {} if settings["shift"] is None else dict.fromkeys((*TRAINING, "biases"), why)
-
-    # ------------------------------------------------------------ what is promised
+        return {} if settings["shift"] is None else dict.fromkeys(names, why)
 
     @property
-    def numbers(self) -> int:
-        """How many parameters there are."""
-        return self.course.network.parameters if self.shift is None else self.parameters
+    def _count(self) -> int:
+        return self.network.parameters if self.shift is None else self.parameters
 
     @cached_property
     def claim(self) -> Claim:
-        """What Theorem 3 says of each parameter, read for the unit that was chosen."""
-        together = self.numbers * self.epsilon if self.unit == "model" else self.epsilon
+        """The claim of Theorem 3 for each parameter, read for the chosen unit."""
+        together = self._count * self.epsilon if self.unit == "model" else self.epsilon
         source = "Theorem 3 of Sei and Ohsuga"
         if self.unit == "model" and self.promise == "theorem":
             source += ", read for the model"
@@ -151,64 +137,46 @@ class LaplaceLearningFirst(Mechanism):
             trials="releases",
         )
 
-    adversary_of: ClassVar[Mapping[str, str]] = {
-        "model": "has all released parameters, and knows those without noise in either world",
-        "parameter": "has one released parameter, that which the canary moves most, and knows it "
-        "without noise in either world",
-    }
-
-    backend = Backend(
-        "numpy", "the paper's training, one for each world; trials differ in their noise"
-    )
-
     def about(self, pair: Pair) -> About:
-        """Describe the adversary and how much this pair leaks in truth."""
-        what = "all parameters together leak" if self.unit == "model" else "this parameter leaks"
+        """Describe the adversary and the true leak of this pair."""
+        adversary = "has all released parameters, and knows those without noise in either world"
+        leaks = "all parameters together leak"
+        if self.unit == "parameter":
+            adversary = (
+                "has one released parameter, that which the canary moves most, and knows it "
+                "without noise in either world"
+            )
+            leaks = "this parameter leaks"
         return About(
-            adversary=f"observer: {self.adversary_of[self.unit]}",
-            deployment=f"between these two worlds {what} epsilon "
-            f"{leak(self.known(pair)):.4g}, which is known exactly; whoever has the released model "
-            "and knows the other records could show as much",
+            adversary=f"observer: {adversary}",
+            deployment=f"between these two worlds {leaks} epsilon {leak(self.known(pair)):.4g}, "
+            "which is known exactly; whoever has the released model and knows the other records "
+            "could show as much",
             breaks="The theorem is about single parameters, and the model is all of them: dpaudit "
             "explain laplace-learning-first. Claim what composition allows (--set "
             "promise=composed), or train with DP-SGD, whose claim is about the model.",
         )
 
-    # ------------------------------------------------------------ the game
-
-    def known(self, pair: Pair) -> Known:
-        """What the adversary has of a pair: the parameters of either world without noise."""
-        if (known := foreseen(pair)) is not None:
-            return known
+    def exact(self, pair: Pair) -> tuple[Array, ...]:
+        """Return the parameters of either world without noise."""
         if self.shift is None:
-            low, high = self.limits.of(self.course.network)
-            out, inn = (
-                learned(self.course, *of_world(pair, world), self.limits) for world in (OUT, IN)
-            )
+            low, high = self.limits.of(self.network)
+            out, inn = (train(self.course, *world_rows(pair, w), self.limits) for w in (OUT, IN))
         else:
             low, high = (np.full(self.parameters, end) for end in self.limits.weights)
             apart = self.shift * (high - low)
             # From the middle of the range upwards, as far as there is room.
             out = np.minimum((low + high) / 2, high - apart)
-            inn = out + apart
-            inn = inn if pair.canary.inserted else out
-        found = exact(out, inn, low, high, (high - low) / self.epsilon)
+            inn = out + apart if pair.canary.inserted else out
+        found = (out, inn, low, high, (high - low) / self.epsilon)
         if self.unit == "model":
             return found
         most = np.argmax(np.abs(out - inn))
-        return {name: numbers[[most]] for name, numbers in found.items()}
+        return tuple(numbers[[most]] for numbers in found)
+
+    def network_parameters(self, released: Array) -> Array | None:
+        """Return what is released, if that is a whole network."""
+        return None if self.unit == "parameter" or self.shift is not None else released
 
     def example(self) -> Observation:
-        """What is seen of a trial, but for its numbers."""
-        return {"noisy": np.zeros(self.numbers if self.unit == "model" else 1)}
-
-    def run(self, pair: Pair, trials: Sequence[Trial]) -> list[Observation]:
-        """The parameters of a trial's world, with noise of its own."""
-        seen = self.known(pair)
-        return [self._play(pair, seen, trial) for trial in trials]
-
-    def _play(self, pair: Pair, seen: Known, trial: Trial) -> Observation:
-        released = noisy(seen, trial)
-        if self.unit == "parameter" or self.shift is not None:
-            return {"noisy": released}
-        return {"noisy": released, "accuracy": accuracy(self.course.network, released, pair.test)}
+        return {"noisy": np.zeros(self._count if self.unit == "model" else 1)}

@@ -1,22 +1,24 @@
 """Local privacy: everybody randomises what they report. Finite values, exact by enumeration.
 
-Read `matrices.py` for what a report is drawn from, `population.py` for users who chose different
-parameters, `blending.py` for what is promised to them and what an observer can tell apart, and
-`frequency.py` for what a collector makes of their reports.
+- `matrices`: what a report is drawn from
+- `users`: users of different parameters, what hiding these promises and what it leaks
+- `mechanism`: randomized response, its settings, and the attack `reported-value`
 """
 
-from __future__ import annotations
-
 from dpaudit.papers.local.matrices import binary, generalised, local_dp, optimised_unary, unary
-from dpaudit.papers.local.population import Population, composed, observed, strength
+from dpaudit.papers.local.mechanism import RandomizedResponse, ReportedValue, Users
+from dpaudit.papers.local.users import Population, blended_leak, composed_strength, strength
 
 __all__ = [
     "Population",
+    "RandomizedResponse",
+    "ReportedValue",
+    "Users",
     "binary",
-    "composed",
+    "blended_leak",
+    "composed_strength",
     "generalised",
     "local_dp",
-    "observed",
     "optimised_unary",
     "strength",
     "unary",

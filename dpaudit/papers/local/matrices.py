@@ -1,4 +1,4 @@
-"""What a report is drawn from: P[o, d] = Pr(report o | value d), a column for each value."""
+"""Matrices of reports: P[o, d] = Pr(report o | value d), a column for each value."""
 
 from __future__ import annotations
 
@@ -11,42 +11,34 @@ from dpaudit.errors import BadInput
 from dpaudit.types import Array
 
 WIDEST = 12
-"""Values that may be written as bits: 2^12 reports are enumerated."""
+"""Largest number of values that are written as bits: 2^12 reports are enumerated."""
 
 LARGEST = 50.0
-"""Of an epsilon: beyond it the exponential leaves no digit of the other probabilities."""
+"""Largest epsilon: beyond it the exponential leaves no digit of the other probabilities."""
 
 
 def checked(matrix: Array) -> Array:
-    """The matrix in double precision; refused unless every column is a distribution."""
+    """Return the matrix in double precision; refuse it unless every column is a distribution."""
     p = np.asarray(matrix, dtype=np.float64)
     if p.ndim != 2 or p.shape[0] < 1 or p.shape[1] < 2:
-        raise BadInput(
+        problem = (
             "a matrix has a row for each report and a column for each of at least two values, not "
-            f"the shape {p.shape}",
-            "shape-mismatch",
-            option="matrix",
-            value=p.shape,
+            f"the shape {p.shape}"
         )
+        raise BadInput(problem, "shape-mismatch", option="matrix", value=p.shape)
     if not (np.isfinite(p).all() and (p >= 0).all()):
-        raise BadInput(
-            "a matrix holds probabilities, which are at least 0",
-            "not-probabilities",
-            option="matrix",
-        )
+        problem = "a matrix holds probabilities, which are at least 0"
+        raise BadInput(problem, "not-probabilities", option="matrix")
     sums = p.sum(axis=0)
-    if np.abs(sums - 1).max() > 1e-9:
-        raise BadInput(
-            f"each column of a matrix must add up to 1, not to {sums[np.abs(sums - 1).argmax()]:g}",
-            "not-normalised",
-            option="matrix",
-            value=float(sums[np.abs(sums - 1).argmax()]),
-        )
+    worst = float(sums[np.abs(sums - 1).argmax()])
+    if abs(worst - 1) > 1e-9:
+        problem = f"each column of a matrix must add up to 1, not to {worst:g}"
+        raise BadInput(problem, "not-normalised", option="matrix", value=worst)
     return p
 
 
 def binary(p: float) -> Array:
-    """Yes or no, told as it is with probability p (Warner 1965)."""
+    """Yes or no, answered truly with probability p (Warner 1965)."""
     checks.refuse([checks.of("p", checks.in_range("the probability of a true answer", p, 0, 1))])
     return np.array([[p, 1 - p], [1 - p, p]])
 
@@ -88,14 +80,13 @@ def local_dp(matrix: Array) -> float:
 
     Infinite where a report is possible with one value and impossible with another.
     """
-    return widest(logarithms(matrix))[0]
+    return largest_ratio(logarithms(matrix))[0]
 
 
-def widest(log_p: Array) -> tuple[float, int, int]:
-    """The largest log-ratio in a row of logarithms, and the columns d and d' of it.
+def largest_ratio(log_p: Array) -> tuple[float, int, int]:
+    """Return the largest log-ratio in a row of logarithms, and its columns d and d'.
 
-    Of one report or of several, by one matrix or by a blend. Rows that nobody ever reports say
-    nothing.
+    Rows that are impossible with every value are left out.
     """
     possible = log_p[(log_p > -np.inf).any(axis=1)]
     highest, lowest = possible.argmax(axis=1), possible.argmin(axis=1)
@@ -116,21 +107,16 @@ def logarithms(p: Array) -> Array:
 
 
 def _bits(values: int, true: float, other: float) -> Array:
-    """Reports are numbers, whose bit j is that of value j."""
+    """Return the matrix of reports that are numbers, whose bit j is that of value j."""
     if values > WIDEST:
-        raise BadInput(
+        problem = (
             f"a bit for each of {values} values makes too many reports to enumerate; "
-            f"give at most {WIDEST} values",
-            "too-large",
-            option="values",
-            value=values,
+            f"give at most {WIDEST} values"
         )
-    said = (np.arange(2**values)[:, None] >> np.arange(values)) & 1
-    p = np.empty((2**values, values))
-    for d in range(values):
-        ones = np.where(np.arange(values) == d, true, other)
-        p[:, d] = np.where(said, ones, 1 - ones).prod(axis=1)
-    return p
+        raise BadInput(problem, "too-large", option="values", value=values)
+    bits = (np.arange(2**values)[:, None] >> np.arange(values)) & 1
+    ones = np.where(np.eye(values, dtype=bool), true, other)
+    return np.asarray(np.where(bits[:, None], ones, 1 - ones).prod(axis=2))
 
 
 def _refuse(values: int, epsilon: float) -> None:

@@ -1,4 +1,4 @@
-"""Randomized response: everybody reports a value that is drawn from their own."""
+"""Randomized response, its promise to users who hide their parameter, and the attack on it."""
 
 from __future__ import annotations
 
@@ -13,9 +13,14 @@ from dpaudit import checks
 from dpaudit.attacks.rules import FixedAttack
 from dpaudit.attacks.statistics import Statistic
 from dpaudit.errors import BadInput
-from dpaudit.papers.local import composed, local_dp, observed, strength
-from dpaudit.papers.local.population import named
-from dpaudit.protocols import Mechanism
+from dpaudit.papers.local.matrices import local_dp, logarithms
+from dpaudit.papers.local.users import (
+    blended_leak,
+    composed_strength,
+    read_population,
+    strength,
+)
+from dpaudit.protocols import Mechanism, repr_of
 from dpaudit.types import (
     IN,
     OUT,
@@ -31,10 +36,14 @@ from dpaudit.types import (
 )
 
 OBSERVERS = ("known", "blended")
-PROMISES = ("pbp", "pbp-sum", "ldp")
+PROMISES = {
+    "pbp": "Parameter Blending Privacy",
+    "pbp-sum": "Parameter Blending Privacy, added up over reports",
+    "ldp": "local differential privacy",
+}
 
 DIGITS = 12
-"""Of a promised strength: what enumeration leaves beyond them is rounding."""
+"""Digits of a promised strength: what enumeration leaves beyond them is rounding."""
 
 
 @dataclass(frozen=True)
@@ -52,32 +61,31 @@ class Users:
 class RandomizedResponse(Mechanism):
     """Randomized response, and the promise of Parameter Blending Privacy to users who hide theirs.
 
-    Everybody has a value d and reports o with probability P[o, d]. Users choose their matrix P
-    themselves, by a parameter theta; how many chose which is public, who did is secret. A trial is
-    one user's reports. The user's value is a record's class, modulo the number of values, and the
-    canary is that record with another class.
+    A user has a value d and reports o with probability P[o, d]. Users choose their matrix P by a
+    parameter theta; the number of users of each is public, a user's own is secret. A trial is one
+    user's reports. The value is a record's class, modulo the number of values, and the canary is
+    that record with another class.
 
-    The claim, Parameter Blending Privacy (`promise=pbp`), compares a user's report with those that
-    users of other values, with whatever parameter suits best, would give: E'(theta) = max over d,
-    d' and o of the min over theta' of |ln Pr(theta) P_theta[o,d] / Pr(theta') P_theta'[o,d']|,
-    found by enumeration. In the paper's example two kinds of users answer truly with .8 and with
-    .6, half of them each; the former are promised ln 3, where local differential privacy would say
-    ln 4.
+    The claim, Parameter Blending Privacy (`promise=pbp`), compares a user's report with those of
+    users with other values and the parameters that suit best: E'(theta) = max over d, d' and o of
+    the min over theta' of |ln Pr(theta) P_theta[o,d] / Pr(theta') P_theta'[o,d']|, by enumeration.
+    In the paper's example two kinds of users, half of them each, answer truly with .8 and with .6;
+    the former are promised ln 3, where local differential privacy would say ln 4.
 
-    The flaw: no attacker is bound to compare with the most similar story. Who learns theta
-    (`observer=known`) tells values apart by ln 4, and refutes ln 3. Who does not
-    (`observer=blended`) sees the mean of all matrices: in the paper's example ln(7/3), less than is
-    claimed, but with three parameters E' can be 0 where the blended report leaks ln(19/11)
-    (`matrix=three-parameter`). Nor do E' values of several reports add up (`promise=pbp-sum`); only
+    The flaw: no attacker has to compare with the most similar story. An attacker who knows theta
+    (`observer=known`) tells values apart by ln 4, and refutes ln 3. One who does not
+    (`observer=blended`) sees the mean of all matrices: ln(7/3) in the paper's example, less than
+    claimed; but with three parameters E' can be 0 where the blended report leaks ln(19/11)
+    (`matrix=three-parameter`). Nor do E' values of several reports add up (`promise=pbp-sum`);
     those of local differential privacy do (`promise=ldp`), and that claim holds.
 
     matrix: `blended`, the paper's example; `three-parameter`; `binary:P,P,...`, the probability of
     a true answer for each parameter; `grr:EPSILON`, `unary:EPSILON` and `optimised-unary:EPSILON`,
     one parameter for all; or `given:ROWS`, numbers of a row by commas, rows by slashes, parameters
-    by semicolons. shares: of the parameters, in proportion; equal if left out. values: how many
-    there are; the data's classes if left out. theta: which parameter the observer knows, from 0;
-    left out, the one that leaks most. reports: of each user, all by one parameter. support_only:
-    leave out of E' what is impossible with d, where the definition makes it infinite.
+    by semicolons. shares: of the parameters, in proportion; equal by default. values: their number;
+    by default the data's classes. theta: the parameter that the observer knows, from 0; by default
+    the one that leaks most. reports: of each user, all by one parameter. support_only: leave out of
+    E' what is impossible with d, where the definition makes it infinite.
 
     Takagi, Cao and Yoshikawa, On hiding the parameter in local differential privacy (in Japanese);
     Warner, Randomized Response (1965).
@@ -85,7 +93,7 @@ class RandomizedResponse(Mechanism):
 
     default_settings: ClassVar[Mapping[str, Any]] = {
         "canary": "replaced",
-        "attacks": ("report",),
+        "attacks": ("reported-value",),
         "models": 4000,
     }
     trials_per_call = 1000
@@ -109,50 +117,35 @@ class RandomizedResponse(Mechanism):
         )
         self.observer, self.promise = observer, promise
         self.reports, self.support_only = reports, support_only
-        self.population = named(users.matrix, users.shares, users.values, data.classes)
+        self.population = read_population(users.matrix, users.shares, users.values, data.classes)
         self.theta = self._theta(theta, users.matrix) if observer == "known" else None
         if theta is not None and observer != "known":
-            raise BadInput(
-                "theta has no effect on an observer who does not know it; leave it out",
-                "no-effect",
-                option="theta",
-                value=theta,
-            )
+            problem = "theta has no effect on an observer who does not know it; leave it out"
+            raise BadInput(problem, "no-effect", option="theta", value=theta)
         if not np.isfinite(self.claim.epsilon):
-            raise BadInput(
+            problem = (
                 f"{users.matrix} promises nothing: some report is possible with one value and not "
-                "with another; set support_only=true, or take a matrix without zeros",
-                "no-finite-epsilon",
-                option="matrix",
-                value=users.matrix,
+                "with another; set support_only=true, or take a matrix without zeros"
             )
+            raise BadInput(problem, "no-finite-epsilon", option="matrix", value=users.matrix)
 
     def _theta(self, theta: int | None, matrix: str) -> int:
         leaks = [local_dp(p) for p in self.population.matrices]
         if theta is None:
             return int(np.argmax(leaks))
         if not 0 <= theta < len(leaks):
-            raise BadInput(
-                f"theta must be from 0 to {len(leaks) - 1} of {matrix}, not {theta}",
-                "out-of-range",
-                option="theta",
-                value=theta,
-            )
+            problem = f"theta must be from 0 to {len(leaks) - 1} of {matrix}, not {theta}"
+            raise BadInput(problem, "out-of-range", option="theta", value=theta)
         return theta
 
     def __repr__(self) -> str:
-        shares = self.population.shares.tolist()
-        told = ("observer", "theta", "reports", "promise", "support_only")
-        return (
-            f"RandomizedResponse({self.population.matrices.tolist()}, {shares}, "
-            f"{', '.join(f'{t}={getattr(self, t)!r}' for t in told)})"
-        )
-
-    # ------------------------------------------------------------ what is promised
+        first = self.population.matrices.tolist(), self.population.shares.tolist()
+        names = ("observer", "theta", "reports", "promise", "support_only")
+        return repr_of(self, *first, names=names)
 
     @cached_property
     def claim(self) -> Claim:
-        """What the user is promised; of users whose parameter is not known, the weakest promise."""
+        """The user's promise; of users whose parameter is not known, the weakest."""
         audited = range(len(self.population)) if self.theta is None else [self.theta]
         promises = [self._promised(theta) for theta in audited]
         weakest = audited[int(np.argmax(promises))]
@@ -163,13 +156,13 @@ class RandomizedResponse(Mechanism):
             delta=0.0,
             unit=unit,
             adjacency="replace",
-            source=f"{SOURCES[self.promise]}, to {user}",
+            source=f"{PROMISES[self.promise]}, to {user}",
             beside={} if self.promise == "ldp" else {"local DP": self._local(weakest)},
             trials="reports" if self.reports == 1 else "users",
         )
 
     def _promised(self, theta: int) -> float:
-        """Rounded, so that a promise of 0 is one of 0."""
+        """Return a rounded strength, so that a promise of 0 is exactly 0."""
         if self.promise == "ldp" or len(self.population) == 1:
             return round(self._local(theta), DIGITS)
         together, times = (self.reports, 1) if self.promise == "pbp" else (1, self.reports)
@@ -177,16 +170,14 @@ class RandomizedResponse(Mechanism):
         return round(times * exact, DIGITS)
 
     def _local(self, theta: int) -> float:
-        return composed([self.population.matrices[theta]] * self.reports)
-
-    # ------------------------------------------------------------ who looks
+        return composed_strength([self.population.matrices[theta]] * self.reports)
 
     @cached_property
     def told_apart(self) -> tuple[int, int]:
         """The values d and d' that this observer can tell apart best."""
         seen = self.population if self.theta is None else self.population.only(self.theta)
         # Of several reports of one matrix, all alike, no other values are told apart better.
-        _, d, other = observed(seen, self.reports if len(seen) > 1 else 1)
+        _, d, other = blended_leak(seen, self.reports if len(seen) > 1 else 1)
         return d, other
 
     def craft(self, data: Data, seed: int) -> Known:
@@ -194,7 +185,7 @@ class RandomizedResponse(Mechanism):
         return {"told_apart": np.array(self.told_apart)}
 
     def known(self, pair: Pair) -> Known:
-        """Return what is public: the matrices, the shares, and which values are in question."""
+        """Return what is public: the matrices, the shares, and the two values."""
         return {
             "matrices": self.population.matrices,
             "shares": self.population.shares,
@@ -202,39 +193,34 @@ class RandomizedResponse(Mechanism):
         }
 
     def _adversary(self) -> str:
-        what = "the report" if self.reports == 1 else f"{self.reports} reports"
+        reports = "the report" if self.reports == 1 else f"{self.reports} reports"
         if len(self.population) == 1:
-            return f"observer: sees {what} of one user; all users have the same public matrix"
+            return f"observer: sees {reports} of one user; all users have the same public matrix"
         if self.theta is None:
-            return f"observer: sees {what} of one user, and does not know by which parameter"
-        return f"observer: sees {what} of one user, and knows that the parameter is {self.theta}"
+            return f"observer: sees {reports} of one user, and does not know by which parameter"
+        return f"observer: sees {reports} of one user, and knows that the parameter is {self.theta}"
 
     def about(self, pair: Pair) -> About:
+        breaks = "Look for what breaks the claim: the matrix, or the source of randomness."
+        if self.promise != "ldp":
+            breaks = (
+                "The claim is measured against the most similar story of other users, which no "
+                "attacker has to believe: dpaudit explain randomized-response. Promise local "
+                "differential privacy instead (--set promise=ldp)."
+            )
         return About(
             adversary=self._adversary(),
             deployment="whoever gets a user's reports could show as much; who gets only what is "
             "added up over many users sees less",
-            breaks=self._breaks(),
+            breaks=breaks,
         )
-
-    def _breaks(self) -> str:
-        if self.promise == "ldp":
-            return "Look for what breaks the claim: the matrix, or the source of randomness."
-        return (
-            "The claim is measured against the most similar story of other users, which no "
-            "attacker has to believe: dpaudit explain randomized-response. Promise local "
-            "differential privacy instead (--set promise=ldp)."
-        )
-
-    # ------------------------------------------------------------ the game
 
     def example(self) -> Observation:
-        """What is seen of a trial, but for its numbers."""
         report = {"report": np.zeros(self.reports, np.int64)}
         return report if self.theta is None else {**report, "theta": np.array(self.theta)}
 
     def run(self, pair: Pair, trials: Sequence[Trial]) -> list[Observation]:
-        """A user's reports for each trial; with the parameter, if the observer knows it."""
+        """Return a user's reports for each trial, and the parameter if the observer knows it."""
         of_world = self._values(pair)
         d = np.array([of_world[trial.world] for trial in trials])
         # A generator for each trial, so that it is the same whatever is played beside it.
@@ -249,7 +235,7 @@ class RandomizedResponse(Mechanism):
         return [{"report": o, "theta": np.array(t)} for o, t in zip(reports, theta, strict=True)]
 
     def _values(self, pair: Pair) -> Mapping[int, int]:
-        """The user's value in either world."""
+        """Return the user's value in either world."""
         canary, k = pair.canary, self.population.values
         after = int(canary.y) % k
         kept = canary.replaces and canary.removed is not None
@@ -257,49 +243,15 @@ class RandomizedResponse(Mechanism):
         return {OUT: before, IN: after}
 
 
-SOURCES = {
-    "pbp": "Parameter Blending Privacy",
-    "pbp-sum": "Parameter Blending Privacy, added up over reports",
-    "ldp": "local differential privacy",
-}
-
-
 def _drawn(probabilities: Array, u: Array) -> Array:
-    """Of each row's distribution the outcomes that its uniform numbers fall on."""
+    """Return the outcomes of each row's distribution that its uniform numbers fall on."""
     steps = np.cumsum(probabilities, axis=1)
     # The last step is 1 but for rounding; what is beyond it is its own.
     found = (u[:, :, None] >= steps[:, None, :-1]).sum(axis=2)
     return np.asarray(found)
 
 
-# ----------------------------------------------------------------
-# What a user reported, as likely with one value as with the other.
-
-
-def _likelihood_ratio(seen: Observations, known: Known) -> Array:
-    """ln Pr(reports | d') / Pr(reports | d), by the parameter or, if it is not seen, by all.
-
-    Pr(reports | d) = sum over theta of Pr(theta) prod over reports o of P_theta[o, d].
-    """
-    reports = np.asarray(seen["report"], dtype=np.intp)
-    shares, d = np.asarray(known["shares"], np.float64), np.asarray(known["told_apart"], np.intp)
-    with np.errstate(divide="ignore"):
-        log_p = np.log(np.asarray(known["matrices"], np.float64)[:, :, d])
-        log_shares = np.log(shares)
-    # (trials, parameters, d and d')
-    each = log_p[:, reports].sum(axis=2).transpose(1, 0, 2)
-    if "theta" in seen:
-        of = each[np.arange(len(each)), np.asarray(seen["theta"], dtype=np.intp)]
-    else:
-        of = np.logaddexp.reduce(log_shares[:, None] + each, axis=1)
-    ratio: Array = of[:, 1] - of[:, 0]
-    return ratio
-
-
-SCORE = Statistic("log likelihood ratio", frozenset({"report"}), _likelihood_ratio)
-
-
-class Report(FixedAttack):
+class ReportedValue(FixedAttack):
     """Says that a user has the value of D' if the reports are likelier with it.
 
     For randomized response: the log-likelihood ratio of what the user reported, the best score
@@ -310,4 +262,23 @@ class Report(FixedAttack):
     """
 
     def __init__(self) -> None:
-        super().__init__("report", SCORE)
+        score = Statistic("log likelihood ratio", frozenset({"report"}), _log_likelihood_ratio)
+        super().__init__("reported-value", score)
+
+
+def _log_likelihood_ratio(seen: Observations, known: Known) -> Array:
+    """ln Pr(reports | d') / Pr(reports | d), by the parameter or, if it is not seen, by all.
+
+    Pr(reports | d) = sum over theta of Pr(theta) prod over reports o of P_theta[o, d].
+    """
+    reports = np.asarray(seen["report"], dtype=np.intp)
+    shares, d = np.asarray(known["shares"], np.float64), np.asarray(known["told_apart"], np.intp)
+    log_p = logarithms(np.asarray(known["matrices"], np.float64)[:, :, d])
+    # (trials, parameters, d and d')
+    each = log_p[:, reports].sum(axis=2).transpose(1, 0, 2)
+    if "theta" in seen:
+        of = each[np.arange(len(each)), np.asarray(seen["theta"], dtype=np.intp)]
+    else:
+        of = np.logaddexp.reduce(logarithms(shares)[:, None] + each, axis=1)
+    ratio: Array = of[:, 1] - of[:, 0]
+    return ratio

@@ -1,18 +1,47 @@
-"""P3GM, the phased private generator: DP-PCA, DP-EM, its decoder, and what they spend together."""
+"""P3GM, the phased private generator: DP-PCA, DP-EM, its decoder, and what they spend together.
 
-from __future__ import annotations
+- `accounting`: the privacy that the phases spend, as published and as it holds
+- `design`: settings of a generator
+- `em`, `pca`: DP-EM and DP-PCA, which make the first phase
+- `variational`: the second phase, by DP-SGD; the only module that imports torch
+- `generator`: both phases together, and synthetic records
+- `mechanism`, `first_phase`: the mechanisms `p3gm`, and `p3gm-pca` and `p3gm-em`
+- `attacks_and_canary`: attacks on all three, and the canary `opposites`
+"""
 
 from dpaudit.papers.p3gm.accounting import Phases, noise_multiplier, replacing
+from dpaudit.papers.p3gm.attacks_and_canary import (
+    Elbo,
+    Mixture,
+    Nearest,
+    Opposites,
+    Reconstruction,
+    SecondMoment,
+    Subspace,
+)
 from dpaudit.papers.p3gm.design import Architecture, Design, FirstReleases, Steps, without_noise
+from dpaudit.papers.p3gm.first_phase import P3GMEM, P3GMPCA
 from dpaudit.papers.p3gm.generator import Generator, fit
+from dpaudit.papers.p3gm.mechanism import P3GM, FirstPhase
 
 __all__ = [
+    "P3GM",
+    "P3GMEM",
+    "P3GMPCA",
     "Architecture",
     "Design",
+    "Elbo",
+    "FirstPhase",
     "FirstReleases",
     "Generator",
+    "Mixture",
+    "Nearest",
+    "Opposites",
     "Phases",
+    "Reconstruction",
+    "SecondMoment",
     "Steps",
+    "Subspace",
     "fit",
     "noise_multiplier",
     "replacing",

@@ -1,4 +1,4 @@
-"""What P3GM's three phases spend together, as published and as it holds.
+"""The privacy that P3GM's three phases spend together, as published and as it holds.
 
 The paper composes by Renyi differential privacy: epsilon(delta) is the least over alpha of
 r_p + r_e + r_s + ln(1/delta)/(alpha - 1) (its Theorem 3), for DP-PCA, DP-EM and DP-SGD.
@@ -19,7 +19,7 @@ from dpaudit.types import Array
 ORDERS: Array = np.concatenate(
     [np.arange(1.5, 11, 0.5), np.arange(11, 64), np.geomspace(64, 512, 13).round()]
 )
-"""The alphas that are tried; more of them change the fourth digit of an epsilon."""
+"""The orders alpha; more of them change the fourth digit of an epsilon."""
 
 PureForm: TypeAlias = Literal["printed", "capped", "exact"]
 Conversion: TypeAlias = Literal["printed", "tight"]
@@ -28,14 +28,14 @@ COARSE = 1e-3
 """Grid of the privacy loss; a coarser one only raises epsilon."""
 
 MOST_NOISE = 4096.0
-"""Of DP-SGD: beyond it the grid of its privacy loss takes minutes."""
+"""Largest noise multiplier of DP-SGD: beyond it the grid of the privacy loss takes minutes."""
 
 MOST_MU = 10.0
-"""Of what comes before DP-SGD: more takes gigabytes, and is an epsilon near 100."""
+"""Largest mu of the phases before DP-SGD: more takes gigabytes, and is an epsilon near 100."""
 
 
 def of_pure(epsilon: float, form: PureForm = "exact") -> Array:
-    """r_p of what is epsilon-DP.
+    """r_p of an epsilon-DP release.
 
     Printed is 2 alpha epsilon^2, valid and four times too much. Capped is the least of epsilon
     and alpha epsilon^2/2; exact is randomized response, which leaks most of all.
@@ -68,14 +68,8 @@ def of_sgd(sample_rate: float, steps: int, noise_multiplier: float) -> Array:
     return np.asarray(spent)
 
 
-def of_sgd_as_printed(sample_rate: float, noise_multiplier: float) -> Array:
-    """r_s as the paper prints it: of one step, with another moment, and without its O() term."""
-    q, s, a = sample_rate, noise_multiplier, ORDERS
-    return np.asarray(q**2 * a * (a + 1) / ((a - 1) * (1 - q) * s**2))
-
-
 def epsilon(spent: Array, delta: float, conversion: Conversion = "printed") -> float:
-    """epsilon(delta) of what is spent at each order.
+    """epsilon(delta) of the Renyi divergence spent at each order.
 
     Tight is that of Balle, Barthe, Gaboardi, Hsu and Sato, Hypothesis Testing Interpretations and
     Renyi Differential Privacy (2020).
@@ -90,7 +84,7 @@ def epsilon(spent: Array, delta: float, conversion: Conversion = "printed") -> f
 
 @dataclass(frozen=True)
 class Phases:
-    """The settings that the published composition is made of, in the paper's letters."""
+    """The settings of the published composition, in the paper's letters."""
 
     epsilon_p: float
     components: int
@@ -104,40 +98,34 @@ class Phases:
         self, delta: float, pure: PureForm = "printed", conversion: Conversion = "printed"
     ) -> float:
         """epsilon by Theorem 3, with DP-SGD's part from an accountant."""
-        return epsilon(of_pure(self.epsilon_p, pure) + self._rest(), delta, conversion)
-
-    def as_printed(self, delta: float) -> float:
-        """epsilon by Theorem 3 to the letter, which leaves out all steps but one."""
-        em = of_em(self.components, self.iterations, self.s_e)
-        sgd = of_sgd_as_printed(self.sample_rate, self.s_s)
-        return epsilon(of_pure(self.epsilon_p, "printed") + em + sgd, delta)
+        sgd = of_sgd(self.sample_rate, self.steps, self.s_s)
+        return epsilon(of_pure(self.epsilon_p, pure) + (self._em + sgd), delta, conversion)
 
     def baseline(self, delta: float) -> float:
-        """What the paper compares with: epsilon_p, zCDP of DP-EM and moments of DP-SGD added."""
+        """The paper's baseline: the sum of epsilon_p, zCDP of DP-EM and moments of DP-SGD."""
         rho = self.iterations * (2 * self.components + 1) / (2 * self.s_e**2)
         em = rho + 2 * math.sqrt(rho * math.log(2 / delta))
         sgd = epsilon(of_sgd(self.sample_rate, self.steps, self.s_s), delta / 2)
         return self.epsilon_p + em + sgd
 
     def solved(self, target: float, delta: float) -> Phases:
-        """The same with the least noise of DP-SGD by which Theorem 3 gives `target`."""
-        em = of_em(self.components, self.iterations, self.s_e)
-        _refuse_spent(epsilon(of_pure(self.epsilon_p, "printed") + em, delta), target)
+        """Return the same phases with the least noise of DP-SGD for `target` by Theorem 3."""
+        _refuse_spent(epsilon(of_pure(self.epsilon_p, "printed") + self._em, delta), target)
         least = accounting.least_noise(
             target, lambda s: replace(self, s_s=s).composed(delta), MOST_NOISE
         )
         return replace(self, s_s=least)
 
-    def _rest(self) -> Array:
-        em = of_em(self.components, self.iterations, self.s_e)
-        return np.asarray(em + of_sgd(self.sample_rate, self.steps, self.s_s))
+    @property
+    def _em(self) -> Array:
+        return of_em(self.components, self.iterations, self.s_e)
 
 
 def replacing(mu: float, sample_rate: float, steps: int, s_s: float, delta: float) -> float:
     """epsilon of a mu-GDP release and DP-SGD together, if one record is replaced.
 
     A replaced record moves the sum of clipped gradients by up to twice the clip norm, which
-    accountants for adding and removing one do not count. Full batches are exact.
+    accountants for adding and removing do not count. Full batches are exact.
     """
     if sample_rate == 1:
         return accounting.gaussian_epsilon(math.hypot(mu, 2 * math.sqrt(steps) / s_s), delta)
@@ -189,10 +177,8 @@ def _refuse_bare(mu: float) -> None:
 
 def _refuse_spent(before: float, target: float) -> None:
     if before >= target:
-        raise BadInput(
+        problem = (
             f"what comes before DP-SGD spends epsilon {before:.3g} of {target:g}; give it more "
-            "noise, or allow a larger epsilon",
-            "budget-spent",
-            option="epsilon",
-            value=target,
+            "noise, or allow a larger epsilon"
         )
+        raise BadInput(problem, "budget-spent", option="epsilon", value=target)

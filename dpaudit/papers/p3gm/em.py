@@ -24,7 +24,7 @@ LEAST_COUNT = 1e-9
 """Records in a component, where the published noise divides by their number."""
 
 
-class Mixture(NamedTuple):
+class GaussianMixture(NamedTuple):
     """Weights (K,), means and variances (K, d)."""
 
     weights: Array
@@ -32,7 +32,7 @@ class Mixture(NamedTuple):
     variances: Array
 
     def responsibilities(self, x: Array) -> Array:
-        """gamma (n, K): how much each component has to do with each point."""
+        """gamma (n, K), the share of each component in each point."""
         m, s = self.means, self.variances
         # (x - m)^2/s as products of matrices, which take a tenth of the time.
         squares = x**2 @ (1 / s).T - 2 * x @ (m / s).T + (m**2 / s).sum(axis=1)
@@ -41,27 +41,27 @@ class Mixture(NamedTuple):
         return np.asarray(gamma / gamma.sum(axis=1, keepdims=True))
 
     def sample(self, n: int, draw: np.random.Generator) -> Array:
-        """Points of the mixture."""
+        """Draw points of the mixture."""
         of = draw.choice(len(self.weights), size=n, p=self.weights)
         z = draw.normal(size=(n, self.means.shape[1]))
         return np.asarray(self.means[of] + np.sqrt(self.variances[of]) * z)
 
 
-def start(components: int, latent: int, draw: np.random.Generator) -> Mixture:
-    """Where EM begins: drawn without a look at the data, which would cost privacy."""
+def start(components: int, latent: int, draw: np.random.Generator) -> GaussianMixture:
+    """Draw the start of EM without the data, which would cost privacy."""
     checks.refuse(
         [checks.at_least("components", components, 1), checks.at_least("latent", latent, 1)]
     )
     directions = draw.normal(size=(components, latent))
     means = 0.5 * directions / np.linalg.norm(directions, axis=1, keepdims=True)
     even = np.full(components, 1 / components)
-    return Mixture(even, means, np.full((components, latent), 0.1))
+    return GaussianMixture(even, means, np.full((components, latent), 0.1))
 
 
 def start_at_labels(
     components: int, latent: int, classes: int, side: float, draw: np.random.Generator
-) -> Mixture:
-    """Where EM begins if labels have directions of their own: components are dealt out to them.
+) -> GaussianMixture:
+    """Draw the start of EM if labels have directions of their own; each has its components.
 
     A label of its block lies at `side` in its direction. So the first E-step tells labels
     apart, and one iteration fits a Gaussian to each where there is one component a label.
@@ -71,7 +71,7 @@ def start_at_labels(
     features = around * start(components, latent, draw).means / 0.5
     labels = side * np.eye(classes)[np.arange(components) % classes]
     variances = np.repeat([0.1, side**2 / 20], [latent, classes])
-    return Mixture(
+    return GaussianMixture(
         np.full(components, 1 / components),
         np.concatenate([features, labels], axis=1),
         np.tile(variances, (components, 1)),
@@ -79,46 +79,46 @@ def start_at_labels(
 
 
 class Exact(NamedTuple):
-    """What an M-step would release without noise, in one row, and the deviation of each number."""
+    """The numbers of an M-step without noise, and the deviation of each one's noise."""
 
     values: Array
     deviations: Array
 
     def noisy(self, draw: np.random.Generator) -> Array:
-        """The numbers that are released."""
+        """Draw the released numbers."""
         return np.asarray(self.values + self.deviations * draw.normal(size=len(self.values)))
 
     def log_density(self, numbers: Array) -> float:
-        """ln of the density of what was released, but for a constant."""
+        """ln of the density of released numbers, up to a constant."""
         off = (numbers - self.values) / self.deviations
         return float(-np.sum(np.log(self.deviations) + off**2 / 2))
 
 
 @dataclass(frozen=True)
 class Variant:
-    """How an M-step is released: what, with how much noise, and what is made of it."""
+    """A way to release an M-step."""
 
     releases: Callable[[int], int]
     """Gaussian mechanisms of an iteration, for K components."""
-    exact: Callable[[Array, Mixture, float], Exact]
+    exact: Callable[[Array, GaussianMixture, float], Exact]
     parameters: Callable[[Array, int, int], tuple[Array, Array, Array]]
     """Counts, means and second moments from noisy numbers, for K and n."""
 
-    def next(self, noisy: Array, now: Mixture, n: int) -> Mixture:
-        """The mixture that is made of released numbers: post-processing alone."""
+    def next(self, noisy: Array, now: GaussianMixture, n: int) -> GaussianMixture:
+        """Return the mixture of released numbers, by post-processing alone."""
         weights, means, squares = self.parameters(noisy, len(now.weights), n)
         weights = np.maximum(weights, LEAST_WEIGHT)
         means = means / np.maximum(np.linalg.norm(means, axis=1, keepdims=True), 1.0)
         variances = np.clip(squares - means**2, LEAST_VARIANCE, 1.0)
-        return Mixture(weights / weights.sum(), means, variances)
+        return GaussianMixture(weights / weights.sum(), means, variances)
 
 
-def _moments(x: Array, now: Mixture) -> tuple[Array, Array, Array]:
+def _moments(x: Array, now: GaussianMixture) -> tuple[Array, Array, Array]:
     gamma = now.responsibilities(x)
     return gamma.sum(axis=0), gamma.T @ x, gamma.T @ x**2
 
 
-def _published(x: Array, now: Mixture, noise: float) -> Exact:
+def _published(x: Array, now: GaussianMixture, noise: float) -> Exact:
     """pi_k, mu_k and second moments, with noise of s sqrt(2)/n, s 2/N_k and s sqrt(2)/N_k."""
     counts, sums, squares = _moments(x, now)
     own = np.maximum(counts, LEAST_COUNT)[:, None]
@@ -129,7 +129,7 @@ def _published(x: Array, now: Mixture, noise: float) -> Exact:
     return Exact(values, noise * scales)
 
 
-def _safe(x: Array, now: Mixture, noise: float) -> Exact:
+def _safe(x: Array, now: GaussianMixture, noise: float) -> Exact:
     """N_k, sums and sums of squares, all k together: sensitivities sqrt(2), 2 and sqrt(2)."""
     counts, sums, squares = _moments(x, now)
     values = np.concatenate([counts, sums.ravel(), squares.ravel()])
@@ -153,13 +153,18 @@ VARIANTS: Mapping[str, Variant] = {
     "published": Variant(lambda k: 2 * k + 1, _published, lambda row, k, n: _parted(row, k)),
     "safe": Variant(lambda k: 3, _safe, _from_sums),
 }
-"""The published one takes N_k, which is private, for the scale of its noise."""
+"""The published variant scales its noise by N_k, which is private."""
 
 
 def fit(
-    x: Array, first: Mixture, iterations: int, noise: float, variant: str, draw: np.random.Generator
-) -> Mixture:
-    """The mixture after so many iterations; without noise where it is 0."""
+    x: Array,
+    first: GaussianMixture,
+    iterations: int,
+    noise: float,
+    variant: str,
+    draw: np.random.Generator,
+) -> GaussianMixture:
+    """Return the mixture after so many iterations."""
     how, now = VARIANTS[variant], first
     for _ in range(iterations):
         now = how.next(how.exact(x, now, noise).noisy(draw), now, len(x))
@@ -169,7 +174,7 @@ def fit(
 def log_ratio(
     worlds: tuple[Array, Array],
     world: int,
-    first: Mixture,
+    first: GaussianMixture,
     iterations: int,
     noise: float,
     variant: str,

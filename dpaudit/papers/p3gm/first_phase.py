@@ -1,4 +1,4 @@
-"""DP-PCA, the first phase of P3GM: a second moment that is released with noise."""
+"""The parts of P3GM's first phase as mechanisms: DP-PCA and DP-EM, each with its noise."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ import numpy as np
 from dpaudit import checks
 from dpaudit.accounting import gaussian_epsilon, gaussian_mu
 from dpaudit.errors import BadInput
-from dpaudit.papers.p3gm import em, embedding
-from dpaudit.papers.p3gm.design import PCA, one_thread
-from dpaudit.protocols import Mechanism
+from dpaudit.papers.p3gm import em, pca
+from dpaudit.papers.p3gm.design import PCA
+from dpaudit.protocols import Mechanism, repr_of
 from dpaudit.seeds import generator
 from dpaudit.types import (
     IN,
@@ -35,20 +35,20 @@ class P3GMPCA(Mechanism):
     """DP-PCA of P3GM: the second moment of all records with Wishart noise, or with Gaussian.
 
     Records are cut to unit length; A = (1/n) sum of x x^T is released, not centred and without
-    labels. What is projected by its eigenvectors is post-processing. A trial is one release.
+    labels. Projections by its eigenvectors are post-processing. A trial is one release.
 
     The claim, with Wishart noise (`noise=wishart`, as published): (epsilon_pca, 0) if one record is
     replaced, for A + W with W of d + 1 degrees of freedom and scale 3/(2 n epsilon_pca).
 
-    The flaw: W is positive semi-definite, so that what is released is never below A in any
-    direction. Let D' have a record v, |v| = 1, where D has nothing. With probability
-    1 - exp(-epsilon_pca/3) the release from D is below the second moment of D' somewhere, and from
-    D' it never is: no finite epsilon holds with a smaller delta, whatever d and n. The smallest
-    eigenvalue of what is released minus A' shows it (attack `second-moment`).
+    The flaw: W is positive semi-definite, so a release is never below A in any direction. Let D'
+    have a record v, |v| = 1, where D has nothing. With probability 1 - exp(-epsilon_pca/3) the
+    release from D is below the second moment of D' somewhere, and from D' it never is: no finite
+    epsilon holds with a smaller delta, whatever d and n. The smallest eigenvalue of the release
+    minus A' shows it (attack `second-moment`).
 
     Gaussian noise (`noise=gaussian`) is the correction: (epsilon_pca, --delta), by noise that is
     alike in all directions of symmetric matrices, of s times the Frobenius sensitivity sqrt(2)/n.
-    The claim states its curve, which is reached by two records at right angles.
+    The claim states its curve, which two records at right angles reach.
 
     Jiang, Xie and Zhang, Wishart Mechanism for Differentially Private Principal Components Analysis
     (2016); Takagi, Takahashi, Cao and Yoshikawa, P3GM (2021), whose code has Gaussian noise by now.
@@ -79,25 +79,20 @@ class P3GMPCA(Mechanism):
         self.delta = delta if noise == "gaussian" else 0.0
         self.features = math.prod(data.shape)
         if noise == "gaussian" and self.features == 1:
-            raise BadInput(
-                "noise=gaussian is audited by two directions, and records have 1 value",
-                "too-small",
-                option="features",
-                value=self.features,
-            )
+            problem = "noise=gaussian is audited by two directions, and records have 1 value"
+            raise BadInput(problem, "too-small", option="features", value=self.features)
 
     def __repr__(self) -> str:
-        told = ("noise", "epsilon_pca", "delta", "features")
-        return f"P3GMPCA({', '.join(f'{t}={getattr(self, t)!r}' for t in told)})"
+        return repr_of(self, names=("noise", "epsilon_pca", "delta", "features"))
 
     @cached_property
     def _mu(self) -> float:
-        """Of Gaussian noise: the largest whose epsilon is at most what is claimed."""
+        """The largest mu of Gaussian noise whose epsilon is at most the claimed one."""
         return gaussian_mu(self.epsilon_pca, self.delta)
 
     @cached_property
     def claim(self) -> Claim:
-        """The published one, or that of the Gaussian mechanism."""
+        """The published claim, or that of the Gaussian mechanism."""
         curve = GaussianCurve(self._mu) if self.noise == "gaussian" else None
         return Claim(
             epsilon=gaussian_epsilon(curve.mu, self.delta) if curve else self.epsilon_pca,
@@ -110,13 +105,11 @@ class P3GMPCA(Mechanism):
         )
 
     def about(self, pair: Pair) -> About:
-        breaks = (
-            "Wishart noise is one-sided, so that some releases are possible without the canary "
-            "only: dpaudit explain p3gm-pca. Take Gaussian noise (--set noise=gaussian)."
-        )
-        if self.noise == "gaussian":
+        breaks = "Look for what breaks the claim: the noise's scale, or records beyond unit norm."
+        if self.noise == "wishart":
             breaks = (
-                "Look for what breaks the claim: the noise's scale, or records beyond unit norm."
+                "Wishart noise is one-sided, so that some releases are possible without the canary "
+                "only: dpaudit explain p3gm-pca. Take Gaussian noise (--set noise=gaussian)."
             )
         return About(
             adversary="observer: sees the released second moment, and knows all records but which "
@@ -128,58 +121,50 @@ class P3GMPCA(Mechanism):
         )
 
     def example(self) -> Observation:
-        """What is seen of a trial, but for its numbers."""
         return {"gap" if self.noise == "wishart" else "moment_ratio": np.zeros(())}
 
     def craft(self, data: Data, seed: int) -> Known:
-        """Nothing and the darkest value lit; of Gaussian noise, the two darkest, each lit alone."""
+        """Return nothing and the darkest value lit; of Gaussian noise, the two darkest alone."""
         mean = data.shadow.x.reshape(len(data.shadow), -1).mean(axis=0)
         lit = np.eye(self.features)[np.argsort(mean, kind="stable")[:2]]
         out = np.zeros(self.features) if self.noise == "wishart" else lit[1]
         return {"opposites": np.stack([out, lit[0]]).reshape(2, *data.shape)}
 
     def run(self, pair: Pair, trials: Sequence[Trial]) -> list[Observation]:
-        """A release for each trial, and how it lies to the second moments of both worlds."""
-        n = len(pair.out)
-        with one_thread():
-            a = {
-                w: embedding.second_moment(embedding.within_unit_ball(pair.world(w).x))
-                for w in (OUT, IN)
-            }
-            return [self._seen(a, n, trial) for trial in trials]
+        """Return the score of a release for each trial, from the second moments of both worlds."""
+        with pca.one_blas_thread():
+            rows = {w: pca.within_unit_ball(pair.world(w).x) for w in (OUT, IN)}
+            a = {w: pca.second_moment(x) for w, x in rows.items()}
+            return [self._observe(a, len(pair.out), trial) for trial in trials]
 
-    def _seen(self, a: Mapping[int, Array], n: int, trial: Trial) -> Observation:
+    def _observe(self, a: Mapping[int, Array], n: int, trial: Trial) -> Observation:
         draw = generator(trial.seed, "pca")
         if self.noise == "wishart":
-            released = embedding.wishart(a[trial.world], n, self.epsilon_pca, draw)
-            return {"gap": np.array(embedding.below(released, a[IN]))}
+            released = pca.wishart(a[trial.world], n, self.epsilon_pca, draw)
+            return {"gap": np.array(pca.below(released, a[IN]))}
         s = 1 / self._mu
-        released = embedding.gaussian(a[trial.world], n, s, draw)
-        return {"moment_ratio": np.array(embedding.log_ratio(released, a[OUT], a[IN], n, s))}
-
-
-# ----------------------------------------------------------------
-# DP-EM, the second part of P3GM's first phase: a mixture that is released with noise.
+        released = pca.gaussian(a[trial.world], n, s, draw)
+        return {"moment_ratio": np.array(pca.log_ratio(released, a[OUT], a[IN], n, s))}
 
 
 class P3GMEM(Mechanism):
     """DP-EM of P3GM: a mixture of Gaussians whose every M-step is released with Gaussian noise.
 
-    Records are cut to unit length and projected to `latent` directions, those of the shadow set,
-    which are public here: what DP-PCA gives away is asked of `p3gm-pca`. EM starts at parameters
-    that are drawn without a look at the data. A trial is one fit of `iterations` iterations with
-    `components` components of diagonal variances, and all its releases are seen.
+    Records are cut to unit length and projected to `latent` directions of the shadow set, which are
+    public here; `p3gm-pca` audits DP-PCA. The start of EM is drawn without the data. A trial is one
+    fit of `iterations` iterations with `components` components of diagonal variances, and all its
+    releases are seen.
 
     The claim: each release is a Gaussian mechanism of noise multiplier em_noise, if one record is
     replaced. As published (`variant=published`) an iteration has 2K + 1 of them: the weights, of
     sensitivity sqrt(2)/n, and of each component the mean, 2/N_k, and second moment, sqrt(2)/N_k.
 
-    The flaw: N_k, how many records a component has, is private itself, and the deviation of the
-    noise tells it. Of a component that has few records one more is seen by how much smaller the
-    noise gets, whatever em_noise is; of one that has none but the canary, at once.
+    The flaw: N_k, the number of records of a component, is private, and the deviation of the noise
+    shows it. In a component with few records, one more makes the noise visibly smaller, whatever
+    em_noise is; in one with the canary alone, at once.
 
     `variant=safe` releases three sums an iteration, over all components together: N_k
-    (sensitivity sqrt(2)), the records (2) and their squares (sqrt(2)). Its noise says nothing of
+    (sensitivity sqrt(2)), the records (2) and their squares (sqrt(2)). Its noise does not depend on
     the data, and its claim holds.
 
     Park, Foulds, Chaudhuri and Welling, DP-EM (2016); Takagi, Takahashi, Cao and Yoshikawa, P3GM
@@ -204,31 +189,29 @@ class P3GMEM(Mechanism):
         delta: float = 1e-5,
         seed: int = 0,
     ) -> None:
-        features = math.prod(data.shape)
         checks.refuse(
             [
                 checks.one_of("variant", variant, em.VARIANTS),
                 checks.at_least("components", components, 1),
                 checks.at_least("iterations", iterations, 1),
                 checks.positive("em_noise", em_noise),
-                checks.whole("latent", latent, 1, features),
+                checks.whole("latent", latent, 1, math.prod(data.shape)),
                 checks.in_range("delta", delta, 0, 1, ends="()"),
             ]
         )
         self.variant, self.components, self.iterations = variant, components, iterations
-        self.em_noise, self.latent, self.delta = em_noise, latent, delta
-        self.seed = seed
-        rows = embedding.within_unit_ball(data.shadow.x)
-        self._projection = embedding.components(embedding.second_moment(rows), latent)
+        self.em_noise, self.latent, self.delta, self.seed = em_noise, latent, delta, seed
+        rows = pca.within_unit_ball(data.shadow.x)
+        self._projection = pca.components(pca.second_moment(rows), latent)
         self._start = em.start(components, latent, generator(seed, "em", "start"))
 
     def __repr__(self) -> str:
-        told = ("variant", "components", "iterations", "em_noise", "latent", "delta", "seed")
-        return f"P3GMEM({', '.join(f'{t}={getattr(self, t)!r}' for t in told)})"
+        names = ("variant", "components", "iterations", "em_noise", "latent", "delta", "seed")
+        return repr_of(self, names=names)
 
     @cached_property
     def claim(self) -> Claim:
-        """So many Gaussian mechanisms are one, whose epsilon is exact."""
+        """The exact epsilon of all Gaussian mechanisms, which are one together."""
         releases = em.VARIANTS[self.variant].releases(self.components)
         mu = math.sqrt(self.iterations * releases) / self.em_noise
         return Claim(
@@ -242,13 +225,11 @@ class P3GMEM(Mechanism):
         )
 
     def about(self, pair: Pair) -> About:
-        breaks = (
-            "The noise's deviation depends on how many records a component has, which is private: "
-            "dpaudit explain p3gm-em. Release sums instead (--set variant=safe)."
-        )
-        if self.variant == "safe":
+        breaks = "Look for what breaks the claim: the noise's scale, or points beyond unit norm."
+        if self.variant == "published":
             breaks = (
-                "Look for what breaks the claim: the noise's scale, or points beyond unit norm."
+                "The noise's deviation depends on how many records a component has, which is "
+                "private: dpaudit explain p3gm-em. Release sums instead (--set variant=safe)."
             )
         return About(
             adversary="observer: sees what every iteration releases, and knows all records but "
@@ -259,24 +240,25 @@ class P3GMEM(Mechanism):
         )
 
     def example(self) -> Observation:
-        """What is seen of a trial, but for its numbers."""
         return {"mixture_ratio": np.zeros(())}
 
     def craft(self, data: Data, seed: int) -> Known:
-        """An ordinary record, and one at the component that has least of the shadow set."""
-        typical = embedding.within_unit_ball(data.shadow.x.mean(axis=0)[None])[0]
-        loneliest = self._start.responsibilities(self._embedded(data.shadow.x)).sum(axis=0).argmin()
+        """Return an ordinary record, and one at the component with least of the shadow set."""
+        typical = pca.within_unit_ball(data.shadow.x.mean(axis=0)[None])[0]
+        loneliest = (
+            self._start.responsibilities(self._projected(data.shadow.x)).sum(axis=0).argmin()
+        )
         mean = self._start.means[loneliest]
         there = self._projection @ (mean / np.linalg.norm(mean))
         return {"opposites": np.stack([typical, there]).reshape(2, *data.shape)}
 
-    def _embedded(self, x: Array) -> Array:
-        return np.asarray(embedding.within_unit_ball(x) @ self._projection)
+    def _projected(self, x: Array) -> Array:
+        return np.asarray(pca.within_unit_ball(x) @ self._projection)
 
     def run(self, pair: Pair, trials: Sequence[Trial]) -> list[Observation]:
-        """A fit for each trial, and how likely all that it releases is in either world."""
+        """Return the log-likelihood ratio of all releases of a fit for each trial."""
         how = (self._start, self.iterations, self.em_noise, self.variant)
-        with one_thread():
-            worlds = self._embedded(pair.out.x), self._embedded(pair.inn.x)
+        with pca.one_blas_thread():
+            worlds = self._projected(pair.out.x), self._projected(pair.inn.x)
             ratios = [em.log_ratio(worlds, t.world, *how, generator(t.seed, "em")) for t in trials]
         return [{"mixture_ratio": np.array(ratio)} for ratio in ratios]

@@ -14,8 +14,8 @@ import numpy as np
 
 from dpaudit import checks
 from dpaudit.errors import BadInput
-from dpaudit.papers.p3gm import em, embedding
-from dpaudit.papers.p3gm.design import Design, Steps, proportions, shared, with_labels
+from dpaudit.papers.p3gm import em, pca
+from dpaudit.papers.p3gm.design import Design, Steps
 from dpaudit.seeds import generator, stream
 from dpaudit.types import Array, Records
 
@@ -23,67 +23,66 @@ if TYPE_CHECKING:
     from dpaudit.papers.p3gm.variational import Kind, Variational
 
 ROUNDS = 20
-"""How often as many rows are drawn again, until there are enough of each label."""
+"""Largest number of draws until there are enough rows of each label."""
 
 
 @dataclass(frozen=True)
 class Generator:
-    """A fitted generator, and what it can be asked.
+    """A fitted generator.
 
-    It has the labels' shares only with noise, or if nothing of it has any.
+    It has the labels' shares only with noise, or if no phase has any.
     """
 
     design: Design
     classes: int
     projection: Array | None
-    prior: em.Mixture
+    prior: em.GaussianMixture
     proportions: Array | None
     network: Variational
 
     def embedded(self, rows: Array) -> Array | None:
-        """f(x), the given means of q(z|x); None of a model that learns them."""
+        """Return f(x), the given means of q(z|x); None if the model learns them."""
         if self.projection is None:
             return None
-        return np.asarray(embedding.inside(self.design, rows, self.classes) @ self.projection)
+        return np.asarray(pca.inside(self.design, rows, self.classes) @ self.projection)
 
     def drawn(self, n: int, draw: np.random.Generator) -> Array:
-        """Rows of features and label scores, as the model has them."""
+        """Draw rows of features and label scores."""
         from dpaudit.papers.p3gm.variational import decoded
 
         return decoded(self.network, self.prior.sample(n, draw))
 
     def sample(self, n: int, seed: int, proportioned: bool = False) -> Records:
-        """Synthetic records with labels, those whose block says most.
+        """Draw synthetic records, each with its likeliest label.
 
         `proportioned` gives each label its (noisy) share of the training records: where the model
         says a label too rarely, the likeliest rows that are left of many draws.
         """
         draw = generator(seed, "synthetic")
         if not proportioned:
-            return _records(self.drawn(n, draw), self.classes)
+            rows = self.drawn(n, draw)
+            labels = rows[:, -self.classes :].argmax(axis=1).astype(np.int64)
+            return Records(rows[:, : -self.classes], labels)
         if self.proportions is None:
-            raise BadInput(
-                "the labels' shares have no noise; set the design's label_noise",
-                "needs-label-noise",
-                option="label_noise",
-            )
+            problem = "the labels' shares have no noise; set the design's label_noise"
+            raise BadInput(problem, "needs-label-noise", option="label_noise")
         wanted, there = shared(self.proportions, n), np.zeros(self.classes, dtype=np.int64)
         rounds: list[Array] = []
         while len(rounds) < ROUNDS and (there < wanted).any():
             rounds.append(self.drawn(n, draw))
-            said = rounds[-1][:, -self.classes :].argmax(axis=1)
-            there += np.bincount(said, minlength=self.classes)
+            likeliest = rounds[-1][:, -self.classes :].argmax(axis=1)
+            there += np.bincount(likeliest, minlength=self.classes)
         rows = np.concatenate(rounds)
-        labels = _dealt(rows[:, -self.classes :], wanted)
+        labels = _deal_labels(rows[:, -self.classes :], wanted)
         chosen = np.concatenate([np.flatnonzero(labels == y) for y in range(self.classes)])
         return Records(rows[chosen, : -self.classes], labels[chosen])
 
-    def looked_at(self, rows: Array) -> tuple[Array, Array]:
-        """Of rows with labels the squared error of their reconstruction, and their ELBO."""
-        from dpaudit.papers.p3gm.variational import Prior, looked_at
+    def evaluate(self, rows: Array) -> tuple[Array, Array]:
+        """Return the squared error of the reconstruction of rows with labels, and their ELBO."""
+        from dpaudit.papers.p3gm.variational import evaluate
 
-        given, prior = self.embedded(rows), Prior(*self.prior)
-        return looked_at(self.network, rows, given, prior, self.design.network.likelihood)
+        likelihood = self.design.network.likelihood
+        return evaluate(self.network, rows, self.embedded(rows), self.prior, likelihood)
 
 
 def fit(
@@ -93,45 +92,39 @@ def fit(
     seed: int,
     watch: Callable[[Generator, int], None] | None = None,
 ) -> Generator:
-    """A generator; all its randomness is the seed's.
+    """Fit a generator by the randomness of a seed.
 
-    `watch` is shown the generator as it is after so many steps of the second phase, from 0 on:
-    what it looks at is as private as the end, because all steps are paid for.
+    `watch` is given the generator after so many steps of the second phase, from 0 on: all of them
+    are as private as the last, because all steps are accounted for.
     """
-    from dpaudit.papers.p3gm.variational import Prior, built, train
+    from dpaudit.papers.p3gm.variational import built, train
 
-    checks.refuse(
-        [
-            None
-            if _within(records.x, 0, 1)
-            else BadInput("values must be from 0 to 1; scale them", "out-of-range", option="x"),
-            None
-            if records.y.dtype.kind in "iu" and _within(records.y, 0, classes - 1)
-            else BadInput(
-                f"labels must be whole numbers from 0 to {classes - 1}", "out-of-range", option="y"
-            ),
-        ]
-    )
+    problems = []
+    if not _within(records.x, 0, 1):
+        problem = "values must be from 0 to 1; scale them"
+        problems.append(BadInput(problem, "out-of-range", option="x"))
+    if records.y.dtype.kind not in "iu" or not _within(records.y, 0, classes - 1):
+        problem = f"labels must be whole numbers from 0 to {classes - 1}"
+        problems.append(BadInput(problem, "out-of-range", option="y"))
+    checks.refuse(problems)
     rows = with_labels(records, classes)
     known = design.first.label_noise or not design.noisy
     shares = proportions(records, classes, design.first.label_noise, seed) if known else None
     kind: dict[str, Kind] = {"p3gm": "variance", "ae": "none", "vae": "whole"}
-    latent = design.width(classes)
-    how = design.network
-    seeded = stream(seed, "network")
-    network = built(rows.shape[1], latent, how.hidden, kind[how.model], seeded)
+    latent, how = design.width(classes), design.network
+    network = built(rows.shape[1], latent, how.hidden, kind[how.model], stream(seed, "network"))
     if how.model == "vae":
-        standard = em.Mixture(np.ones(1), np.zeros((1, latent)), np.ones((1, latent)))
+        standard = em.GaussianMixture(np.ones(1), np.zeros((1, latent)), np.ones((1, latent)))
         made = Generator(design, classes, None, standard, shares, network)
     else:
-        projection, mixture = embedding.learned(design, rows, classes, seed)
+        projection, mixture = pca.fit_first_phase(design, rows, classes, seed)
         made = Generator(design, classes, projection, mixture, shares, network)
         _pretrain(made, stream(seed, "pretraining"))
     train(
         network,
         rows,
         made.embedded(rows),
-        Prior(*made.prior),
+        made.prior,
         how.likelihood,
         design.steps,
         stream(seed, "training"),
@@ -141,36 +134,55 @@ def fit(
 
 
 def _pretrain(made: Generator, seed: int) -> None:
-    """Let the decoder undo the projection, on points of the mixture: no record is looked at."""
+    """Teach the decoder to undo the projection, on points of the mixture, without any record."""
     from dpaudit.papers.p3gm.variational import built, train
 
     design, n = made.design, 1000
     if not design.pretraining or made.projection is None:
         return
     z = made.prior.sample(n, generator(seed, "points"))
-    seen = np.clip(embedding.outside(design, z @ made.projection.T, made.classes), 0, 1)
+    seen = np.clip(pca.outside(design, z @ made.projection.T, made.classes), 0, 1)
     alone = built(seen.shape[1], z.shape[1], design.network.hidden, "none", seed)
     alone.decoder = made.network.decoder
     steps = Steps(design.pretraining, 0.1, 0.1 * n, lr=3e-3)
     train(alone, seen, z, None, design.network.likelihood, steps, seed)
 
 
-def _dealt(said: Array, wanted: Array) -> Array:
-    """A label for so many rows each, by what rows say of labels; -1 for the others."""
-    first, labels = said.argmax(axis=1), np.full(len(said), -1, dtype=np.int64)
+def _deal_labels(scores: Array, wanted: Array) -> Array:
+    """Return a label for so many rows each, by the rows' label scores; -1 for the others."""
+    first, labels = scores.argmax(axis=1), np.full(len(scores), -1, dtype=np.int64)
     for y, many in enumerate(wanted):
         labels[np.flatnonzero(first == y)[:many]] = y
     for y, many in enumerate(wanted):
         left = np.flatnonzero(labels < 0)
-        likeliest = left[np.argsort(-said[left, y], kind="stable")]
+        likeliest = left[np.argsort(-scores[left, y], kind="stable")]
         labels[likeliest[: many - np.count_nonzero(labels == y)]] = y
     return labels
 
 
 def _within(values: Array, low: float, high: float) -> bool:
-    """Whether there are some, and all are: not a number is not."""
+    """Return whether there are values, all in the range; NaN is not."""
     return values.size > 0 and bool(values.min() >= low and values.max() <= high)
 
 
-def _records(rows: Array, classes: int) -> Records:
-    return Records(rows[:, :-classes], rows[:, -classes:].argmax(axis=1).astype(np.int64))
+def with_labels(records: Records, classes: int) -> Array:
+    """Return records as rows, each followed by its label as a block of zeros with a one."""
+    flat = np.asarray(records.x, dtype=np.float64).reshape(len(records), -1)
+    return np.concatenate([flat, np.eye(classes)[records.y]], axis=1)
+
+
+def proportions(records: Records, classes: int, noise: float, seed: int) -> Array:
+    """Return the labels' shares; counts have noise of s times their sensitivity sqrt(2)."""
+    counts = np.bincount(records.y, minlength=classes).astype(np.float64)
+    counts += noise * np.sqrt(2) * generator(seed, "labels").normal(size=classes)
+    counts = np.maximum(counts, 1.0)
+    return np.asarray(counts / counts.sum())
+
+
+def shared(shares: Array, n: int) -> Array:
+    """Return whole numbers that add up to n; the largest remainders are rounded up."""
+    exact = shares * n
+    whole = np.floor(exact).astype(np.int64)
+    most = np.argsort(-(exact - whole), kind="stable")[: n - whole.sum()]
+    whole[most] += 1
+    return np.asarray(whole)

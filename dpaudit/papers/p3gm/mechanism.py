@@ -14,10 +14,12 @@ from dpaudit import checks
 from dpaudit.accounting import gaussian_mu
 from dpaudit.config.settings import Budget, Schedule
 from dpaudit.errors import BadInput
-from dpaudit.mechanisms.classifier import batch_too_large, delta_too_large
-from dpaudit.papers.p3gm import Design, Generator, Phases, fit, noise_multiplier, replacing
-from dpaudit.papers.p3gm.design import Architecture, FirstReleases, Steps, one_thread, with_labels
-from dpaudit.protocols import Mechanism
+from dpaudit.mechanisms.warnings import batch_too_large, delta_too_large
+from dpaudit.papers.p3gm.accounting import Phases, noise_multiplier, replacing
+from dpaudit.papers.p3gm.design import Architecture, Design, FirstReleases, Steps
+from dpaudit.papers.p3gm.generator import Generator, fit, with_labels
+from dpaudit.papers.p3gm.pca import one_blas_thread
+from dpaudit.protocols import Mechanism, repr_of
 from dpaudit.types import (
     About,
     Array,
@@ -32,10 +34,10 @@ from dpaudit.types import (
 )
 
 THEOREM = "Theorem 3 of the paper"
-"""Where the claim of the published variant comes from."""
+"""Source of the published variant's claim."""
 
 FIRST_PHASE = {"safe": (0.3, 60.0), "published": (0.05, 100.0)}
-"""epsilon_pca and em_noise of each variant, where they are not given: both leave most to DP-SGD."""
+"""Default epsilon_pca and em_noise of each variant: both leave most to DP-SGD."""
 
 
 @dataclass(frozen=True)
@@ -49,29 +51,24 @@ class FirstPhase:
     em_noise: float | None = None
 
     def __post_init__(self) -> None:
+        pca, noise = self.epsilon_pca, self.em_noise
         checks.refuse(
             [
                 checks.one_of("variant", self.variant, FIRST_PHASE),
                 checks.at_least("components", self.components, 1),
                 checks.at_least("iterations", self.iterations, 1),
-                *(
-                    checks.positive(name, value)
-                    for name, value in (
-                        ("epsilon_pca", self.epsilon_pca),
-                        ("em_noise", self.em_noise),
-                    )
-                    if value is not None
-                ),
+                None if pca is None else checks.positive("epsilon_pca", pca),
+                None if noise is None else checks.positive("em_noise", noise),
             ]
         )
 
     @property
     def noise(self) -> tuple[float, float]:
-        """epsilon_pca and em_noise, those of the variant where they are left out."""
-        usual_pca, usual_em = FIRST_PHASE[self.variant]
+        """epsilon_pca and em_noise, by default those of the variant."""
+        pca, noise = FIRST_PHASE[self.variant]
         return (
-            usual_pca if self.epsilon_pca is None else self.epsilon_pca,
-            usual_em if self.em_noise is None else self.em_noise,
+            pca if self.epsilon_pca is None else self.epsilon_pca,
+            noise if self.em_noise is None else self.em_noise,
         )
 
 
@@ -81,13 +78,13 @@ class P3GM(Mechanism):
     Records, each with its label as a block of zeros and a one, are divided by a public radius and
     cut to the unit ball. DP-PCA projects them to `latent` directions, DP-EM fits a mixture of
     `components` Gaussians there, and DP-SGD trains a decoder and the variance of q(z|x), with Adam
-    (`--epochs`, `--batch`, `--lr`, `--clip`). Records are drawn from the mixture and decoded. A
-    trial is one generator; whoever attacks has the model, and `rows` synthetic records.
+    (`--epochs`, `--batch`, `--lr`, `--clip`). Synthetic records are drawn from the mixture and
+    decoded. A trial is one generator; the adversary has it, and `rows` synthetic records.
 
-    The claim, as it holds (`variant=safe`): (--epsilon, --delta) if one record is replaced, for
-    Gaussian noise in DP-PCA of (epsilon_pca, delta), sums with noise em_noise in DP-EM, and as much
-    noise in DP-SGD as the rest allows, composed by their privacy loss distributions. A replaced
-    record moves a sum of gradients by twice the clip norm.
+    The claim that holds (`variant=safe`): (--epsilon, --delta) if one record is replaced, for
+    Gaussian noise in DP-PCA of (epsilon_pca, delta), sums with noise em_noise in DP-EM, and the
+    noise in DP-SGD that the rest allows, composed by privacy loss distributions. A replaced record
+    moves a sum of gradients by twice the clip norm.
 
     As published (`variant=published`): Wishart noise of epsilon_pca in DP-PCA, DP-EM with 2K + 1
     releases an iteration, and the epsilon of Theorem 3, which adds up 2 alpha epsilon_pca^2,
@@ -97,15 +94,14 @@ class P3GM(Mechanism):
     noise of DP-EM depends on private counts (`p3gm-em`); DP-SGD is accounted for adding and
     removing a record, where the paper replaces one. Its term of DP-PCA is four times too large, its
     printed one of DP-SGD leaves out all steps but one, and its (6) has the divergence the wrong way
-    round. What a generator shows of one record is far below any of these claims: expect no
-    violation here.
+    round. A generator shows far less of one record than any of these claims: expect no violation.
 
-    epsilon_pca and em_noise are 0.3 and 60 if they are left out, 0.05 and 100 as published: most of
-    the budget is left to DP-SGD. model: `p3gm`; `ae`, whose q(z|x) has no variance; `vae`, which
-    learns all of it by DP-SGD (then the settings of DP-PCA and DP-EM have no effect). likelihood:
-    `bernoulli`; `gaussian`, the squared error; or `narrow`, a Gaussian of deviation 0.07.
-    label_length: above 0, labels are not projected with the features but have directions of their
-    own, so long beside them; DP-EM begins there, with a component a label.
+    epsilon_pca and em_noise are 0.3 and 60 by default, 0.05 and 100 as published: most of the
+    budget is left to DP-SGD. model: `p3gm`; `ae`, whose q(z|x) has no variance; `vae`, which learns
+    all of it by DP-SGD, without DP-PCA and DP-EM. likelihood: `bernoulli`; `gaussian`, the squared
+    error; or `narrow`, a Gaussian of deviation 0.07. label_length: above 0, labels are not
+    projected with the features but have directions of their own, of this length beside them; DP-EM
+    begins there, with a component a label.
 
     Takagi, Takahashi, Cao and Yoshikawa, P3GM: Private High-Dimensional Data Release via Privacy
     Preserving Phased Generative Model (2021), and their first paper on it (in Japanese).
@@ -117,6 +113,7 @@ class P3GM(Mechanism):
         "models": 400,
     }
     trials_per_call = 4
+    backend = Backend("torch", "not native: it knows no loss but cross-entropy")
 
     def __init__(
         self,
@@ -127,44 +124,23 @@ class P3GM(Mechanism):
         training: Schedule = Schedule(epochs=10, batch=100, lr=0.01),
         rows: int = 1000,
     ) -> None:
-        features = math.prod(data.shape)
-        phased, apart = network.model != "vae", network.label_length > 0
-        most, least = features if apart else features + data.classes, data.classes if apart else 1
-        checks.refuse(
-            [
-                checks.whole("latent", network.latent, 1, most) if phased else None,
-                checks.at_least("components", first.components, least) if phased else None,
-                checks.at_least("rows", rows, 1),
-            ]
-        )
-        if not (data.pool.x.min() >= 0 and data.pool.x.max() <= 1):
-            raise BadInput(
-                "p3gm draws values from 0 to 1, and the data have others; scale them",
-                "out-of-range",
-                option="data",
-            )
+        _refuse_unfit(data, network, first, rows)
         self.variant, self.delta, self.rows = first.variant, privacy.delta, rows
         self.classes, self.records = data.classes, len(data.pool)
         self._batch = training.batch
         self.epsilon_pca, em_noise = first.noise
-        q, noise = training.sample_rate(self.records), privacy.noise_multiplier
-        published = self.variant == "published"
+        if self.variant == "published":
+            pca, pca_noise = "wishart", self.epsilon_pca
+        else:
+            pca, pca_noise = "gaussian", 1 / gaussian_mu(self.epsilon_pca, self.delta)
+        q, s = training.sample_rate(self.records), privacy.noise_multiplier or 0.0
+        count, expected = training.rounds(self.records), q * self.records
         self.design = Design(
             network,
             FirstReleases(
-                first.components,
-                first.iterations,
-                pca="wishart" if published else "gaussian",
-                pca_noise=self.epsilon_pca
-                if published
-                else 1 / gaussian_mu(self.epsilon_pca, self.delta),
-                em=self.variant,
-                em_noise=em_noise,
+                first.components, first.iterations, pca, pca_noise, self.variant, em_noise
             ),
-            Steps(
-                training.rounds(self.records),
-                *(q, q * self.records, training.lr, privacy.clip, noise or 0.0),
-            ),
+            Steps(count, q, expected, training.lr, privacy.clip, s),
             radius=_radius(data.shadow, data.classes),
             pretraining=100,
         )
@@ -173,13 +149,11 @@ class P3GM(Mechanism):
             self.design = replace(self.design, steps=found)
 
     def __repr__(self) -> str:
-        told = {t: getattr(self, t) for t in ("variant", "epsilon_pca", "delta", "rows", "records")}
-        return f"P3GM({self.design}, {', '.join(f'{t}={x!r}' for t, x in told.items())})"
-
-    # ------------------------------------------------------------ what is promised
+        names = ("variant", "epsilon_pca", "delta", "rows", "records")
+        return repr_of(self, self.design, names=names)
 
     def _solved(self, epsilon: float) -> float:
-        """The least noise multiplier of DP-SGD by which all phases spend what is claimed."""
+        """Return the least noise multiplier of DP-SGD by which all phases spend epsilon."""
         if self._by_theorem:
             return self._phases(1.0).solved(epsilon, self.delta).s_s
         s = self.design.steps
@@ -187,29 +161,29 @@ class P3GM(Mechanism):
 
     @property
     def _by_theorem(self) -> bool:
-        """Of a model without the phases nothing is published but DP-SGD."""
+        """True if the claim is the published one; without the phases only DP-SGD is left."""
         return self.variant == "published" and self.design.network.model != "vae"
 
     def _phases(self, s_s: float) -> Phases:
-        d = self.design
+        first, steps = self.design.first, self.design.steps
         return Phases(
-            *(self.epsilon_pca, d.first.components, d.first.iterations, d.first.em_noise),
-            *(d.steps.sample_rate, d.steps.count, s_s),
+            *(self.epsilon_pca, first.components, first.iterations, first.em_noise),
+            *(steps.sample_rate, steps.count, s_s),
         )
 
     @cached_property
     def claim(self) -> Claim:
-        """What all phases together spend, if one record is replaced."""
-        steps, curve = self.design.steps, None
+        """The epsilon that all phases together spend if one record is replaced."""
+        steps, mu, curve = self.design.steps, self.design.mu, None
+        s = steps.noise_multiplier
         if self._by_theorem:
-            epsilon = self._phases(steps.noise_multiplier).composed(self.delta)
-            source = THEOREM
+            epsilon, source = self._phases(s).composed(self.delta), THEOREM
         else:
-            how = (self.design.mu, steps.sample_rate, steps.count, steps.noise_multiplier)
-            epsilon, source = replacing(*how, self.delta), "pld accountant, all phases together"
+            epsilon = replacing(mu, steps.sample_rate, steps.count, s, self.delta)
+            source = "pld accountant, all phases together"
             if steps.sample_rate == 1:
-                mu = math.hypot(self.design.mu, 2 * math.sqrt(steps.count) / steps.noise_multiplier)
-                curve, source = GaussianCurve(mu), "exact Gaussian accounting of all phases"
+                curve = GaussianCurve(math.hypot(mu, 2 * math.sqrt(steps.count) / s))
+                source = "exact Gaussian accounting of all phases"
         return Claim(
             epsilon=epsilon,
             delta=self.delta,
@@ -218,8 +192,6 @@ class P3GM(Mechanism):
             curve=curve,
             source=source,
         )
-
-    backend = Backend("torch", "not native: it knows no loss but cross-entropy")
 
     def _warnings(self) -> list[str]:
         batch = 1 if self._batch == "full" else int(self._batch)
@@ -232,18 +204,14 @@ class P3GM(Mechanism):
         return found
 
     def about(self, pair: Pair) -> About:
-        d, steps = self.design, self.design.steps
-        told = {
-            "network": f"{self._first_phase}{d.network.model}, {d.network.hidden} wide, by Adam",
-            "steps": steps.count,
-            "batch": steps.expected,
-            "sample_rate": steps.sample_rate,
-            "lr": steps.lr,
-            "clip": steps.clip,
-            "noise_multiplier": steps.noise_multiplier,
-            "dropout": 0.0,
-            "start": "random" if d.network.model == "vae" else "taught",
-        }
+        network, first, steps = self.design.network, self.design.first, self.design.steps
+        phased = network.model != "vae"
+        first_phase = (
+            f"{network.latent} directions by DP-PCA ({first.pca} noise, epsilon "
+            f"{self.epsilon_pca:g}), {first.components} components by DP-EM ({first.em}, "
+            f"{first.iterations} iterations, noise {first.em_noise:g}), then "
+        )
+        second_phase = f"{network.model}, {network.hidden} wide, by Adam"
         return About(
             adversary="has the generator and synthetic records; knows all records but which of two "
             "was in",
@@ -251,42 +219,36 @@ class P3GM(Mechanism):
             "generator that shows little of one record may show more of another",
             breaks="Look for what breaks the claim: dpaudit explain p3gm; the parts have audits of "
             "their own, p3gm-pca and p3gm-em.",
-            training=told,
+            training={
+                "network": first_phase + second_phase if phased else second_phase,
+                "steps": steps.count,
+                "batch": steps.expected,
+                "sample_rate": steps.sample_rate,
+                "lr": steps.lr,
+                "clip": steps.clip,
+                "noise_multiplier": steps.noise_multiplier,
+                "dropout": 0.0,
+                "start": "taught" if phased else "random",
+            },
             warnings=self._warnings(),
         )
 
-    @property
-    def _first_phase(self) -> str:
-        d, first = self.design, self.design.first
-        if d.network.model == "vae":
-            return ""
-        return (
-            f"{d.network.latent} directions by DP-PCA ({first.pca} noise, epsilon "
-            f"{self.epsilon_pca:g}), {first.components} components by DP-EM ({first.em}, "
-            f"{first.iterations} iterations, noise {first.em_noise:g}), then "
-        )
-
-    # ------------------------------------------------------------ the game
-
     def example(self) -> Observation:
-        """What is seen of a trial, but for its numbers."""
         names = ["nearest", "reconstruction", "elbo"]
         names += [] if self.design.network.model == "vae" else ["subspace"]
         return {name: np.zeros(()) for name in names}
 
     def run(self, pair: Pair, trials: Sequence[Trial]) -> list[Observation]:
-        """A generator for each trial, and how well it knows the canary."""
+        """Fit a generator for each trial, and score the canary by it."""
         c = pair.canary
         canary = with_labels(Records(c.x[None], np.array([c.y])), self.classes)
-        with one_thread():
-            return [self._seen(self._fitted(pair, trial), canary, trial.seed) for trial in trials]
+        with one_blas_thread():
+            return [self._observe(pair, canary, trial) for trial in trials]
 
-    def _fitted(self, pair: Pair, trial: Trial) -> Generator:
-        return fit(self.design, pair.world(trial.world), self.classes, trial.seed)
-
-    def _seen(self, made: Generator, canary: Array, seed: int) -> Observation:
-        error, elbo = made.looked_at(canary)
-        synthetic = made.sample(self.rows, seed).x
+    def _observe(self, pair: Pair, canary: Array, trial: Trial) -> Observation:
+        made: Generator = fit(self.design, pair.world(trial.world), self.classes, trial.seed)
+        error, elbo = made.evaluate(canary)
+        synthetic = made.sample(self.rows, trial.seed).x
         apart = np.linalg.norm(synthetic - canary[:, : -self.classes], axis=1)
         seen = {"nearest": apart.min(), "reconstruction": error[0], "elbo": elbo[0]}
         if (inside := made.embedded(canary)) is not None:
@@ -294,6 +256,19 @@ class P3GM(Mechanism):
         return {name: np.array(float(x)) for name, x in seen.items()}
 
 
+def _refuse_unfit(data: Data, network: Architecture, first: FirstPhase, rows: int) -> None:
+    problems = []
+    if network.model != "vae":
+        features, own = math.prod(data.shape), network.label_length > 0
+        most, least = (features, data.classes) if own else (features + data.classes, 1)
+        problems.append(checks.whole("latent", network.latent, 1, most))
+        problems.append(checks.at_least("components", first.components, least))
+    checks.refuse([*problems, checks.at_least("rows", rows, 1)])
+    if not (data.pool.x.min() >= 0 and data.pool.x.max() <= 1):
+        problem = "p3gm draws values from 0 to 1, and the data have others; scale them"
+        raise BadInput(problem, "out-of-range", option="data")
+
+
 def _radius(shadow: Records, classes: int) -> float:
-    """The median length of the shadow set's records, which is public."""
+    """Return the median length of the shadow set's records, which is public."""
     return float(np.median(np.linalg.norm(with_labels(shadow, classes), axis=1)))

@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from dpaudit.papers.p3gm.design import Steps
+from dpaudit.papers.p3gm.em import GaussianMixture
 from dpaudit.seeds import ALONE, stream
 from dpaudit.training.clipping import Tape
 from dpaudit.training.isolation import one_thread
@@ -22,27 +23,19 @@ from dpaudit.training.job import coins
 from dpaudit.types import Array
 
 Kind: TypeAlias = Literal["variance", "none", "whole"]
-"""What the encoder learns: the variance of q(z|x), whose mean is given; nothing; or both."""
+"""The part of q(z|x) that the encoder learns: its variance, nothing, or mean and variance."""
 
 LEAST, MOST = -12.0, 6.0
-"""Of the logarithm of a variance."""
+"""Range of the logarithm of a variance."""
 
 FIRST = -7.0
-"""Of the logarithm of a variance around a mean that is given within the unit ball."""
+"""Initial logarithm of a variance around a mean that is given within the unit ball."""
 
 NARROW = 0.07
-"""The deviation of the narrow Gaussian likelihood."""
+"""Deviation of the narrow Gaussian likelihood."""
 
 PASS = 4096
-"""Records in one pass: the activations of the widest network stay small."""
-
-
-class Prior(NamedTuple):
-    """p(z), a mixture of Gaussians: weights (K,), means and variances (K, latent)."""
-
-    weights: Array
-    means: Array
-    variances: Array
+"""Largest number of records in one pass."""
 
 
 class Variational(nn.Module):
@@ -50,8 +43,8 @@ class Variational(nn.Module):
 
     def __init__(self, features: int, latent: int, hidden: int, kind: Kind) -> None:
         super().__init__()
-        told = {"variance": latent, "whole": 2 * latent, "none": 0}[kind]
-        self.encoder = _perceptron(features, hidden, told) if told else nn.Sequential()
+        outputs = {"variance": latent, "whole": 2 * latent, "none": 0}[kind]
+        self.encoder = _perceptron(features, hidden, outputs) if outputs else nn.Sequential()
         self.decoder = _perceptron(latent, hidden, features)
         if kind == "variance":
             last = self.encoder[-1]
@@ -59,8 +52,8 @@ class Variational(nn.Module):
             nn.init.constant_(last.bias, FIRST)
 
 
-class Believed(NamedTuple):
-    """What is believed of records: q(z|x) by mean and log-variance, and x again in logits."""
+class Posterior(NamedTuple):
+    """q(z|x) of records by mean and log-variance, and their reconstruction in logits."""
 
     mean: Tensor
     log_variance: Tensor | None
@@ -94,8 +87,8 @@ divergence alone decides what is learned; a narrow Gaussian does.
 """
 
 
-def mixture_kl(mean: Tensor, log_variance: Tensor, prior: Prior) -> Tensor:
-    """About KL(q || p) for each row's Gaussian q: -ln sum_b w_b exp(-KL(q || p_b)).
+def mixture_kl(mean: Tensor, log_variance: Tensor, prior: GaussianMixture) -> Tensor:
+    """Approximate KL(q || p) for each row's Gaussian q: -ln sum_b w_b exp(-KL(q || p_b)).
 
     Hershey and Olsen, Approximating the Kullback Leibler Divergence Between Gaussian Mixture
     Models (2007), with one Gaussian on the left: exact for a single component, no bound for
@@ -107,42 +100,42 @@ def mixture_kl(mean: Tensor, log_variance: Tensor, prior: Prior) -> Tensor:
     return -torch.logsumexp(w.log() - each, dim=1)
 
 
-def loss(said: Believed, x: Tensor, prior: Prior | None, likelihood: str) -> Tensor:
+def loss(posterior: Posterior, x: Tensor, prior: GaussianMixture | None, likelihood: str) -> Tensor:
     """-ELBO of each record; where the variance is given, KL is a constant and left out."""
-    reconstruction = LIKELIHOODS[likelihood](said.logits, x)
-    if said.log_variance is None or prior is None:
+    reconstruction = LIKELIHOODS[likelihood](posterior.logits, x)
+    if posterior.log_variance is None or prior is None:
         return reconstruction
-    return reconstruction + mixture_kl(said.mean, said.log_variance, prior)
+    return reconstruction + mixture_kl(posterior.mean, posterior.log_variance, prior)
 
 
-def believed(
+def encode_and_decode(
     model: Variational, x: Tensor, given: Tensor | None, eta: Tensor | None, tape: Tape
-) -> Believed:
-    """One pass: z = mean + deviation eta, or the mean itself where there is no eta."""
+) -> Posterior:
+    """Return the posterior at z = mean + deviation eta, or at the mean without eta."""
     if not len(model.encoder):
         assert given is not None
-        return Believed(given, None, tape.through(model.decoder, given))
-    told = tape.through(model.encoder, x)
-    mean, log_variance = (given, told) if given is not None else told.chunk(2, dim=1)
+        return Posterior(given, None, tape.through(model.decoder, given))
+    encoded = tape.through(model.encoder, x)
+    mean, log_variance = (given, encoded) if given is not None else encoded.chunk(2, dim=1)
     log_variance = log_variance.clamp(LEAST, MOST)
     z = mean if eta is None else mean + (0.5 * log_variance).exp() * eta
-    return Believed(mean, log_variance, tape.through(model.decoder, z))
+    return Posterior(mean, log_variance, tape.through(model.decoder, z))
 
 
 def train(
     model: Variational,
     x: Array,
     given: Array | None,
-    prior: Prior | None,
+    prior: GaussianMixture | None,
     likelihood: str,
     steps: Steps,
     seed: int,
     watch: Callable[[int], None] | None = None,
 ) -> None:
-    """DP-SGD in place, by per-sample gradients as in `bookkeeping`; all randomness is the seed's.
+    """Train in place by DP-SGD, with per-sample gradients as in `bookkeeping`.
 
     Each record is in a step's batch by its own coin. `given` are the means of q(z|x), where the
-    encoder does not learn them. `watch` is told how many steps are done, from 0 on.
+    encoder does not learn them. `watch` is given the number of steps done, from 0 on.
     """
     one_thread()
     rows = torch.as_tensor(x, dtype=torch.float32)
@@ -164,8 +157,8 @@ def train(
             eta = torch.randn((len(part), width), generator=latent)
             own = None if means is None else means[part]
             with torch.enable_grad():
-                said = believed(model, rows[part], own, eta, tape)
-                lost = loss(said, rows[part], prior, likelihood).sum()
+                posterior = encode_and_decode(model, rows[part], own, eta, tape)
+                lost = loss(posterior, rows[part], prior, likelihood).sum()
             tape.add_clipped(lost, steps.clip, adam.sums)
         adam.move(1 / steps.expected)
     if watch:
@@ -173,31 +166,35 @@ def train(
 
 
 def built(features: int, latent: int, hidden: int, kind: Kind, seed: int) -> Variational:
-    """An untrained one, whose parameters are the seed's."""
+    """Return an untrained model with the parameters of a seed."""
     with ALONE, torch.random.fork_rng(devices=[]):
         torch.manual_seed(stream(seed, "init"))
         return Variational(features, latent, hidden, kind)
 
 
 def decoded(model: Variational, z: Array) -> Array:
-    """What is generated at z: the mean of p(x|z), in [0, 1]."""
+    """Return the mean of p(x|z), in [0, 1]."""
     one_thread()
     with torch.no_grad():
         parts = torch.as_tensor(z, dtype=torch.float32).split(PASS)
         return torch.cat([model.decoder(part).sigmoid() for part in parts]).numpy()
 
 
-def looked_at(
-    model: Variational, x: Array, given: Array | None, prior: Prior | None, likelihood: str
+def evaluate(
+    model: Variational,
+    x: Array,
+    given: Array | None,
+    prior: GaussianMixture | None,
+    likelihood: str,
 ) -> tuple[Array, Array]:
-    """Of each record ||x - x~||^2 and its ELBO, at the mean of q(z|x): nothing is drawn."""
+    """Return ||x - x~||^2 and the ELBO of each record, at the mean of q(z|x)."""
     one_thread()
     rows = torch.as_tensor(x, dtype=torch.float32)
     means = None if given is None else torch.as_tensor(given, dtype=torch.float32)
     with torch.no_grad():
-        said = believed(model, rows, means, None, Tape())
-        error = (rows - said.logits.sigmoid()).square().sum(1)
-        return error.numpy(), -loss(said, rows, prior, likelihood).numpy()
+        posterior = encode_and_decode(model, rows, means, None, Tape())
+        error = (rows - posterior.logits.sigmoid()).square().sum(1)
+        return error.numpy(), -loss(posterior, rows, prior, likelihood).numpy()
 
 
 def _perceptron(inputs: int, hidden: int, outputs: int) -> nn.Sequential:
@@ -218,7 +215,7 @@ class _Adam:
         return [piece.view_as(p) for piece, p in zip(pieces, self._parameters, strict=True)]
 
     def move(self, scale: float) -> None:
-        """A step along the sum times a scale."""
+        """Take a step along the sum times a scale."""
         self._steps += 1
         g = self.sum * scale
         self._m.lerp_(g, 0.1)

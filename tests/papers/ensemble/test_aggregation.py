@@ -7,7 +7,7 @@ import pytest
 from refusals import refuses
 
 from dpaudit.papers.ensemble import Rows, Weighting
-from dpaudit.papers.ensemble.learning import loss
+from dpaudit.papers.ensemble.logistic_regression import loss
 
 EMPTY = Rows(np.zeros((0, 4)), np.zeros(0))
 

@@ -3,13 +3,8 @@
 import numpy as np
 from refusals import refuses
 
-from dpaudit.papers.ensemble import (
-    Exchange,
-    ObjectivePerturbation,
-    Organisation,
-    Weighting,
-    minimised,
-)
+from dpaudit.papers.ensemble import ObjectivePerturbation, Weighting, minimised
+from reproductions.ensembles.exchange import Exchange, Organisation
 
 
 def test_an_organisation_aggregates_the_learners_of_all_others_by_its_own_data(made):

@@ -16,7 +16,7 @@ from dpaudit.papers.ensemble import (
     Rows,
     minimised,
 )
-from dpaudit.papers.ensemble.learning import C, sigmoid_sum, spherical
+from dpaudit.papers.ensemble.logistic_regression import C, sigmoid_sum, spherical
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,7 @@ from settings import made
 from dpaudit.canaries import Null, Replaced
 from dpaudit.estimators import ClopperPearson, ExactScan
 from dpaudit.judging.run_data import fitting_attacks
-from dpaudit.papers.ensemble.adversary import Corner, Learner
-from dpaudit.papers.ensemble.mechanism import PrivateEnsemble
+from dpaudit.papers.ensemble import Corner, Learner, PrivateEnsemble
 from dpaudit.protocols import lacking
 from dpaudit.results import Counts, Scores
 from dpaudit.seeds import trials

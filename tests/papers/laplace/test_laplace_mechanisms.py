@@ -13,11 +13,15 @@ from dpaudit.canaries import Null, Replaced
 from dpaudit.estimators import ClopperPearson, ExactScan
 from dpaudit.estimators.trials import Trials
 from dpaudit.judging.judge import verdict
-from dpaudit.papers.laplace.adversary import Laplace, Negative
-from dpaudit.papers.laplace.anonymized_learning import LaplaceAnonymizedLearning
-from dpaudit.papers.laplace.anonymizing_first import LaplaceAnonymizingFirst
-from dpaudit.papers.laplace.learning_first import LaplaceLearningFirst
-from dpaudit.papers.laplace.worlds import leak, of_world
+from dpaudit.papers.laplace import (
+    Laplace,
+    LaplaceAnonymizedLearning,
+    LaplaceAnonymizingFirst,
+    LaplaceLearningFirst,
+    Negative,
+    leak,
+)
+from dpaudit.papers.laplace.canary import world_rows
 from dpaudit.rates import BoundCriterion
 from dpaudit.seeds import trials
 from dpaudit.types import IN, OUT, Data, Records
@@ -175,11 +179,11 @@ def test_every_way_releases_what_its_example_says_and_scores(data, kind, given):
 
 def test_worlds_differ_in_one_place_and_batches_are_the_same(data):
     pair = Negative().build(data, 0)
-    (x0, y0), (x1, y1) = (of_world(pair, world) for world in (OUT, IN))
+    (x0, y0), (x1, y1) = (world_rows(pair, world) for world in (OUT, IN))
     differ = (x0 != x1).any(axis=1) | (y0 != y1)
     assert np.flatnonzero(differ).tolist() == [pair.canary.removed]
     null = Null("replace").build(data, 0)
-    np.testing.assert_array_equal(of_world(null, OUT)[0], of_world(null, IN)[0])
+    np.testing.assert_array_equal(world_rows(null, OUT)[0], world_rows(null, IN)[0])
 
 
 def test_between_worlds_all_parameters_leak_what_is_told(data):

@@ -10,7 +10,7 @@ from settings import made
 from dpaudit.canaries import Null, Replaced
 from dpaudit.estimators import ClopperPearson, ExactScan
 from dpaudit.estimators.trials import Trials
-from dpaudit.papers.local.mechanism import RandomizedResponse, Report
+from dpaudit.papers.local import RandomizedResponse, ReportedValue
 from dpaudit.seeds import trials
 from dpaudit.types import IN, OUT, Data, Records
 
@@ -36,20 +36,21 @@ def played(mechanism, data, n, seed=0, canary=None):
     seen = mechanism.run(pair, wanted)
     stacked = {name: np.stack([o[name] for o in seen]) for name in seen[0]}
     worlds = np.array([trial.world for trial in wanted])
-    return Trials(Report().features(stacked, mechanism.known(pair)), worlds, "report"), stacked
+    features = ReportedValue().features(stacked, mechanism.known(pair))
+    return Trials(features, worlds, "reported-value"), stacked
 
 
 def counted(mechanism, data, n, confidence=0.95, seed=0, canary=None):
     """The bound by the counted errors of the fixed rule."""
     seen, _ = played(mechanism, data, n, seed, canary)
-    rule = seen.fit(Report(), None)
+    rule = seen.fit(ReportedValue(), None)
     return ClopperPearson(confidence).bound(seen.count(rule), 0.0).epsilon
 
 
 def scanned(mechanism, data, n):
     """The bound by the exact scan of the scores, which decides a run."""
     seen, _ = played(mechanism, data, n)
-    return ExactScan(draws=400).bound(seen.scores(seen.fit(Report(), None)), 0.0).epsilon
+    return ExactScan(draws=400).bound(seen.scores(seen.fit(ReportedValue(), None)), 0.0).epsilon
 
 
 def of(data, **given):
@@ -177,7 +178,7 @@ def test_a_user_s_value_is_the_class_modulo_the_values(data):
 
 
 def test_nothing_is_chosen_from_what_is_judged(data):
-    attack = Report()
+    attack = ReportedValue()
     assert not attack.fitted
     assert attack.scoring == "fixed"
     seen, _ = played(of(data), data, 20)

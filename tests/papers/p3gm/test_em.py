@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 from scipy.stats import multivariate_normal, norm
 
-from dpaudit.papers.p3gm import em, embedding
+from dpaudit.papers.p3gm import em, pca
 
 ROOT = math.sqrt(2)
 
 
 def points(n, d=3, seed=0):
     draw = np.random.default_rng(seed)
-    return embedding.within_unit_ball(draw.normal(size=(n, d)) * 0.5)
+    return pca.within_unit_ball(draw.normal(size=(n, d)) * 0.5)
 
 
 def mixture(k=3, d=3, seed=0):
@@ -133,7 +133,9 @@ def test_whatever_the_noise_leaves_is_a_mixture_in_the_unit_ball(variant):
 
 def test_points_of_a_mixture_have_its_mean_and_variance():
     """Of 20,000 points, within 5 deviations."""
-    m = em.Mixture(np.array([0.3, 0.7]), np.array([[1.0], [-1.0]]), np.array([[0.1], [0.2]]))
+    m = em.GaussianMixture(
+        np.array([0.3, 0.7]), np.array([[1.0], [-1.0]]), np.array([[0.1], [0.2]])
+    )
     z = m.sample(20_000, np.random.default_rng(4))[:, 0]
     variance = 0.3 * 1.1 + 0.7 * 1.2 - 0.16
     assert abs(z.mean() + 0.4) < 5 * math.sqrt(variance / 20_000)

@@ -17,8 +17,9 @@ from dpaudit.papers.p3gm import (
     variational,
     without_noise,
 )
-from dpaudit.papers.p3gm.design import LIKELIHOODS, with_labels
-from dpaudit.papers.p3gm.embedding import learned
+from dpaudit.papers.p3gm.design import LIKELIHOODS
+from dpaudit.papers.p3gm.generator import with_labels
+from dpaudit.papers.p3gm.pca import fit_first_phase
 from dpaudit.types import Records
 
 STEPS = Steps(60, 0.2, 60, lr=0.02)
@@ -43,7 +44,7 @@ def test_without_noise_pictures_come_with_their_labels(model):
     assert np.bincount(drawn.y).tolist() == [133, 67]
     left = drawn.x[:, :2].mean(axis=1) > drawn.x[:, 2:].mean(axis=1)
     assert (left == (drawn.y == 0)).mean() > 0.9
-    error, elbo = made.looked_at(with_labels(stripes(seed=2), 2))
+    error, elbo = made.evaluate(with_labels(stripes(seed=2), 2))
     assert error.mean() < 0.3
     assert (elbo < 0).all()
 
@@ -89,9 +90,9 @@ def test_proportions_are_noisy_where_noise_is_asked_for():
 @pytest.mark.parametrize("noisy", [{"pca": "gaussian"}, {"pca": "wishart", "em": "published"}])
 def test_the_phases_follow_from_the_seed_and_noise_changes_them(noisy):
     rows = with_labels(stripes(), 2)
-    plain, _ = learned(DESIGN, rows, 2, seed=0)
+    plain, _ = fit_first_phase(DESIGN, rows, 2, seed=0)
     design = changed(DESIGN, **noisy, pca_noise=1.0, em_noise=2.0)
-    first, again, other = (learned(design, rows, 2, seed) for seed in (0, 0, 1))
+    first, again, other = (fit_first_phase(design, rows, 2, seed) for seed in (0, 0, 1))
     assert (first[0] == again[0]).all()
     assert all((a == b).all() for a, b in zip(first[1], again[1], strict=True))
     assert not (first[0] == other[0]).all()

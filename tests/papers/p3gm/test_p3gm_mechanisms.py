@@ -12,10 +12,20 @@ from dpaudit.accounting import gaussian_epsilon
 from dpaudit.canaries import Null
 from dpaudit.estimators import ClopperPearson
 from dpaudit.estimators.trials import Trials
-from dpaudit.papers.p3gm import Phases, embedding, replacing, without_noise
-from dpaudit.papers.p3gm.adversary import Mixture, Nearest, Opposites, SecondMoment
-from dpaudit.papers.p3gm.first_phase import P3GMEM, P3GMPCA
-from dpaudit.papers.p3gm.mechanism import P3GM, THEOREM
+from dpaudit.papers.p3gm import (
+    P3GM,
+    P3GMEM,
+    P3GMPCA,
+    Mixture,
+    Nearest,
+    Opposites,
+    Phases,
+    SecondMoment,
+    pca,
+    replacing,
+    without_noise,
+)
+from dpaudit.papers.p3gm.mechanism import THEOREM
 from dpaudit.protocols import lacking
 from dpaudit.seeds import trials
 from dpaudit.types import Data, GaussianCurve, Records
@@ -89,7 +99,7 @@ def test_wishart_noise_is_refuted_by_the_smallest_eigenvalue(data):
     assert mechanism.claim.curve is None
     counts, epsilon = counted(mechanism, SecondMoment(), data, 500)
     assert counts.fn == 0
-    p = embedding.escape(1.0)
+    p = pca.escape(1.0)
     assert abs(1 - counts.fp / 500 - p) < 5 * math.sqrt(p * (1 - p) / 500)
     assert epsilon > 3
     _, sure = counted(mechanism, SecondMoment(), data, 500, SURE)

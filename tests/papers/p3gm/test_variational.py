@@ -9,13 +9,13 @@ from torch.distributions import Independent, Normal, kl_divergence
 
 from dpaudit.papers.p3gm import variational
 from dpaudit.papers.p3gm.design import Steps
+from dpaudit.papers.p3gm.em import GaussianMixture
 from dpaudit.papers.p3gm.variational import (
     LIKELIHOODS,
-    Prior,
-    believed,
     built,
     decoded,
-    looked_at,
+    encode_and_decode,
+    evaluate,
     loss,
     mixture_kl,
     train,
@@ -33,7 +33,9 @@ def records(n=12, seed=0):
 
 def prior(k=2, seed=0):
     draw = np.random.default_rng(seed)
-    return Prior(np.full(k, 1 / k), draw.normal(size=(k, LATENT)), draw.random((k, LATENT)) + 0.1)
+    return GaussianMixture(
+        np.full(k, 1 / k), draw.normal(size=(k, LATENT)), draw.random((k, LATENT)) + 0.1
+    )
 
 
 def flat(model):
@@ -57,7 +59,7 @@ def test_the_divergence_from_a_mixture_is_the_published_approximation():
     """-ln sum_b w_b exp(-KL_b); of a component that is q itself, at most -ln w."""
     p, m0, v0 = prior(k=3), torch.tensor([[0.1, 0.4]]), torch.tensor([[-1.0, -2.0]])
     each = [
-        mixture_kl(m0, v0, Prior(np.ones(1), p.means[b : b + 1], p.variances[b : b + 1]))
+        mixture_kl(m0, v0, GaussianMixture(np.ones(1), p.means[b : b + 1], p.variances[b : b + 1]))
         for b in range(3)
     ]
     direct = -math.log(sum(math.exp(-e.item()) / 3 for e in each))
@@ -69,7 +71,7 @@ def test_the_divergence_from_a_mixture_is_the_published_approximation():
 def test_a_tight_gaussian_is_about_as_far_from_a_mixture_as_by_simulation():
     """8.0 by Monte Carlo where the printed order gives many times as much."""
     m0, s0 = torch.tensor([[0.0, 0.0]]).double(), torch.tensor([[0.01, 0.01]]).double()
-    p = Prior(np.array([0.4, 0.6]), np.array([[1.0, 0], [-2.0, 1]]), np.ones((2, 2)))
+    p = GaussianMixture(np.array([0.4, 0.6]), np.array([[1.0, 0], [-2.0, 1]]), np.ones((2, 2)))
     z = m0 + s0.sqrt() * torch.randn((100_000, 2), generator=torch.Generator().manual_seed(0))
     log_q = Independent(Normal(m0, s0.sqrt()), 1).log_prob(z)
     parts = Independent(Normal(torch.tensor(p.means), torch.ones(2, 2)), 1).log_prob(z[:, None])
@@ -89,13 +91,18 @@ def test_the_loss_is_reconstruction_and_divergence_or_the_first_alone(likelihood
     for kind in KINDS:
         model = built(D, LATENT, 4, kind, seed=0)
         own = None if kind == "whole" else given
-        said = believed(model, x, own, None, Tape())
-        lost, wrong = loss(said, x, prior(), likelihood), LIKELIHOODS[likelihood](said.logits, x)
+        posterior = encode_and_decode(model, x, own, None, Tape())
+        lost, wrong = (
+            loss(posterior, x, prior(), likelihood),
+            LIKELIHOODS[likelihood](posterior.logits, x),
+        )
         if kind == "none":
             assert torch.equal(lost, wrong)
         else:
-            assert torch.allclose(lost - wrong, mixture_kl(said.mean, said.log_variance, prior()))
-    p = said.logits.sigmoid()
+            assert torch.allclose(
+                lost - wrong, mixture_kl(posterior.mean, posterior.log_variance, prior())
+            )
+    p = posterior.logits.sigmoid()
     squares, narrow = (x - p) ** 2, Normal(p, 0.07)
     direct = {
         "bernoulli": -(x * p.log() + (1 - x) * (1 - p).log()),
@@ -135,8 +142,8 @@ def test_every_record_s_gradient_is_clipped_by_its_own_norm(kind):
     )
 
     tape, sums = Tape(), [torch.zeros_like(p) for p in parameters]
-    said = believed(model, x, own, eta, tape)
-    tape.add_clipped(loss(said, x, prior(), "bernoulli").sum(), clip, sums)
+    posterior = encode_and_decode(model, x, own, eta, tape)
+    tape.add_clipped(loss(posterior, x, prior(), "bernoulli").sum(), clip, sums)
     found = torch.cat([s.flatten() for s in sums])
     assert torch.allclose(found, expected, rtol=1e-4, atol=1e-5)
 
@@ -187,14 +194,14 @@ def test_noise_of_the_stated_size_is_added_at_every_step(monkeypatch):
 def test_training_is_the_seed_s_and_learns():
     x, given = records(200)
     x = np.repeat((given[:, :1] > 0).astype(float), D, axis=1)
-    own = Prior(np.ones(1), np.zeros((1, LATENT)), np.full((1, LATENT), 0.09))
+    own = GaussianMixture(np.ones(1), np.zeros((1, LATENT)), np.full((1, LATENT), 0.09))
     made = []
     for seed in (0, 0, 1):
         model = built(D, LATENT, 16, "variance", seed=3)
-        before, _ = looked_at(model, x, given, own, "bernoulli")
+        before, _ = evaluate(model, x, given, own, "bernoulli")
         train(model, x, given, own, "bernoulli", Steps(150, 0.3, 60, 0.02), seed)
         made.append(flat(model))
-        after, _ = looked_at(model, x, given, own, "bernoulli")
+        after, _ = evaluate(model, x, given, own, "bernoulli")
         assert after.mean() < before.mean() / 3
     assert torch.equal(made[0], made[1])
     assert not torch.equal(made[0], made[2])

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from refusals import refuses
 
-from dpaudit.papers.laplace import Limits, Network
-from dpaudit.papers.laplace.learning import Anonymized, Course, Twin, learned
+from dpaudit.papers.laplace import Anonymized, Course, Limits, Network, train
+from dpaudit.papers.laplace.training import Thresholds, Twin
 
 DRAW = np.random.default_rng(0)
 X = DRAW.uniform(size=(40, 4))
@@ -26,7 +26,7 @@ def test_a_record_is_in_one_batch_of_every_epoch():
 def test_a_step_is_that_of_the_paper():
     flat = COURSE.start()
     sums = DRAW.normal(size=len(flat))
-    stepped = COURSE.stepped(flat, sums, 10)
+    stepped = COURSE.step(flat, sums, 10)
     w, b = COURSE.network.layers(flat)[0]
     dw, db = COURSE.network.layers(sums)[0]
     new_w, new_b = COURSE.network.layers(stepped)[0]
@@ -35,18 +35,18 @@ def test_a_step_is_that_of_the_paper():
 
 
 def test_parameters_stay_between_their_limits_and_learn():
-    flat = learned(COURSE, X, Y, NARROW)
+    flat = train(COURSE, X, Y, NARROW)
     low, high = NARROW.of(COURSE.network)
     assert (low <= flat).all()
     assert (flat <= high).all()
     longer = Course(COURSE.network, 200, 10, 0.5, 0.001, 7)
-    assert (COURSE.network.classified(learned(longer, X, Y, None), X) == Y).mean() > 0.9
+    assert (COURSE.network.classified(train(longer, X, Y, None), X) == Y).mean() > 0.9
 
 
 def test_with_hardly_any_noise_it_learns_what_ordinary_training_does():
     quiet = Anonymized(COURSE, WIDE, epsilon=1e9)
-    flat, ratios = quiet.trained(X, Y, np.random.default_rng(0))
-    np.testing.assert_allclose(flat, learned(COURSE, X, Y, None), atol=1e-5)
+    flat, ratios = quiet.train(X, Y, np.random.default_rng(0))
+    np.testing.assert_allclose(flat, train(COURSE, X, Y, None), atol=1e-5)
     assert len(ratios) == 0
 
 
@@ -70,11 +70,11 @@ def test_what_updates_show_is_of_the_batch_that_holds_the_record_and_of_either_s
     as_in, as_out = [], []
     for seed in range(60):
         draw = np.random.default_rng(seed)
-        _, ratios = training.trained(X, Y, draw, Twin(3, *other, is_in=True))
+        _, ratios = training.train(X, Y, draw, Twin(3, *other, is_in=True))
         as_out.append(ratios)
         x, y = X.copy(), Y.copy()
         x[3], y[3] = other
-        _, ratios = training.trained(x, y, draw, Twin(3, X[3], int(Y[3]), is_in=False))
+        _, ratios = training.train(x, y, draw, Twin(3, X[3], int(Y[3]), is_in=False))
         as_in.append(ratios)
     assert np.shape(as_in) == (60, 3)
     for found, sign in ((as_in, 1), (as_out, -1)):
@@ -85,7 +85,7 @@ def test_what_updates_show_is_of_the_batch_that_holds_the_record_and_of_either_s
 def test_of_its_own_twin_nothing_is_shown():
     training = Anonymized(COURSE, NARROW, epsilon=1.0)
     draw = np.random.default_rng(0)
-    _, ratios = training.trained(X, Y, draw, Twin(0, X[0], int(Y[0]), is_in=True))
+    _, ratios = training.train(X, Y, draw, Twin(0, X[0], int(Y[0]), is_in=True))
     np.testing.assert_array_equal(ratios, np.zeros(3))
 
 
@@ -102,4 +102,4 @@ def test_of_its_own_twin_nothing_is_shown():
 )
 def test_limits_that_are_none_are_refused(text, refusal):
     with refuses(*refusal):
-        Limits.read(text, "-1,1")
+        Thresholds(text, "-1,1").limits()

@@ -1,11 +1,13 @@
 """DP-PCA: the second moment of records in the unit ball, released with noise.
 
 A = (1/n) sum of x x^T. Not centred: a mean of the data would cost privacy that nobody accounts for.
+With DP-EM in its directions it is the first phase of P3GM.
 """
 
 from __future__ import annotations
 
 import math
+from contextlib import AbstractContextManager
 
 import numpy as np
 
@@ -15,25 +17,19 @@ from dpaudit.papers.p3gm.design import Design
 from dpaudit.seeds import generator
 from dpaudit.types import Array
 
-# ----------------------------------------------------------------
-# DP-PCA: the second moment of records in the unit ball, released with noise.
-#
-# A = (1/n) sum of x x^T. Not centred: a mean of the data would cost privacy that nobody accounts fo
-
-
 SENSITIVITY = math.sqrt(2)
-"""Of n A in the Frobenius norm, if a record is replaced: |x x^T - y y^T|, x orthogonal to y."""
+"""Frobenius norm of x x^T - y y^T, x orthogonal to y: the change of n A by a replaced record."""
 
 
 def within_unit_ball(x: Array) -> Array:
-    """Rows of at most unit norm: longer ones are cut to it, which is what sensitivities rest on."""
+    """Shorten rows to unit norm, on which all sensitivities rest."""
     rows = np.asarray(x, dtype=np.float64).reshape(len(x), -1)
     norms = np.linalg.norm(rows, axis=1, keepdims=True)
     return np.asarray(rows / np.maximum(norms, 1.0))
 
 
 def second_moment(rows: Array) -> Array:
-    """A of rows in the unit ball."""
+    """Return A of rows in the unit ball."""
     return np.asarray(rows.T @ rows / len(rows))
 
 
@@ -51,7 +47,7 @@ def wishart(a: Array, n: int, epsilon: float, draw: np.random.Generator) -> Arra
 
 
 def escape(epsilon: float) -> float:
-    """The chance that A + W has a direction below A + v v^T/n, |v| = 1: 1 - exp(-epsilon/3).
+    """The probability that A + W has a direction below A + v v^T/n, |v| = 1: 1 - exp(-epsilon/3).
 
     With v in D' it has none, so that no finite epsilon holds with a smaller delta than this. It
     is the chance of 1/(v^T W^-1 v), which is C times a chi-squared of 2 degrees of freedom
@@ -61,7 +57,7 @@ def escape(epsilon: float) -> float:
 
 
 def below(released: Array, a: Array) -> float:
-    """The smallest eigenvalue of what is released minus A: negative only where A was not in it."""
+    """The smallest eigenvalue of a release minus A; with Wishart noise on A it is positive."""
     return float(np.linalg.eigvalsh(released - a)[0])
 
 
@@ -86,7 +82,7 @@ def log_ratio(released: Array, a: Array, other: Array, n: int, noise_multiplier:
 
 
 def components(released: Array, latent: int) -> Array:
-    """Eigenvectors of the largest eigenvalues as columns, the largest entry of each positive."""
+    """Return eigenvectors of the largest eigenvalues as columns, their largest entry positive."""
     d = len(released)
     checks.refuse([checks.whole("latent", latent, 1, d)])
     v = np.linalg.eigh(released)[1][:, ::-1][:, :latent]
@@ -94,12 +90,8 @@ def components(released: Array, latent: int) -> Array:
     return np.asarray(v * np.where(signs == 0, 1, signs))
 
 
-# ----------------------------------------------------------------
-# The first phase: where records lie, by DP-PCA, and a mixture of Gaussians there, by DP-EM.
-
-
 def inside(design: Design, rows: Array, classes: int) -> Array:
-    """Rows in the unit ball, which is what sensitivities rest on."""
+    """Return rows as points in the unit ball."""
     if not design.network.label_length:
         return within_unit_ball((rows - _origin(design, rows.shape[1], classes)) / design.radius)
     x, labels = rows[:, :-classes], rows[:, -classes:]
@@ -109,7 +101,7 @@ def inside(design: Design, rows: Array, classes: int) -> Array:
 
 
 def outside(design: Design, points: Array, classes: int) -> Array:
-    """Rows as they were, but for those that were cut: `inside` undone."""
+    """Undo `inside`, except for rows that were cut."""
     origin = _origin(design, points.shape[1], classes)
     if not design.network.label_length:
         return np.asarray(points * design.radius + origin)
@@ -118,8 +110,10 @@ def outside(design: Design, points: Array, classes: int) -> Array:
     return np.asarray(points * scales * math.hypot(1, design.network.label_length) + origin)
 
 
-def learned(design: Design, rows: Array, classes: int, seed: int) -> tuple[Array, em.Mixture]:
-    """The projection, and the mixture of what is projected."""
+def fit_first_phase(
+    design: Design, rows: Array, classes: int, seed: int
+) -> tuple[Array, em.GaussianMixture]:
+    """Return the projection, and the mixture of projected points: the first phase."""
     points = inside(design, rows, classes)
     projection = _projection(design, points, classes, generator(seed, "pca"))
     draw = generator(seed, "em", "start")
@@ -141,7 +135,7 @@ def _origin(design: Design, width: int, classes: int) -> Array:
 
 
 def _projection(design: Design, points: Array, classes: int, draw: np.random.Generator) -> Array:
-    """Orthonormal columns: DP-PCA's, and beside them those of the labels if they have their own."""
+    """Return orthonormal columns of DP-PCA, and of the labels if they have their own."""
     if not design.network.label_length:
         return components(_moment(design, points, draw), design.network.latent)
     # Of unit length again: the noise is that of features alone.
@@ -160,3 +154,11 @@ def _moment(design: Design, points: Array, draw: np.random.Generator) -> Array:
         return a
     noisy = {"wishart": wishart, "gaussian": gaussian}[design.first.pca]
     return noisy(a, len(points), design.first.pca_noise, draw)
+
+
+def one_blas_thread() -> AbstractContextManager[object]:
+    """Limit numpy's linear algebra to one thread: the same last bits on every machine."""
+    from threadpoolctl import threadpool_limits
+
+    limits: AbstractContextManager[object] = threadpool_limits(limits=1, user_api="blas")
+    return limits

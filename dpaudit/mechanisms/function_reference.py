@@ -1,4 +1,4 @@
-"""A user's own function, found by the name that the user gives: the only code that is let in."""
+"""A user's function by its name, and a hash of its code."""
 
 from __future__ import annotations
 
@@ -20,47 +20,39 @@ from dpaudit.registry import unknown
 class Reference:
     """`my_module:train`, or `path/to/my_module.py:train`; found anew in every process.
 
-    `code` is the hash of the module's text, by which another process, perhaps on another
-    machine with the file elsewhere, knows that it has found the same.
+    `code` is the hash of the module's text, by which a process on another machine, with the file
+    elsewhere, checks that it has found the same.
     """
 
     text: str
     code: str | None = None
     takes: tuple[str, ...] = ("dataset", "seed")
-    """What it is called with."""
+    """Names of the arguments."""
     option: str = "mechanism"
-    """By which the user names it."""
+    """The option that names it."""
 
     @classmethod
     def read(cls, text: str) -> Reference:
-        """The reference, with its code as it is now."""
+        """Return the reference with the hash of its present code."""
         return cls(text, cls(text)._code())
 
     def find(self) -> Callable[..., Any]:
-        """The function; what cannot be found or called is refused in one sentence."""
+        """Return the function; refuse one that cannot be found or called."""
         module, name = self._module(), self._name
         if not hasattr(module, name):
             known = [n for n, v in vars(module).items() if callable(v) and not n.startswith("_")]
-            raise BadInput(
-                unknown(f"functions of {module.__name__}", name, known),
-                "unknown-name",
-                option=self.option,
-                value=name,
-            )
+            problem = unknown(f"functions of {module.__name__}", name, known)
+            raise BadInput(problem, "unknown-name", option=self.option, value=name)
         function = getattr(module, name)
         refuse_uncallable(self.text, function, self.takes)
         if self.code not in (None, self._code()):
-            raise BadInput(
-                f"{self.text} has changed since the run began; start it again",
-                "code-changed",
-                option=self.option,
-                value=self.text,
-            )
+            problem = f"{self.text} has changed since the run began; start it again"
+            raise BadInput(problem, "code-changed", option=self.option, value=self.text)
         found: Callable[..., Any] = function
         return found
 
     def sources(self) -> list[Path]:
-        """The texts of its module and of all that this one has imported from its own folder."""
+        """Return the file of its module, and those that it has imported from its own folder."""
         self._module()
         folder = self._folder()
         imported = {
@@ -72,9 +64,9 @@ class Reference:
         return sorted(f for f in near if "site-packages" not in f.parts and f.is_file())
 
     def digest(self) -> str:
-        """Changes with any of these texts: a run goes on by the same code only.
+        """Return a hash of these files, and of the function's own: only the same resumes a run.
 
-        And with that of the function, wherever it lies: installed, or on PYTHONPATH.
+        The function itself may be defined elsewhere: installed, or on PYTHONPATH.
         """
         folder, sha, near = self._folder(), hashlib.sha256(), self.sources()
         for file in near:
@@ -85,7 +77,7 @@ class Reference:
         return sha.hexdigest()[:12]
 
     def _own(self) -> list[Path]:
-        """The files of the module that is named, and of that which the function comes from."""
+        """Return the files of the named module, and of the one that defines the function."""
         named = self._module()
         defined = sys.modules.get(getattr(getattr(named, self._name, None), "__module__", ""))
         files = (Path(getattr(module, "__file__", None) or "") for module in (named, defined))
@@ -105,27 +97,19 @@ class Reference:
         return Path(where).expanduser() if where.endswith(".py") else None
 
     def _folder(self) -> Path:
-        """Where its module is looked for."""
+        """The folder in which its module is looked for."""
         file = self._file()
         return file.resolve().parent if file else Path.cwd().resolve()
 
     def _module(self) -> ModuleType:
         where = self.text.rpartition(":")[0]
         if not where or not self._name:
-            raise BadInput(
-                f"'{self.text}' is not MODULE:FUNCTION, such as my_module:train",
-                "malformed",
-                option=self.option,
-                value=self.text,
-            )
+            problem = f"'{self.text}' is not MODULE:FUNCTION, such as my_module:train"
+            raise BadInput(problem, "malformed", option=self.option, value=self.text)
         file = self._file()
         if file and not (self.code or file.is_file()):
-            raise BadInput(
-                f"there is no file {where}; --{self.option} names FILE.py:FUNCTION",
-                "file-missing",
-                option=self.option,
-                value=where,
-            )
+            problem = f"there is no file {where}; --{self.option} names FILE.py:FUNCTION"
+            raise BadInput(problem, "file-missing", option=self.option, value=where)
         folder = str(self._folder())
         if folder not in sys.path:
             # Worker processes on this machine are started with the same path.
@@ -133,19 +117,15 @@ class Reference:
         found = _imported(file.stem if file else where, where, self._name)
         same = file is None or self.code or Path(found.__file__ or "").resolve() == file.resolve()
         if not same:
-            raise BadInput(
-                f"{where} has the name of a module that is there already; rename the file",
-                "name-taken",
-                option=self.option,
-                value=where,
-            )
+            problem = f"{where} has the name of a module that is there already; rename the file"
+            raise BadInput(problem, "name-taken", option=self.option, value=where)
         return found
 
 
 def refuse_uncallable(
     name: str, function: Any, takes: tuple[str, ...] = ("dataset", "seed")
 ) -> None:
-    """Refuse what cannot be called with so many; by default as a training function is."""
+    """Refuse what cannot be called with these arguments."""
     taken = f"({', '.join(takes)})"
     if not callable(function):
         raise BadInput(f"{name} is not a function; it takes {taken}", "not-a-function", value=name)

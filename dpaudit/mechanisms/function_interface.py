@@ -1,4 +1,4 @@
-"""The records that a user's function is given as long as nothing needs torch."""
+"""The records that a user's function is given without torch, and the release of its result."""
 
 from __future__ import annotations
 
@@ -9,14 +9,20 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from dpaudit.errors import BadInput, wrap_errors
-from dpaudit.mechanisms.classifier import observed
+from dpaudit.mechanisms.views import observe
 from dpaudit.types import Observation, Pair, Records, Trial
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+SMALLEST = float(np.finfo(np.float32).tiny)
+"""Stands for a probability of 0 where its logarithm is taken."""
 
 
 class TorchNeeded(BaseException):
-    """Ends a call whose function asks for tensors; it is called again with a TensorDataset.
+    """Ends a call whose function needs tensors; it is called again with a TensorDataset.
 
-    No `Exception`, so that the function does not take it for an error of its own.
+    It is no `Exception`, so that the function does not catch it as an error of its own.
     """
 
 
@@ -35,7 +41,7 @@ class Arrays:
 
     @property
     def tensors(self) -> NoReturn:
-        """What a TensorDataset has."""
+        """The attribute of a TensorDataset."""
         self._need_tensors()
 
     def _need_tensors(self) -> NoReturn:
@@ -43,21 +49,10 @@ class Arrays:
         raise TorchNeeded
 
 
-# ----------------------------------------------------------------
-# What a user's function gave back: a model to be asked, or numbers that are released.
-
-
-if TYPE_CHECKING:
-    from torch import Tensor
-
-SMALLEST = float(np.finfo(np.float32).tiny)
-"""Stands for a probability of 0 where its logarithm is taken."""
-
-
 def released(
     given: Any, name: str, pair: Pair, trial: Trial, classes: int, outputs: str, samples: int
 ) -> Observation:
-    """The observation of one trial; what is neither a model nor numbers is refused."""
+    """Return the observation of one trial; refuse what is neither a model nor numbers."""
     if not callable(given):
         return {"values": _numbers(given, name)}
     from torch import nn
@@ -66,9 +61,9 @@ def released(
 
     forward = partial(forward_of, given, name, classes, outputs == "probabilities")
     has_dropout = isinstance(given, nn.Module) and predict.has_dropout(given)
-    ask = partial(predict.logits, given, forward=forward)
-    ask_often = partial(predict.mc_dropout, given, forward=forward) if has_dropout else None
-    return observed(ask, ask_often, pair, trial, samples)
+    logits_of = partial(predict.logits, given, forward=forward)
+    samples_of = partial(predict.mc_dropout, given, forward=forward) if has_dropout else None
+    return observe(logits_of, samples_of, pair, trial, samples)
 
 
 def _numbers(given: Any, name: str) -> Any:
@@ -80,7 +75,7 @@ def _numbers(given: Any, name: str) -> Any:
         numbers = np.array(None)
     if numbers.dtype.kind not in "biuf" or numbers.size == 0:
         raise BadInput(
-            f"{name} gave back {_what(given)}, which is neither a model that can be called nor one "
+            f"{name} gave back {_kind(given)}, which is neither a model that can be called nor one "
             "array of numbers (join several by concatenating them)",
             "wrong-type",
             value=type(given).__name__,
@@ -91,7 +86,7 @@ def _numbers(given: Any, name: str) -> Any:
 def forward_of(
     model: Callable[[Any], Any], name: str, classes: int, probabilities: bool, x: Tensor
 ) -> Tensor:
-    """The model's logits of a batch, or what takes their place: the logarithm of probabilities."""
+    """Return the model's logits of a batch, or the logarithm of its probabilities."""
     import torch
     from torch import nn
 
@@ -99,37 +94,35 @@ def forward_of(
         first = next(model.parameters(), x)
         x = x.to(first.device)
     with wrap_errors(f"the model of {name}", f"failed on a batch of {tuple(x.shape)}"):
-        said = model(x)
+        output = model(x)
     try:
-        said = torch.as_tensor(said).detach().cpu().float()
+        output = torch.as_tensor(output).detach().cpu().float()
     except (TypeError, ValueError, RuntimeError) as error:
         raise BadInput(
-            f"the model of {name} gave back {_what(said)}, not one tensor with a number for each "
-            "class of each record",
+            f"the model of {name} gave back {_kind(output)}, not one tensor with a number for "
+            "each class of each record",
             "wrong-type",
-            value=type(said).__name__,
+            value=type(output).__name__,
         ) from error
     wanted = (len(x), classes)
-    if tuple(said.shape) != wanted:
+    if (shape := tuple(output.shape)) != wanted:
         raise BadInput(
-            f"the model of {name} gave back the shape {tuple(said.shape)} for a batch of {len(x)}; "
+            f"the model of {name} gave back the shape {shape} for a batch of {len(x)}; "
             f"it should be {wanted}, a number for each class",
             "shape-mismatch",
-            value=tuple(said.shape),
+            value=shape,
         )
     if not probabilities:
-        return said
-    sums = said.sum(dim=1)
-    if not bool(((said >= 0).all(dim=1) & ((sums - 1).abs() < 1e-3) | sums.isnan()).all()):
-        raise BadInput(
+        return output
+    sums = output.sum(dim=1)
+    if not bool(((output >= 0).all(dim=1) & ((sums - 1).abs() < 1e-3) | sums.isnan()).all()):
+        problem = (
             f"the outputs of the model of {name} are no probabilities (they must be at least 0 and "
-            "add up to 1); leave --outputs probabilities out if they are logits",
-            "not-probabilities",
-            option="outputs",
-            value=name,
+            "add up to 1); leave --outputs probabilities out if they are logits"
         )
-    return said.clamp_min(SMALLEST).log()
+        raise BadInput(problem, "not-probabilities", option="outputs", value=name)
+    return output.clamp_min(SMALLEST).log()
 
 
-def _what(given: Any) -> str:
+def _kind(given: Any) -> str:
     return "None" if given is None else f"a {type(given).__name__}"

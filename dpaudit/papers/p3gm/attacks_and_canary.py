@@ -1,4 +1,4 @@
-"""A generator, or what it has generated: how well it knows the canary."""
+"""Attacks on a generator, on a mixture and on a second moment, and the canary `opposites`."""
 
 from __future__ import annotations
 
@@ -65,18 +65,6 @@ class Subspace(ThresholdAttack):
         super().__init__(released("subspace"))
 
 
-# ----------------------------------------------------------------
-# Released parameters of a mixture: as likely in one world as in the other.
-
-
-def _likelihood_ratio(seen: Observations, known: Known) -> Array:
-    """The log-likelihood ratio, of which large sizes are shown by their logarithm.
-
-    It can be astronomical. In the order of scores, which is all that counts, nothing changes.
-    """
-    return np.asarray(np.arcsinh(np.asarray(seen["mixture_ratio"], dtype=np.float64)))
-
-
 class Mixture(FixedAttack):
     """Says that the canary was in if the released parameters are likelier with it.
 
@@ -87,16 +75,12 @@ class Mixture(FixedAttack):
 
     def __init__(self) -> None:
         needs = frozenset({"mixture_ratio"})
-        super().__init__("mixture", Statistic("log likelihood ratio", needs, _likelihood_ratio))
+        super().__init__("mixture", Statistic("log likelihood ratio", needs, _mixture_ratio))
 
 
-# ----------------------------------------------------------------
-# A released second moment: could the canary have been in it?
-
-
-def _score(seen: Observations, known: Known) -> Array:
-    """The smallest eigenvalue above the second moment of D', or the log-likelihood ratio."""
-    return np.asarray(seen["gap" if "gap" in seen else "moment_ratio"], dtype=np.float64)
+def _mixture_ratio(seen: Observations, known: Known) -> Array:
+    """Return the log-likelihood ratio, of which large sizes are shown by their logarithm."""
+    return np.asarray(np.arcsinh(np.asarray(seen["mixture_ratio"], dtype=np.float64)))
 
 
 class SecondMoment(FixedAttack):
@@ -112,11 +96,12 @@ class SecondMoment(FixedAttack):
     any_of = frozenset({"gap", "moment_ratio"})
 
     def __init__(self) -> None:
-        super().__init__("second-moment", Statistic("second moment", frozenset(), _score))
+        super().__init__("second-moment", Statistic("second moment", frozenset(), _moment_score))
 
 
-# ----------------------------------------------------------------
-# Two records that a mechanism keeps apart worst.
+def _moment_score(seen: Observations, known: Known) -> Array:
+    """Return the smallest eigenvalue above the second moment of D', or the log-likelihood ratio."""
+    return np.asarray(seen["gap" if "gap" in seen else "moment_ratio"], dtype=np.float64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,17 +117,13 @@ class Opposites(CanaryBuilder):
 
     def build(self, data: Data, seed: int) -> Pair:
         i = int(generator(seed, "canary", "opposites").integers(len(data.pool)))
-        out, inn = _dark_and_bright(data) if self.opposites is None else self.opposites
-        if out.shape != data.shape:
-            raise BadInput(
-                f"opposites of {out.shape} are no records of {data.shape}",
-                "shape-mismatch",
-                option="opposites",
-                value=out.shape,
-            )
         made = "one of the two records that the mechanism keeps apart worst; D has the other"
+        out, inn = self.opposites if self.opposites is not None else _dark_and_bright(data)
         if self.opposites is None:
             made = "a record that is bright where others are dark; D has an empty one in its place"
+        if out.shape != data.shape:
+            problem = f"opposites of {out.shape} are no records of {data.shape}"
+            raise BadInput(problem, "shape-mismatch", option="opposites", value=out.shape)
         canary = Canary(
             x=np.asarray(inn, dtype=np.float32),
             y=int(data.pool.y[i]),
@@ -156,6 +137,6 @@ class Opposites(CanaryBuilder):
 
 
 def _dark_and_bright(data: Data) -> tuple[Array, Array]:
-    """An empty record, and one with the values at 1 that are least in the shadow set's mean."""
+    """Return an empty record, and one that is 1 where the shadow set's mean is least."""
     mean = data.shadow.x.mean(axis=0)
     return np.zeros(data.shape), (mean <= np.quantile(mean, 0.25)).astype(np.float64)

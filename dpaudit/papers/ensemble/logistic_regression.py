@@ -1,6 +1,10 @@
-"""Regularised logistic regression with a linear term, minimised exactly: many such terms at once.
+"""Logistic regression, minimised exactly, and two ways to make it differentially private.
 
 J(w) = (1/n) sum_i ln(1 + exp(-y_i w.x_i)) + (Lambda/2) ||w||^2 + (1/n) b.w
+
+Chaudhuri, Monteleoni and Sarwate, Differentially Private Empirical Risk Minimization (2011),
+Algorithms 2 and 1. Neighbours replace one of n records; rows have ||x|| <= 1; the loss has
+|l'| <= 1 and 0 <= l'' <= c.
 """
 
 from __future__ import annotations
@@ -8,35 +12,34 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias, Union
 
 import numpy as np
 from scipy.special import expit
 
 from dpaudit import checks
 from dpaudit.errors import DpauditError
-from dpaudit.papers.ensemble.rows import Rows
+from dpaudit.papers.ensemble.unit_rows import Rows
 from dpaudit.types import Array
 
-# ----------------------------------------------------------------
-# Regularised logistic regression with a linear term, minimised exactly: many such terms at once.
-#
-# J(w) = (1/n) sum_i ln(1 + exp(-y_i w.x_i)) + (Lambda/2) ||w||^2 + (1/n) b.w
-
+C = 0.25
+"""c, the largest second derivative of the logistic loss."""
 
 EXACT = 1e-10
-"""The norm of a gradient that counts as none. What is solved less well voids the proof."""
+"""The norm of a gradient that counts as 0. A less exact minimum voids the proof."""
 
 ROUNDING = 64 * np.finfo(np.float64).eps
-"""So much of a huge term is its own rounding, below which no sum with it gets."""
+"""The share of a huge term that is its own rounding."""
 
 MOST = 200
-"""Steps of Newton's method; some ten are usual."""
+"""Largest number of Newton steps; some ten are usual."""
 
 HALVINGS = 60
+"""Largest number of halvings of a step."""
 
 
 class NotMinimised(DpauditError):
-    """No minimum was found: rounding does not let the gradient vanish."""
+    """No minimum was found because rounding does not let the gradient vanish."""
 
     code = "not-minimised"
 
@@ -47,7 +50,7 @@ def loss(margins: Array) -> Array:
 
 
 def minimised(rows: Rows, lam: float, b: Array | None = None) -> Array:
-    """argmin J for each linear term, (terms, d) to (terms, d); without one, that of plain J.
+    """argmin J for each linear term, (terms, d) to (terms, d); without terms, argmin of plain J.
 
     Newton's method from 0, halving a step as long as it does not shorten the gradient; J is
     strongly convex, so that this ends at its only minimum. Each term is solved by products of its
@@ -72,7 +75,7 @@ def minimised(rows: Rows, lam: float, b: Array | None = None) -> Array:
 
 
 def gradient(rows: Rows, lam: float, b: Array, w: Array) -> Array:
-    """Of J at each w."""
+    """The gradient of J at each w."""
     pull = sigmoid_sum(rows, w)
     return np.asarray((b - pull) / len(rows) + lam * w)
 
@@ -85,7 +88,7 @@ def sigmoid_sum(rows: Rows, w: Array) -> Array:
 
 
 def hessian(rows: Rows, lam: float, w: Array) -> Array:
-    """Of J at each w: (1/n) sum_i s (1 - s) x_i x_i^T + Lambda I."""
+    """The Hessian of J at each w: (1/n) sum_i s (1 - s) x_i x_i^T + Lambda I."""
     s = expit(np.matmul(rows.x, w[:, :, None]))
     curved = np.matmul((s * (1 - s) * rows.x).transpose(0, 2, 1), rows.x)
     return np.asarray(curved / len(rows) + lam * np.eye(rows.features))
@@ -94,7 +97,7 @@ def hessian(rows: Rows, lam: float, w: Array) -> Array:
 def _shorter(
     rows: Rows, lam: float, b: Array, w: Array, step: Array, size: Array
 ) -> tuple[Array, Array, Array]:
-    """The points after as long a step as shortens the gradient, and their gradients."""
+    """Return the points after the longest steps that shorten the gradient, and their gradients."""
     length = np.ones(len(w))
     for _ in range(HALVINGS):
         there = w - length[:, None] * step
@@ -107,23 +110,11 @@ def _shorter(
     return there, g, now
 
 
-# ----------------------------------------------------------------
-# Logistic regression that is differentially private: noise in its objective, or in its result.
-#
-# Chaudhuri, Monteleoni and Sarwate, Differentially Private Empirical Risk Minimization (2011),
-# Algorithms 2 and 1. Neighbours replace one of n records; rows have ||x|| <= 1; the loss has
-# |l'| <= 1 and 0 <= l'' <= c.
-
-
-C = 0.25
-"""c, the largest second derivative of the logistic loss."""
-
-
 @dataclass(frozen=True)
 class Noise:
-    """How much noise goes into an objective: b with a density prop. to exp(-(eps'/2) ||b||).
+    """The noise of an objective, b with a density prop. to exp(-(eps'/2) ||b||).
 
-    And how much regularisation, Delta, is added to that which is asked for.
+    `added` is the regularisation Delta beside Lambda.
     """
 
     epsilon: float
@@ -131,7 +122,7 @@ class Noise:
 
     @classmethod
     def of(cls, epsilon: float, n: int, lam: float) -> Noise:
-        """Of n records of one organisation: what is left of epsilon after the Jacobian's share.
+        """The noise for n records of one organisation, after the Jacobian's share of epsilon.
 
         eps' = eps - 2 ln(1 + c/(n Lambda)), and Delta = 0, where that is above 0. Else half of
         epsilon goes to either, which takes Delta = c/(n (e^(eps/4) - 1)) - Lambda more. So eps' is
@@ -163,17 +154,17 @@ class ObjectivePerturbation:
     lam: float
 
     def noise(self, n: int) -> Noise:
-        """What is added to the objective of n records."""
+        """Return what is added to the objective of n records."""
         return Noise.of(self.epsilon, n, self.lam)
 
     def release(self, rows: Rows, draws: Sequence[np.random.Generator]) -> Array:
-        """A learner from each generator, (draws, d)."""
+        """Return a learner from each generator, (draws, d)."""
         noise = self.noise(len(rows))
         b = self.draw(noise.epsilon / 2, rows.features, draws)
         return self.minimise(rows, self.lam + noise.added, b)
 
     def without_noise(self, rows: Rows) -> Array:
-        """What it would release if b were 0: what a release lies around."""
+        """Return the learner without noise, b = 0."""
         lam = self.lam + self.noise(len(rows)).added
         return np.asarray(self.minimise(rows, lam, np.zeros((1, rows.features)))[0])
 
@@ -202,7 +193,7 @@ class ObjectivePerturbation:
         return np.asarray(determinant - noise.epsilon / 2 * self.length(b))
 
     def length(self, b: Array) -> Array:
-        """The norm by which the noise falls off."""
+        """The norm in the noise's density."""
         return np.asarray(np.linalg.norm(b, axis=1))
 
 
@@ -219,12 +210,12 @@ class OutputPerturbation:
         return n * self.lam * self.epsilon / 2
 
     def release(self, rows: Rows, draws: Sequence[np.random.Generator]) -> Array:
-        """A learner from each generator, (draws, d)."""
+        """Return a learner from each generator, (draws, d)."""
         noise = spherical(self.rate(len(rows)), rows.features, draws)
         return self.without_noise(rows) + noise
 
     def without_noise(self, rows: Rows) -> Array:
-        """The minimum, which a release lies around."""
+        """Return the minimum, around which releases lie."""
         return minimised(rows, self.lam)
 
     def log_ratio(self, w: Array, out: Rows, inn: Rows) -> Array:
@@ -232,6 +223,8 @@ class OutputPerturbation:
         away = [np.linalg.norm(w - self.without_noise(rows), axis=1) for rows in (out, inn)]
         return np.asarray(self.rate(len(out)) * (away[0] - away[1]))
 
+
+PrivateLearner: TypeAlias = Union[ObjectivePerturbation, OutputPerturbation]
 
 PERTURBATIONS: Mapping[str, type[ObjectivePerturbation] | type[OutputPerturbation]] = {
     "objective": ObjectivePerturbation,

@@ -6,7 +6,7 @@ from refusals import refuses
 from scipy.optimize import minimize
 
 from dpaudit.papers.ensemble import Rows, minimised
-from dpaudit.papers.ensemble.learning import gradient, hessian, loss
+from dpaudit.papers.ensemble.logistic_regression import gradient, hessian, loss
 
 
 def objective(rows, lam, b, w):

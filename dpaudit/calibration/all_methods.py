@@ -149,7 +149,7 @@ def _curves(estimator: str, mechanism: KnownMechanism, delta: float) -> list[Fam
 
 
 def _given(estimator: str, curve: Curve, mechanism: KnownMechanism, delta: float) -> Family:
-    """Return the curve's family; of an accountant's a table, because each of them outcome_kind long."""
+    """Return the curve's family; of an accountant's a table, because each takes long."""
     curves = family(curve, delta)
     if outcome_kind(estimator) is Guesses:
         curves = symmetrised(curves)

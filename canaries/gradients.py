@@ -51,13 +51,10 @@ class Dirac(GradientCanary):
         records = Records(data.pool.x[some], data.pool.y[some])
         quietest = np.argsort(parameter_movement(self.recipe, self.initial, records), kind="stable")
         chosen = quietest[: self.canaries]
-        made = "a gradient along the parameter that ordinary records move least"
+        made, which = "a gradient along the parameter that", "ordinary records move least"
         if self.canaries > 1:
-            made = (
-                f"{self.canaries:,} gradients, each along a parameter of its own, those that "
-                "ordinary records move least"
-            )
-        return self.pair(data, "dirac", made, {"coordinates": chosen})
+            made = f"{self.canaries:,} gradients, each along a parameter of its own, those that"
+        return self.pair(data, "dirac", f"{made} {which}", {"coordinates": chosen})
 
 
 @dataclass(frozen=True, eq=False)

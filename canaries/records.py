@@ -16,10 +16,7 @@ TURNS = ("random", "adv-random", "mislabelled", "none", "static")
 
 
 def draw(data: Data, seed: int, kind: str) -> int:
-    """A random index of the pool; the kinds take turns in one random order.
-
-    So no kind has the record of another: the paper's noisy random image is not its plain one.
-    """
+    """A random index of the pool; kinds take turns in one order, so that no two share a record."""
     order = generator(seed, "canary").permutation(len(data.pool))
     return int(order[TURNS.index(kind)])
 

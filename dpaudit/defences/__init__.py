@@ -4,9 +4,19 @@
 `predictions` and `numbers` have the built-in ones.
 """
 
-from dpaudit.defences.chain import NamedDefence, NoDefence
-from dpaudit.defences.numbers import Quantize
-from dpaudit.defences.predictions import MeanStd
+from dpaudit.defences.chain import Chain, NamedDefence, NoDefence
+from dpaudit.defences.numbers import Noise, Quantize
+from dpaudit.defences.predictions import (
+    ClipConfidence,
+    FewerSamples,
+    LabelOnly,
+    MeanOnly,
+    MeanStd,
+    Temperature,
+    TopK,
+)
 from dpaudit.defences.text import make, named_defence, sweep
 
-__all__ = ["MeanStd", "NamedDefence", "NoDefence", "Quantize", "make", "named_defence", "sweep"]
+__all__ = ["Chain", "ClipConfidence", "FewerSamples", "LabelOnly", "MeanOnly", "MeanStd", "Noise"]
+__all__ += ["NamedDefence", "NoDefence", "Quantize", "Temperature", "TopK"]
+__all__ += ["make", "named_defence", "sweep"]

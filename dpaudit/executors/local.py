@@ -147,16 +147,13 @@ def _read(path: Path) -> Any:
 
 
 class LocalPool(Executor):
-    """Worker processes, with a folder for the values that their tasks share.
+    """Worker processes, each with a pipe and a thread here, and a folder for shared values.
 
-    Each worker has a pipe and a thread here, which sends it one task after another. If a worker
-    dies, its pipe ends, and the thread sends the same task to a new worker: a task must be safe to
-    run twice, as pure functions are.
+    A thread sends one task after another. If a worker dies, its pipe ends, and the thread sends the
+    same task to a new worker: a task must be safe to run twice, as pure functions are.
 
-    In a ProcessPoolExecutor all workers write into one pipe, and its write end is open in this
-    process too. If a worker is killed in the middle of a message, that pipe does not end, a thread
-    waits for the rest of the message for ever, and the interpreter's exit waits for the thread.
-    Here a pipe ends with its worker, and no exit waits for a thread.
+    In a ProcessPoolExecutor all workers write into one pipe. If one is killed in the middle of a
+    message, that pipe does not end, and a thread and the interpreter's exit wait for ever.
     """
 
     def __init__(self, folder: Path) -> None:

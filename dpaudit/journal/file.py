@@ -83,9 +83,7 @@ def explained(path: Path) -> Iterator[None]:
 def damaged(path: Path, where: str = "") -> JournalError:
     """The error for a journal whose content cannot be right; `where` names the damaged part."""
     part = f" ({where})" if where else ""
-    message = (
-        f"{path} is damaged or cut short{part}; put it back from a copy, or choose another folder"
-    )
+    message = f"{path} is damaged or cut short{part}; restore a copy or choose another folder"
     return JournalError(message, "journal-damaged", value=str(path))
 
 

@@ -54,7 +54,7 @@ def command(
     from dpaudit.calibration.calibrate import calibrate
     from dpaudit.calibration.results import Setting
     from dpaudit.executors import cores
-    from dpaudit.report import calibration, calibration_json, drawing, figure_calibration
+    from dpaudit.report import calibration, drawing, figure_methods
 
     refuse_same({"--json": json, "--figure": figure})
     setting = Setting(repetitions, trials, confidence, delta, seed, full)
@@ -65,9 +65,9 @@ def command(
         progress.clear()
     try:
         if json is not None:
-            calibration_json.dump(found, json)
+            calibration.dump(found, json)
         if figure is not None:
-            drawing.dump(figure_calibration.draw(found), figure)
+            drawing.dump(figure_methods.draw_calibration(found), figure)
     finally:
         click.echo(calibration.render(found))
     if found.held is False:

@@ -127,7 +127,7 @@ def command(scores: Path, json: Path | None, fail_on_violation: bool, **given: A
         dpaudit checkpoint model.pt --network mlp --members in.npz --nonmembers out.npz
     """
     from dpaudit.files import write_whole
-    from dpaudit.report import checkpoint, checkpoint_json, checkpoint_scores
+    from dpaudit.report import checkpoint
 
     _refuse(given)
     progress = Progress()
@@ -136,9 +136,9 @@ def command(scores: Path, json: Path | None, fail_on_violation: bool, **given: A
     finally:
         progress.clear()
     try:
-        write_whole(scores, checkpoint_scores.table(found).encode())
+        write_whole(scores, checkpoint.score_table(found).encode())
         if json is not None:
-            checkpoint_json.dump(found, json)
+            checkpoint.dump(found, json)
     finally:
         click.echo(checkpoint.render(found, color=bool(sys.stdout and sys.stdout.isatty())))
     click.echo(f"Every score is in {scores}", err=True)

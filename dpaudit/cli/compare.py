@@ -65,7 +65,7 @@ def command(
     """
     from dpaudit import defences
     from dpaudit.audit import Run
-    from dpaudit.report import comparison, comparison_json
+    from dpaudit.report import comparison
 
     refuse_same({"--json": json, "--figure": figure})
     chosen = [*defence, *(one for text in sweep for one in defences.sweep(text))]
@@ -77,7 +77,7 @@ def command(
         progress.clear()
     try:
         if json is not None:
-            comparison_json.dump(found, json)
+            comparison.dump(found, json)
         if figure is not None:
             _draw(found, figure)
     finally:
@@ -85,6 +85,6 @@ def command(
 
 
 def _draw(found: Comparison, path: Path) -> None:
-    from dpaudit.report import drawing, figure_defences
+    from dpaudit.report import drawing, figure_methods
 
-    drawing.dump(figure_defences.draw(found), path)
+    drawing.dump(figure_methods.draw_defences(found), path)

@@ -83,7 +83,7 @@ def command(
     against it; only one that assumes nothing, or the stated curve, can refute it.
     """
     from dpaudit.judging.estimates import Question, estimate
-    from dpaudit.report import estimates, estimates_json
+    from dpaudit.report import estimates
     from dpaudit.types import Scores
 
     options = {f"--{'in' if name == 'inn' else name}": n for name, n in numbers.items()}
@@ -97,7 +97,7 @@ def command(
         progress.clear()
     try:
         if json is not None:
-            estimates_json.dump(found, json)
+            estimates.dump(found, json)
     finally:
         click.echo(estimates.render(found))
 

@@ -86,8 +86,7 @@ def command(
     from dpaudit.audit import forecast
     from dpaudit.judging import plan
     from dpaudit.judging.plan_request import PlanRequest
-    from dpaudit.report import plan as terminal
-    from dpaudit.report import plan_json
+    from dpaudit.report import plan as plan_report
 
     if canaries is not None and (given["models"] is not None or fixed_score):
         other = "--fixed-score" if given["models"] is None else "--models"
@@ -131,15 +130,15 @@ def command(
         progress.clear()
     try:
         if json is not None:
-            plan_json.dump(found, json)
+            plan_report.dump(found, json)
         if figure is not None:
             _draw(question, figure)
     finally:
-        click.echo(terminal.render(found))
+        click.echo(plan_report.render(found))
 
 
 def _draw(question: PlanRequest, path: Path) -> None:
     from dpaudit.judging.plan import courses
-    from dpaudit.report import drawing, figure_plan
+    from dpaudit.report import drawing, figure_methods
 
-    drawing.dump(figure_plan.draw(question, courses(question)), path)
+    drawing.dump(figure_methods.draw_plan(question, courses(question)), path)

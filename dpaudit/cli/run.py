@@ -15,7 +15,7 @@ from dpaudit.cli.output import Progress
 from dpaudit.cli.report import SHOWN, judging_options, refuse_unwritable, show, showing_options
 from dpaudit.cli.settings import CLAIMED, TRAINED, configured, options
 from dpaudit.protocols import Mechanism
-from dpaudit.report.by_step import unit
+from dpaudit.report.trial_words import claim_unit
 from dpaudit.types import Backend
 
 
@@ -110,7 +110,7 @@ def command(
     try:
         prepared = audit.prepare(config, progress.say, download, out)
         _name_backend(prepared.mechanism, progress)
-        progress.unit = unit(prepared.claim)
+        progress.unit = claim_unit(prepared.claim)
         folder = out or prepared.folder
         run = audit.run(
             *(prepared, folder, workers, progress, progress.say, cluster),

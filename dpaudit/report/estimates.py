@@ -1,58 +1,67 @@
-"""Estimators side by side, for a terminal."""
+"""Estimators side by side, as a document and as JSON."""
 
 from __future__ import annotations
 
 import math
-import textwrap
+import os
 from collections.abc import Sequence
+from typing import Any
 
 from dpaudit.accounting.curves import DPSGD
 from dpaudit.judging.estimates import Estimates, Question
-from dpaudit.report.consistent import check_bound
-from dpaudit.report.formats import at_least, at_most, nearest, percent, power, printable
-from dpaudit.report.words import NOTHING
-from dpaudit.report.wrapping import labelled, row, wrap
+from dpaudit.report import machine, to_terminal
+from dpaudit.report.document import (
+    Block,
+    Column,
+    Document,
+    Facts,
+    Heading,
+    Legend,
+    Row,
+    Table,
+    Text,
+)
+from dpaudit.report.formats import NOTHING, at_least, at_most, nearest, percent, power
 from dpaudit.types import Bound, Counts, Guesses
+from dpaudit.versions import versions
 
-WIDTH, DIGITS = 79, 3
-INTERVAL = ("two-sided", "interval")
-TITLES = [("", "estimator"), ("epsilon", "at least"), INTERVAL, ("", "ceiling"), ("", "assumes")]
+VERSION = 1
+"""Of the contract; grows when a reader of the old one would misread the new one."""
+
+DIGITS = 3
+BRIEFLY = {
+    "none": "nothing",
+    "gaussian": "a Gaussian curve",
+    "accountant": "DP-SGD's curve",
+    "prior": "a prior",
+}
 
 
 def render(found: Estimates) -> str:
-    """Table, sentences, how to read them and, last, the claim; in lines of under 80 columns."""
-    for bound in found.bounds:
-        check_bound(bound)
-    blocks = [
-        _asked(found.question),
-        _table(found),
-        _beside(found),
-        [line for b in found.bounds for line in _indented(f"{b.estimator}: {b.sentence}")],
-        wrap(reading(found), WIDTH),
-        _against_claim(found),
-    ]
-    return "\n\n".join("\n".join(block) for block in blocks if block)
+    """Render the estimates for a terminal."""
+    return to_terminal.write(document(found))
 
 
-def _indented(text: str) -> list[str]:
-    return wrap(text, WIDTH, indent="  ")
-
-
-# ---------------------------------------------------------------- what was asked
-
-
-def _asked(question: Question) -> list[str]:
+def document(found: Estimates) -> Document:
+    """Build the document: table, sentences, how to read them and, last, the claim."""
+    machine.check_numbers(found.bounds)
+    question = found.question
     curve = question.curve or "not stated; Gaussian where one is assumed"
     at = f"delta {power(question.delta)}, {percent(question.confidence)} confidence each"
-    return [
-        *labelled("Given", [outcome_line(question)], WIDTH),
-        *labelled("Asked", [at], WIDTH),
-        *labelled("Curve", [curve], WIDTH),
+    beside = _beside(found)
+    blocks: list[Block] = [
+        Facts([("Given", [outcome_line(question)]), ("Asked", [at]), ("Curve", [curve])]),
+        _table(found),
+        *([Text(beside, mark="")] if beside else []),
+        Legend([(bound.estimator, bound.sentence) for bound in found.bounds]),
+        Text([reading(found)]),
+        *_against_claim(found),
     ]
+    return Document(blocks)
 
 
 def outcome_line(question: Question) -> str:
-    """What the bounds are computed from."""
+    """Say what the bounds are computed from."""
     o = question.outcome
     if isinstance(o, Counts):
         return f"{o.fp:,} of {o.out:,} out-trials called in, {o.fn:,} of {o.inn:,} in-trials out"
@@ -64,8 +73,26 @@ def outcome_line(question: Question) -> str:
 # ---------------------------------------------------------------- the table
 
 
+def _table(found: Estimates) -> Table:
+    intervals = any(bound.interval for bound in found.bounds)
+    columns = [
+        Column("estimator", words=True),
+        Column("epsilon\nat least"),
+        *([Column("two-sided\ninterval")] if intervals else []),
+        Column("ceiling"),
+        Column("assumes", words=True),
+    ]
+    rows = []
+    for bound in found.bounds:
+        ceiling = "no limit" if math.isinf(bound.ceiling) else nearest(bound.ceiling, DIGITS)
+        cells = [bound.estimator, at_least(bound.epsilon, DIGITS)]
+        interval = [_interval(bound.interval)] if intervals else []
+        rows.append(Row([*cells, *interval, ceiling, assumes(bound, found.question)]))
+    return Table(columns, rows)
+
+
 def assumes(bound: Bound, question: Question) -> str:
-    """What a bound stands on, in a few words."""
+    """Say in a few words what a bound stands on."""
     curves = question.family
     if bound.assumption == "accountant" and isinstance(curves, DPSGD):
         return f"DP-SGD's curve: sample rate {curves.sample_rate:g}, {curves.rounds:,} steps"
@@ -77,34 +104,6 @@ def assumes(bound: Bound, question: Question) -> str:
     }[bound.assumption]
 
 
-def _table(found: Estimates) -> list[str]:
-    intervals = any(bound.interval for bound in found.bounds)
-    titles = [title for title in TITLES if intervals or title is not INTERVAL]
-    rows = [_cells(bound, found.question, intervals) for bound in found.bounds]
-    widths = [max(map(len, (*top, *below))) for top, *below in zip(titles, *rows, strict=True)]
-    room = WIDTH - 2 - sum(w + 2 for w in widths[:-1])
-    widths[-1] = min(widths[-1], room)
-    lines = [row([first for first, _ in titles], widths)]
-    lines += [row([second for _, second in titles], widths)]
-    lines.append("-" * (2 + sum(widths) + 2 * (len(widths) - 1)))
-    for *numbers, words in rows:
-        first, *more = textwrap.wrap(words, widths[-1])
-        lines.append(row([*numbers, first], widths))
-        lines += [row([""] * len(numbers) + [rest], widths) for rest in more]
-    return lines
-
-
-def _cells(bound: Bound, question: Question, intervals: bool) -> list[str]:
-    ceiling = "no limit" if math.isinf(bound.ceiling) else nearest(bound.ceiling, DIGITS)
-    return [
-        printable(bound.estimator),
-        at_least(bound.epsilon, DIGITS),
-        *([_interval(bound.interval)] if intervals else []),
-        ceiling,
-        assumes(bound, question),
-    ]
-
-
 def _interval(interval: tuple[float, float] | None) -> str:
     if interval is None:
         return NOTHING
@@ -113,19 +112,18 @@ def _interval(interval: tuple[float, float] | None) -> str:
 
 
 def _beside(found: Estimates) -> list[str]:
+    """Tell the point estimate, and which estimators were left out."""
     lines = []
     o = found.question.outcome
     if found.point is not None and isinstance(o, Counts):
         skipped = " A direction without an error is skipped." if min(o.fp, o.fn) == 0 else ""
-        lines += _indented(
+        lines.append(
             f"Point estimate {nearest(found.point, DIGITS)}: the formula on the observed rates "
             f"themselves. It describes them, and bounds nothing.{skipped}"
         )
     for left in found.left_out:
         named = left.estimator in left.reason.lower()
-        lines += _indented(
-            f"Left out: {left.reason if named else f'{left.estimator}: {left.reason}'}."
-        )
+        lines.append(f"Left out: {left.reason if named else f'{left.estimator}: {left.reason}'}.")
     return lines
 
 
@@ -133,17 +131,16 @@ def _beside(found: Estimates) -> list[str]:
 
 
 def reading(found: Estimates) -> str:
-    """Which bounds hold on what, and what would make them none."""
+    """Say which bounds hold on what, and what would invalidate them."""
     question = found.question
     free = list(dict.fromkeys(b.estimator for b in found.bounds if b.assumption == "none"))
-    curved = [b for b in found.bounds if b.assumption in ("gaussian", "accountant")]
     parts = [
         "How to read it. Each row says by itself that the leak is at least so large, with "
         f"{percent(question.confidence)} confidence."
     ]
     if free:
-        parts.append(f"What assumes nothing holds for any mechanism ({_and(free)}).")
-    if curved:
+        parts.append(f"Bounds that assume nothing hold for any mechanism ({_and(free)}).")
+    if any(b.assumption in ("gaussian", "accountant") for b in found.bounds):
         parts.append(
             "A bound that assumes a curve is one only for a mechanism that has it; for another it "
             "may be far above the truth."
@@ -201,59 +198,101 @@ def _and(names: Sequence[str]) -> str:
 # ---------------------------------------------------------------- the claim
 
 
-def _against_claim(found: Estimates) -> list[str]:
+def _against_claim(found: Estimates) -> list[Block]:
     claim = found.question.claim
     if claim is None:
         return []
-    shown = f"{claim:.12g}"
-    lines = [f"Claim: epsilon {shown} at delta {power(found.question.delta)}"]
-    for bound in found.bounds:
-        lines += _indented(f"{bound.estimator}, assuming {_briefly(bound)}: {_said(found, bound)}")
+    compared = [
+        (f"{bound.estimator}, assuming {BRIEFLY[bound.assumption]}", _compare(found, bound, claim))
+        for bound in found.bounds
+    ]
+    blocks: list[Block] = [
+        Heading(f"Claim: epsilon {claim:.12g} at delta {power(found.question.delta)}"),
+        Legend(compared),
+    ]
     if found.deciding is None and any(found.may_refute(bound) for bound in found.bounds):
-        lines += wrap(
-            "Only one bound decides, that which was named before the outcome was seen: "
-            "--estimator NAME.",
-            WIDTH,
-        )
-    return lines
+        named = "Only one bound decides: the one that was named before the outcome was seen"
+        blocks.append(Text([f"{named} (--estimator NAME)."]))
+    return blocks
 
 
-def _briefly(bound: Bound) -> str:
-    return {
-        "none": "nothing",
-        "gaussian": "a Gaussian curve",
-        "accountant": "DP-SGD's curve",
-        "prior": "a prior",
-    }[bound.assumption]
-
-
-def _said(found: Estimates, bound: Bound) -> str:
-    claim = found.question.claim or 0.0
-    shown, value = f"{claim:.12g}", _beyond(bound.epsilon, claim)
+def _compare(found: Estimates, bound: Bound, claim: float) -> str:
+    """Compare a bound with the claim in words."""
+    limit, value = f"{claim:.12g}", _on_its_side(bound.epsilon, claim)
     match found.standing(bound):
         case "above" if bound is found.deciding:
-            return f"{value} is above {shown}, which refutes the claim."
+            return f"{value} is above {limit}, which refutes the claim."
         case "above" if found.may_refute(bound):
-            return f"{value} is above {shown}, which would refute it, had it alone been named."
+            return f"{value} is above {limit}, which would refute it, had it alone been named."
+        case "above" if bound.assumption == "prior":
+            return f"{value} is above {limit}, but a credible bound refutes nothing."
         case "above":
-            return f"{value} is above {shown}, but {_powerless(bound)}."
+            unstated = "the claim states no such curve (--curve), so it is not refuted"
+            return f"{value} is above {limit}, but {unstated}."
         case "out_of_reach":
             most = nearest(bound.ceiling, DIGITS)
-            return f"{value} is below {shown}; so many could show at most {most}: undecided."
+            return f"{value} is below {limit}; so many could show at most {most}: undecided."
         case "not_above":
-            return f"{value} is not above {shown}, which does not refute the claim."
+            return f"{value} is not above {limit}, which does not refute the claim."
 
 
-def _powerless(bound: Bound) -> str:
-    if bound.assumption == "prior":
-        return "a credible bound refutes nothing"
-    return "the claim states no such curve (--curve), so it is not refuted"
-
-
-def _beyond(epsilon: float, claim: float) -> str:
-    """Rounded down, with as many digits as it takes to stay on its own side of the claim."""
+def _on_its_side(epsilon: float, claim: float) -> str:
+    """Round down, with as many digits as it takes to stay on the same side of the claim."""
     for digits in range(DIGITS, 13):
         shown = at_least(epsilon, digits)
         if (float(shown) > claim) == (epsilon > claim):
             return shown
     return repr(epsilon)
+
+
+# ---------------------------------------------------------------- for a machine
+
+
+def to_dict(found: Estimates) -> dict[str, Any]:
+    """Return all of it as plain values; infinite or missing values are None."""
+    question, deciding = found.question, found.deciding
+    machine.check_numbers(found.bounds)
+    values: dict[str, Any] = machine.plain(
+        {
+            "version": VERSION,
+            "outcome": _outcome(question),
+            "delta": question.delta,
+            "confidence": question.confidence,
+            "curve": question.curve or None,
+            "claim": question.claim,
+            "seed": question.seed,
+            "bounds": [_bound(found, bound) for bound in found.bounds],
+            "left_out": [
+                {"estimator": left.estimator, "reason": left.reason} for left in found.left_out
+            ],
+            "deciding": None if deciding is None else found.bounds.index(deciding),
+            "point": found.point,
+            "versions": versions(),
+        }
+    )
+    return values
+
+
+def dump(found: Estimates, path: str | os.PathLike[str]) -> None:
+    """Write it as JSON, whole or not at all."""
+    machine.write(to_dict(found), path)
+
+
+def _outcome(question: Question) -> dict[str, Any]:
+    o = question.outcome
+    if isinstance(o, Counts):
+        return {"kind": "counts", "fp": o.fp, "out": o.out, "fn": o.fn, "in": o.inn}
+    if isinstance(o, Guesses):
+        numbers = {"canaries": o.canaries, "guesses": o.guesses, "correct": o.correct}
+        return {"kind": "guesses", **numbers}
+    return {"kind": "scores", "out": len(o.out), "in": len(o.inn)}
+
+
+def _bound(found: Estimates, bound: Bound) -> dict[str, Any]:
+    whole = machine.bound_values(bound)
+    names = ("estimator", "assumption", "selection", "epsilon", "confidence", "interval")
+    return {
+        **{name: whole[name] for name in (*names, "ceiling", "sentence")},
+        "may_refute": found.may_refute(bound),
+        "against_claim": None if found.question.claim is None else found.standing(bound),
+    }

@@ -1,15 +1,18 @@
-"""Figure: what each attack found, against the claim."""
+"""Figures of what was found against the claim: bounds by attack, and evidence by models."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from dpaudit.report.drawing import CLAIM, FAINT, INK, MUTED, PAPER, blank, short, style
-from dpaudit.report.formats import nearest
-from dpaudit.report.table import Row, rows, slots
-from dpaudit.types import Report
+import numpy as np
+
+from dpaudit.report.drawing import CLAIM, FAINT, INK, MUTED, OUT, PAPER, blank, short, style
+from dpaudit.report.formats import nearest, value
+from dpaudit.report.run_attacks import AttackRow, attack_rows, slots
+from dpaudit.types import Bound, Growth, Report
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -21,6 +24,13 @@ ESTIMATE, NULL = "published estimate (no bound)", "same search, no leak: mean to
 
 FAR, NEAR = 5.0, 1.5
 """A claim, or a ceiling, so many times beyond all else is pointed to, lest it flatten the rest."""
+
+
+LEAST = 1e-3
+"""Less is drawn as this: how much of a stake is lost says nothing of the claim."""
+
+MOST = 1e3
+"""Times what is needed: more is drawn as this, lest it flatten the way there."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +47,7 @@ class Axis:
 
 def axis(report: Report) -> Axis:
     """An axis from 0 that has room for every finite value, and for infinity where it occurs."""
-    values = [x for row in rows(report) for x in _values(row) if not math.isnan(x)]
+    values = [x for row in attack_rows(report) for x in _values(row) if not math.isnan(x)]
     ceilings = [bound.ceiling for bound in report.bounds]
     finite = [x for x in (*values, min(ceilings)) if math.isfinite(x)]
     largest = max(finite, default=0.0) or 1.0
@@ -52,7 +62,7 @@ def axis(report: Report) -> Axis:
 
 def draw(report: Report, digits: int) -> Figure:
     """One line per attack, in the order of the table."""
-    found, scale = rows(report), axis(report)
+    found, scale = attack_rows(report), axis(report)
     with style():
         columns = slots(report.bounds)
         figure = blank(1.75 + (0.3 + 0.12 * len(columns)) * len(found))
@@ -69,7 +79,7 @@ def draw(report: Report, digits: int) -> Figure:
         return figure
 
 
-def _values(row: Row) -> list[float]:
+def _values(row: AttackRow) -> list[float]:
     values = [bound.epsilon for bound in row.bounds.values()]
     if row.published:
         values.append(row.published.epsilon_in_sample)
@@ -77,7 +87,7 @@ def _values(row: Row) -> list[float]:
     return values
 
 
-def _shuffled(row: Row) -> bool:
+def _shuffled(row: AttackRow) -> bool:
     p = row.published
     return p is not None and p.permutations > 0 and not math.isnan(p.null_mean + p.null_q95)
 
@@ -87,7 +97,7 @@ def _never(slot: str) -> str:
     return f"certified {slot}, never decides" if slot != "by prior" else "credible by prior"
 
 
-def _row(axes: Axes, row: Row, y: float, columns: list[str], scale: Axis) -> None:
+def _row(axes: Axes, row: AttackRow, y: float, columns: list[str], scale: Axis) -> None:
     # The estimate on top, below it a line for each kind of bound; these alone in the middle.
     up = 0.24 if row.published is not None else 0.24 + 0.24 / len(columns)
     lines = [y + up - 0.48 * i / len(columns) for i in range(len(columns) + 1)]
@@ -155,7 +165,7 @@ def _claim(axes: Axes, report: Report, digits: int, scale: Axis) -> None:
     )
 
 
-def _frame(axes: Axes, found: list[Row], scale: Axis) -> None:
+def _frame(axes: Axes, found: list[AttackRow], scale: Axis) -> None:
     from matplotlib.ticker import MaxNLocator
 
     axes.set_xlabel("epsilon: 0 is no leak, more is worse")
@@ -175,3 +185,39 @@ def _frame(axes: Axes, found: list[Row], scale: Axis) -> None:
         axes.axvline((scale.end + scale.infinity) / 2, color=MUTED, linewidth=0.8, linestyle=":")
     axes.set_xticks(ticks, labels)
     axes.set_xlim(-0.02 * scale.end, (scale.infinity or scale.end) * 1.03)
+
+
+# ---------------------------------------------------------------- evidence
+
+
+def draw_evidence(growth: Growth, bounds: Sequence[Bound], units: str) -> Figure:
+    """The wealth of a stake of 1 over the number of trials, on a logarithmic scale."""
+    courses = ((growth.wealth, INK, "-"), (growth.beside, OUT, "--"))
+    with style():
+        figure = blank(4.0)
+        axes = figure.add_subplot()
+        for (course, color, line), bound in zip(courses, bounds, strict=False):
+            wealth = np.clip([1.0, *course], LEAST, MOST * growth.needed)
+            label = f"{bound.estimator}{' (decides)' if bound is bounds[0] else ''}"
+            trials = 2 * np.arange(len(wealth))
+            axes.plot(trials, wealth, line, color=color, linewidth=1.4, label=label)
+            axes.plot(trials[-1], wealth[-1], "o", color=color, ms=4, zorder=3, clip_on=False)
+        axes.axhline(growth.needed, color=CLAIM, linewidth=2)
+        axes.annotate(
+            f"refutes the claim: {value(round(growth.needed, 6))}",
+            xy=(0, growth.needed),
+            xycoords=("axes fraction", "data"),
+            xytext=(3, 5),
+            textcoords="offset points",
+            color=CLAIM,
+            bbox={"facecolor": PAPER, "edgecolor": "none", "pad": 1},
+        )
+        axes.set_yscale("log")
+        axes.yaxis.set_major_formatter(lambda wealth, _: f"{wealth:g}")
+        axes.yaxis.set_minor_formatter(lambda *_: "")
+        axes.set_ylim(top=max(3 * growth.needed, axes.get_ylim()[1]))
+        axes.set_xlabel(units)
+        axes.set_ylabel("evidence against the claim")
+        axes.grid(axis="y")
+        figure.legend(loc="outside lower center", ncols=2)
+        return figure

@@ -1,19 +1,21 @@
-"""Figure: every possible cut of every attack, against what the claim allows."""
+"""Figure of error rates: each cut of each attack against what the claim allows."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
+from dpaudit.accounting.curves import family, within_reach
+from dpaudit.rates import upper_rate
 from dpaudit.report.drawing import CLAIM, INK, MUTED, blank, short, style
+from dpaudit.report.figure_scores import AttackScores
 from dpaudit.report.formats import percent
-from dpaudit.report.judged import Judged
-from dpaudit.report.tradeoff import least, most, promised, rectangle, roc
-from dpaudit.report.worlds import PLANTED, Worlds
-from dpaudit.types import Array, Claim
+from dpaudit.report.trial_words import PLANTED, Worlds
+from dpaudit.types import Adjacency, Array, Bound, Claim, Curve, GaussianCurve, Scores, StepsCurve
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -24,11 +26,91 @@ FINEST = 1e-6
 WIDE = 1.5
 """Up to this epsilon the forbidden corners have room for a word."""
 
-View = Callable[[Array], Array]
+View: TypeAlias = Callable[[Array], Array]
 """What is drawn upwards, from true-positive rates."""
 
 
-def draw(attacks: list[Judged], claim: Claim, worlds: Worlds = PLANTED) -> Figure:
+# ---------------------------------------------------------------- rates that a claim allows
+
+
+def most(fpr: Array, claim: Claim) -> Array:
+    """The largest true-positive rate that the claim allows at each false-positive rate.
+
+    TPR <= e^eps FPR + delta and 1 - FPR <= e^eps (1 - TPR) + delta (Kairouz, Oh and
+    Viswanath 2015).
+    """
+    x, d = np.asarray(fpr, dtype=float), claim.delta
+    if math.isinf(claim.epsilon):
+        return np.ones_like(x)
+    # Not e^epsilon times x, which overflows; 0 stays 0.
+    some = x > 0
+    logs = claim.epsilon + np.log(x, out=np.zeros_like(x), where=some)
+    steep = np.where(some, np.exp(np.minimum(logs, 0.0)), 0.0) + d
+    flat = 1 - math.exp(-claim.epsilon) * (1 - d - x)
+    allowed: Array = np.minimum(1.0, np.minimum(steep, flat))
+    return allowed
+
+
+def least(fpr: Array, claim: Claim) -> Array:
+    """The smallest true-positive rate: an attack that is turned round is bound as well."""
+    lowest: Array = 1 - most(1 - np.asarray(fpr, dtype=float), claim)
+    return lowest
+
+
+def most_by_curve(fpr: Array, claim: Claim) -> Array | None:
+    """The largest true-positive rate under the claim's curve, where it has one.
+
+    Never more than epsilon and delta allow, which are read off the curve; except of single
+    steps, which are sure to see the canary and promise nothing but all together.
+    """
+    if claim.curve is None or not within_reach(claim.curve):
+        return None
+    known = family(claim.curve, claim.delta, claim.adjacency)
+    curve: Array = 1 - known.trade_off(_parameter(claim.curve, claim.adjacency), fpr)
+    return curve
+
+
+def _parameter(c: Curve, adjacency: Adjacency) -> float:
+    """Of a claim's curve within its family."""
+    if isinstance(c, GaussianCurve):
+        return c.mu
+    if isinstance(c, StepsCurve) or c.sample_rate < 1:
+        return c.noise_multiplier
+    # Steps that all see every record make one Gaussian mechanism; a record that is replaced
+    # moves a sum by twice the clip.
+    moved = 2 if adjacency == "replace" else 1
+    return moved * math.sqrt(c.steps) / c.noise_multiplier
+
+
+def roc(scores: Scores) -> tuple[Array, Array]:
+    """False- and true-positive rates of 'score > t' for every t, from (0, 0) to (1, 1)."""
+    cuts = np.unique(np.concatenate([scores.out, scores.inn]))[::-1]
+    fpr = 1 - np.searchsorted(np.sort(scores.out), cuts, side="left") / scores.out.size
+    tpr = 1 - np.searchsorted(np.sort(scores.inn), cuts, side="left") / scores.inn.size
+    return np.concatenate([[0.0], fpr]), np.concatenate([[0.0], tpr])
+
+
+@dataclass(frozen=True)
+class Rectangle:
+    """Where a rule's true rates are, with the bound's confidence: FPR <= `fpr`, TPR >= `tpr`."""
+
+    fpr: float
+    tpr: float
+
+
+def rectangle(bound: Bound) -> Rectangle | None:
+    """The Clopper-Pearson rectangle whose corner the bound is computed from."""
+    c = bound.counts
+    if c is None:
+        return None
+    a = (1 - bound.confidence) / 2
+    return Rectangle(float(upper_rate(c.fp, c.out, a)), 1 - float(upper_rate(c.fn, c.inn, a)))
+
+
+# ---------------------------------------------------------------- drawings
+
+
+def draw(attacks: list[AttackScores], claim: Claim, worlds: Worlds = PLANTED) -> Figure:
     """Left all rates; right the two kinds of error, enlarged where they are rare.
 
     At a claim of epsilon 8 the left region is nearly everything, and the right one shows how
@@ -53,14 +135,14 @@ def draw(attacks: list[Judged], claim: Claim, worlds: Worlds = PLANTED) -> Figur
         return figure
 
 
-def lowest(attacks: list[Judged], claim: Claim) -> float:
+def lowest(attacks: list[AttackScores], claim: Claim) -> float:
     """Where the axes of rare errors end: below what can be counted, and what is allowed if seen."""
     n = max(max(a.scores.out.size, a.scores.inn.size) for a in attacks)
     border = 0.0 if claim.by_step else 0.03 * math.exp(-claim.epsilon)
     return float(min(0.4 / n, border)) if border >= FINEST else max(FINEST, 0.4 / n)
 
 
-def _panel(axes: Axes, attacks: list[Judged], claim: Claim, fpr: Array, up: View) -> None:
+def _panel(axes: Axes, attacks: list[AttackScores], claim: Claim, fpr: Array, up: View) -> None:
     for i, attack in enumerate(attacks):
         x, tpr = _smooth(*roc(attack.scores))
         name = short(attack.attack) if i == 0 else "other attacks" if i == 1 else None
@@ -69,7 +151,7 @@ def _panel(axes: Axes, attacks: list[Judged], claim: Claim, fpr: Array, up: View
     _rule(axes, attacks[0], up)
     if not claim.by_step:
         _region(axes, claim, fpr, up)
-    if (curve := promised(fpr, claim)) is not None:
+    if (curve := most_by_curve(fpr, claim)) is not None:
         name = f"the most {'of a step ' if claim.by_step else ''}by the claim's curve"
         axes.plot(fpr, up(curve), color=CLAIM, linewidth=1.3, linestyle="-.", label=name)
     axes.plot(fpr, up(fpr), color=MUTED, linewidth=1, linestyle=":", label="guessing")
@@ -108,7 +190,7 @@ def _forbidden(axes: Axes, x: float, y: float, side: str) -> None:
     axes.text(x, y, text, color=CLAIM, fontsize=8, ha=side, va="bottom", transform=axes.transAxes)
 
 
-def _rule(axes: Axes, deciding: Judged, up: View) -> None:
+def _rule(axes: Axes, deciding: AttackScores, up: View) -> None:
     """The rule that decides, and the rectangle that its true rates are in."""
     counts, corner = deciding.bound.counts, rectangle(deciding.bound)
     if counts is None or corner is None:

@@ -1,25 +1,149 @@
-"""Figure: how the scores of each attack spread in the two worlds."""
+"""Figure of scores: histograms of both worlds, for each attack or for the canaries of one run."""
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from dpaudit.report.drawing import IN, INK, MUTED, OUT, SMALL, blank, short, style
-from dpaudit.report.histogram import End, Histogram, histogram
-from dpaudit.report.judged import Judged
-from dpaudit.report.worlds import PLANTED, Worlds
+from dpaudit.report.trial_words import PLANTED, Worlds
+from dpaudit.types import Array, Bound, Guesses, Report, Scores
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from matplotlib.ticker import MaxNLocator
 
+NO_NUMBER = float(np.finfo(np.float64).min)
+"""Stands for a score that is not a number: it ranks below all others."""
+HUGE = 1e100
+"""Larger values have no place on an axis: they are shown as infinite."""
+
 COLUMNS = 3
 SOLID, DASHED = "-", (0, (4, 1.2))
 
 
-def draw(attacks: list[Judged], units: str = "models", worlds: Worlds = PLANTED) -> Figure:
+@dataclass(frozen=True)
+class AttackScores:
+    """One attack's scores, the cut above which its rule says D', and its bound."""
+
+    attack: str
+    scores: Scores
+    cut: float | None
+    bound: Bound
+
+
+def attack_scores(report: Report) -> list[AttackScores]:
+    """Return the deciding attack, then the others in their order; each attack once."""
+    if report.evidence is None:
+        return []
+    of = list(zip(report.bounds, report.evidence.scores, report.evidence.cuts, strict=True))
+    order = [report.primary, *(i for i in range(len(of)) if i != report.primary)]
+    found: dict[str, AttackScores] = {}
+    for bound, scores, cut in (of[i] for i in order):
+        clean = Scores(_numbers(scores.out), _numbers(scores.inn))
+        if clean.out.size and clean.inn.size:
+            found.setdefault(bound.attack, AttackScores(bound.attack, clean, cut, bound))
+    return list(found.values())
+
+
+def _numbers(scores: Array) -> Array:
+    x = np.asarray(scores, dtype=np.float64).ravel()
+    return np.where(np.isnan(x), NO_NUMBER, x)
+
+
+# ---------------------------------------------------------------- histograms
+
+
+@dataclass(frozen=True)
+class End:
+    """The bin for all that lies beyond one end of the axis, as shares of each world."""
+
+    out: float
+    inn: float
+    label: str
+
+
+@dataclass(frozen=True)
+class Histogram:
+    """Shares of each world per bin (a, b], as a rule 'score > cut' sees them."""
+
+    edges: Array
+    out: Array
+    inn: Array
+    below: End | None
+    above: End | None
+
+
+def histogram(scores: Scores, cut: float | None) -> Histogram:
+    """Both worlds in common bins; what is infinite or far away goes into marked end bins."""
+    everything = np.concatenate([scores.out, scores.inn])
+    edges = _edges(everything, cut, bins=_bins(min(scores.out.size, scores.inn.size)))
+    counts = [_shares(world, edges) for world in (scores.out, scores.inn)]
+    (below_out, out, above_out), (below_in, inn, above_in) = counts
+    low, high = everything <= edges[0], everything > edges[-1]
+    return Histogram(
+        edges,
+        out,
+        inn,
+        End(below_out, below_in, _label(everything[low], "<", edges[0])) if low.any() else None,
+        End(above_out, above_in, _label(everything[high], ">", edges[-1])) if high.any() else None,
+    )
+
+
+def _bins(n: int) -> int:
+    return int(np.clip(np.ceil(2 * n ** (1 / 3)), 4, 40))
+
+
+def _edges(x: Array, cut: float | None, bins: int) -> Array:
+    """Edges around all ordinary values, one of them at the cut where that is near."""
+    x = x[np.abs(x) < HUGE]
+    low, high = _ordinary(x) if x.size else (0.0, 0.0)
+    anchor = low
+    if cut is not None and 2 * low - high <= cut <= 2 * high - low:
+        anchor, low, high = cut, min(low, cut), max(high, cut)
+    if high - low <= 1e-9 * max(abs(low), abs(high)):  # all equal: one bin in the middle
+        half = 0.05 * abs(low) or 0.5
+        return low + half * np.array([-3.0, -1.0, 1.0, 3.0])
+    width = (high - low) / bins
+    first, last = math.ceil((low - anchor) / width) - 1, math.ceil((high - anchor) / width)
+    edges = anchor + width * np.arange(first, last + 1)
+    # Bins are (a, b]: the lowest value lies above the first edge, whatever was rounded.
+    edges[0], edges[-1] = min(edges[0], low - width / 10), max(edges[-1], high)
+    return edges
+
+
+def _ordinary(x: Array) -> tuple[float, float]:
+    """The range of the values but for those that are so far away that they would flatten it."""
+    a, b = np.quantile(x, [0.1, 0.9])
+    reach = 3 * (b - a) or math.inf
+    near = x[(x >= a - reach) & (x <= b + reach)]
+    return float(near.min()), float(near.max())
+
+
+def _shares(x: Array, edges: Array) -> tuple[float, Array, float]:
+    place = np.searchsorted(edges, x, side="left")
+    counts = np.bincount(place, minlength=len(edges) + 1) / len(x)
+    return float(counts[0]), counts[1:-1], float(counts[-1])
+
+
+def _label(x: Array, side: str, edge: float) -> str:
+    """What is in an end bin."""
+    kinds = [
+        ("no number", x == NO_NUMBER),
+        ("−∞" if side == "<" else "∞", (np.abs(x) >= HUGE) & (x != NO_NUMBER)),
+        (f"{side} {edge:.3g}", np.abs(x) < HUGE),
+    ]
+    return "\n".join(name for name, found in kinds if found.any())
+
+
+# ---------------------------------------------------------------- drawings
+
+
+def draw(attacks: list[AttackScores], units: str = "models", worlds: Worlds = PLANTED) -> Figure:
     """The deciding attack large, the others small below it."""
     first, *others = attacks
     lines = -(-len(others) // COLUMNS)
@@ -43,7 +167,9 @@ def draw(attacks: list[Judged], units: str = "models", worlds: Worlds = PLANTED)
         return figure
 
 
-def panel(axes: Axes, attack: Judged, ticks: int, ends: float, names: tuple[str, str]) -> None:
+def panel(
+    axes: Axes, attack: AttackScores, ticks: int, ends: float, names: tuple[str, str]
+) -> None:
     """One attack's scores in the two worlds; `names` are theirs."""
     from matplotlib.ticker import PercentFormatter
 
@@ -82,7 +208,7 @@ def _end(axes: Axes, end: End, centre: float, step: float) -> None:
         axes.stairs([share], edges, color=color, linewidth=1.4, linestyle=line)
 
 
-def off_scale(attack: Judged) -> str:
+def off_scale(attack: AttackScores) -> str:
     """Why no line shows the cut: at the axis' end it would claim to part what lies beyond."""
     if attack.cut is None:
         return ""
@@ -109,3 +235,36 @@ def _locator(count: int) -> MaxNLocator:
     from matplotlib.ticker import MaxNLocator
 
     return MaxNLocator(count, steps=[1, 2, 2.5, 5, 10])
+
+
+def ends(attack: AttackScores, guesses: Guesses) -> tuple[float, float]:
+    """The highest score that is called out, if any is, and the lowest that is called in."""
+    ranked = np.sort(np.concatenate([attack.scores.out, attack.scores.inn]))
+    called_out = guesses.guesses // 2
+    called_in = guesses.guesses - called_out
+    return float(ranked[called_out - 1]) if called_out else -math.inf, float(ranked[-called_in])
+
+
+def draw_guesses(attack: AttackScores, guesses: Guesses) -> Figure:
+    """Both kinds in one panel, with lines where the guesses end."""
+    low, high = ends(attack, guesses)
+    with style():
+        figure = blank(3.1)
+        axes = figure.add_subplot()
+        panel(axes, attack, ticks=7, ends=0.07, names=("left out", "put in"))
+        # Scores are finite or stand for none; a line for these would be beyond the axis.
+        left, right = axes.get_xlim()
+        for place, text, side in ((low, "called out ", "right"), (high, " called in", "left")):
+            if left < place < right:
+                axes.axvline(place, color=INK, linewidth=1.2)
+                axes.text(
+                    *(place, 1.01, text),
+                    transform=axes.get_xaxis_transform(),
+                    ha=side,
+                    va="bottom",
+                    fontsize=9,
+                )
+        axes.set_ylabel("share of canaries")
+        axes.set_xlabel(f"score by {short(attack.attack, 40)}: the further right, the more like in")
+        figure.legend(*axes.get_legend_handles_labels(), loc="outside upper left", ncols=2)
+        return figure

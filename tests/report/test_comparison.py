@@ -14,10 +14,8 @@ from report_examples import bound, objects, published
 from dpaudit import report
 from dpaudit.judging.compare import Comparison, Defended
 from dpaudit.judging.utility import Utility
-from dpaudit.report import drawing, figure_defences
-from dpaudit.report.comparison import render
-from dpaudit.report.comparison_json import dump, to_dict
-from dpaudit.report.machine import load_schema
+from dpaudit.report import drawing, figure_methods, load_schema
+from dpaudit.report.comparison import dump, render, to_dict
 from dpaudit.types import Claim, DPSGDCurve
 
 LATER = {"calibration_error", "negative_log_likelihood", "std_correlation", "std_change"}
@@ -244,15 +242,15 @@ def test_every_defence_has_its_row() -> None:
     none, quantized = comparison().defended
     coarse = replace(quantized, defence="quantize:0.1")
     made = comparison(defended=[none, quantized, coarse])
-    figure = figure_defences.draw(made)
+    figure = figure_methods.draw_defences(made)
     assert rows(figure) == ["none", "quantize:0.01", "quantize:0.1"]
-    assert drawing.png(figure) == drawing.png(figure_defences.draw(made))
+    assert drawing.png(figure) == drawing.png(figure_methods.draw_defences(made))
 
 
 def test_what_is_drawn_is_what_is_certified_and_where() -> None:
     none, quantized = comparison().defended
     many = [replace(none, defence=f"top-k:{k}") for k in range(1, 30)]
-    leak, use = figure_defences.draw(comparison(defended=[none, quantized, *many])).axes
+    leak, use = figure_methods.draw_defences(comparison(defended=[none, quantized, *many])).axes
     epsilon, row = marks(leak, "o", drawing.INK)[0]
     assert (epsilon, row) == (pytest.approx(bound(fp=2).epsilon), 0)
     equal = [accuracy for accuracy, row in marks(use, "s", drawing.INK) if row != 1]
@@ -263,10 +261,10 @@ def test_what_is_drawn_is_what_is_certified_and_where() -> None:
 
 
 def test_infinite_estimates_and_silent_defences_are_left_out() -> None:
-    assert rows(figure_defences.draw(nothing_left()))[0] == "none"
-    assert drawing.png(figure_defences.draw(extreme()))
+    assert rows(figure_methods.draw_defences(nothing_left()))[0] == "none"
+    assert drawing.png(figure_methods.draw_defences(extreme()))
     with refuses("no-accuracy"):
-        figure_defences.draw(unmeasured())
+        figure_methods.draw_defences(unmeasured())
 
 
 # ---------------------------------------------------------------- for a machine

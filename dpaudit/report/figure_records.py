@@ -1,4 +1,4 @@
-"""Figure: the canary, beside the record that it was made from and what was added to it."""
+"""Figures of records: the canary beside its original, and the canaries of a kit."""
 
 from __future__ import annotations
 
@@ -7,18 +7,23 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpaudit.report.drawing import MUTED, blank, style
-from dpaudit.report.histogram import HUGE
-from dpaudit.types import Array
+from dpaudit.report.drawing import MUTED, SMALL, WIDTH, blank, style
+from dpaudit.report.figure_scores import HUGE
+from dpaudit.types import Array, Records
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
 
 FAINTEST = 1e-9
 """Noise below this is none."""
 LONGEST = 2_000
 """Features that are told apart in bars; of a longer record the first ones are shown."""
+
+ACROSS, DOWN = 10, 6
+"""Pictures in a row, and rows of them."""
+
+ROWS, FEATURES = 60, 400
+"""Of flat records: how many are shown, and how much of each."""
 
 
 def draw(canary: Array, original: Array | None, label: str, replaced: bool = False) -> Figure:
@@ -104,3 +109,51 @@ def _bars(panels: list[tuple[str, Array]]) -> Figure:
 def numbers(record: Array) -> Array:
     """A record's values, in a range that can be drawn."""
     return np.clip(np.nan_to_num(np.asarray(record, dtype=np.float64)), -HUGE, HUGE)
+
+
+# ---------------------------------------------------------------- a kit
+
+
+def draw_kit(canaries: Records, flat: bool) -> Figure:
+    """Pictures or, of flat records, one row of grey values each."""
+    with style():
+        return _rows(canaries) if flat else _pictures(canaries)
+
+
+def _pictures(canaries: Records) -> Figure:
+    shown = min(len(canaries), ACROSS * DOWN)
+    down = -(-shown // ACROSS)
+    figure = blank(0.4 + down * (WIDTH / ACROSS + 0.16))
+    for i in range(shown):
+        axes = figure.add_subplot(down, ACROSS, i + 1)
+        picture = as_picture(numbers(canaries.x[i]))
+        axes.imshow(picture, cmap="gray", vmin=0, vmax=1, interpolation="nearest")
+        axes.set_title(f"{canaries.y[i]}", loc="center", fontsize=8, pad=2)
+        axes.set_xticks([])
+        axes.set_yticks([])
+        axes.spines[:].set_visible(True)
+    figure.suptitle(_title(canaries, shown), fontsize=SMALL)
+    return figure
+
+
+def _rows(canaries: Records) -> Figure:
+    shown = min(len(canaries), ROWS)
+    values = numbers(canaries.x[:shown].reshape(shown, -1))[:, :FEATURES]
+    figure = blank(1.0 + 0.11 * shown)
+    axes = figure.add_subplot(1, 1, 1)
+    axes.imshow(values, cmap="gray", aspect="auto", interpolation="nearest")
+    axes.set_yticks(np.arange(shown), [str(y) for y in canaries.y[:shown]], fontsize=6)
+    axes.set_ylabel("label")
+    axes.set_xlabel("feature")
+    axes.locator_params(axis="x", integer=True)
+    figure.suptitle(_title(canaries, shown), fontsize=SMALL)
+    return figure
+
+
+def _title(canaries: Records, shown: int) -> str:
+    part = (
+        f"the first {shown} of {len(canaries):,} canaries"
+        if shown < len(canaries)
+        else f"all {shown} canaries"
+    )
+    return f"{part}, with their labels"

@@ -19,7 +19,7 @@ from dpaudit.judging.choice import Choice
 from dpaudit.judging.compare import Comparison
 from dpaudit.judging.judge import judge
 from dpaudit.protocols import Defence
-from dpaudit.report import comparison
+from dpaudit.report import comparison, to_terminal
 from dpaudit.types import Report
 
 CONFIG = "config.toml"
@@ -61,7 +61,7 @@ class Run:
 
     def compare(self, defences: Sequence[str | Defence], **choice: Any) -> str:
         """Leak and utility without a defence and with each of some, as text for a terminal."""
-        return comparison.render(self.compared(defences, **choice))
+        return to_terminal.write(comparison.document(self.compared(defences, **choice)))
 
     def compared(
         self,

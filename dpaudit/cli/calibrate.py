@@ -54,7 +54,7 @@ def command(
     from dpaudit.calibration.calibrate import calibrate
     from dpaudit.calibration.results import Setting
     from dpaudit.executors import cores
-    from dpaudit.report import calibration, drawing, figure_methods
+    from dpaudit.report import calibration, drawing, figure_methods, machine, to_terminal
 
     refuse_same({"--json": json, "--figure": figure})
     setting = Setting(repetitions, trials, confidence, delta, seed, full)
@@ -65,10 +65,10 @@ def command(
         progress.clear()
     try:
         if json is not None:
-            calibration.dump(found, json)
+            machine.write(calibration.to_dict(found), json)
         if figure is not None:
             drawing.dump(figure_methods.draw_calibration(found), figure)
     finally:
-        click.echo(calibration.render(found))
+        click.echo(to_terminal.write(calibration.document(found)))
     if found.held is False:
         sys.exit(3)

@@ -127,7 +127,7 @@ def command(scores: Path, json: Path | None, fail_on_violation: bool, **given: A
         dpaudit checkpoint model.pt --network mlp --members in.npz --nonmembers out.npz
     """
     from dpaudit.files import write_whole
-    from dpaudit.report import checkpoint
+    from dpaudit.report import checkpoint, machine, to_terminal
 
     _refuse(given)
     progress = Progress()
@@ -138,9 +138,10 @@ def command(scores: Path, json: Path | None, fail_on_violation: bool, **given: A
     try:
         write_whole(scores, checkpoint.score_table(found).encode())
         if json is not None:
-            checkpoint.dump(found, json)
+            machine.write(checkpoint.to_dict(found), json)
     finally:
-        click.echo(checkpoint.render(found, color=bool(sys.stdout and sys.stdout.isatty())))
+        color = bool(sys.stdout and sys.stdout.isatty())
+        click.echo(to_terminal.write(checkpoint.document(found), color=color))
     click.echo(f"Every score is in {scores}", err=True)
     if fail_on_violation and found.verdict == "VIOLATION":
         sys.exit(1)

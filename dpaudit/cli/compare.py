@@ -65,7 +65,7 @@ def command(
     """
     from dpaudit import defences
     from dpaudit.audit import Run
-    from dpaudit.report import comparison
+    from dpaudit.report import comparison, machine, to_terminal
 
     refuse_same({"--json": json, "--figure": figure})
     chosen = [*defence, *(one for text in sweep for one in defences.sweep(text))]
@@ -77,11 +77,11 @@ def command(
         progress.clear()
     try:
         if json is not None:
-            comparison.dump(found, json)
+            machine.write(comparison.to_dict(found), json)
         if figure is not None:
             _draw(found, figure)
     finally:
-        click.echo(comparison.render(found))
+        click.echo(to_terminal.write(comparison.document(found)))
 
 
 def _draw(found: Comparison, path: Path) -> None:

@@ -83,7 +83,7 @@ def command(
     against it; only one that assumes nothing, or the stated curve, can refute it.
     """
     from dpaudit.judging.estimates import Question, estimate
-    from dpaudit.report import estimates
+    from dpaudit.report import estimates, machine, to_terminal
     from dpaudit.types import Scores
 
     options = {f"--{'in' if name == 'inn' else name}": n for name, n in numbers.items()}
@@ -97,9 +97,9 @@ def command(
         progress.clear()
     try:
         if json is not None:
-            estimates.dump(found, json)
+            machine.write(estimates.to_dict(found), json)
     finally:
-        click.echo(estimates.render(found))
+        click.echo(to_terminal.write(estimates.document(found)))
 
 
 def _silent(text: str) -> None:

@@ -86,6 +86,7 @@ def command(
     from dpaudit.audit import forecast
     from dpaudit.judging import plan
     from dpaudit.judging.plan_request import PlanRequest
+    from dpaudit.report import machine, to_terminal
     from dpaudit.report import plan as plan_report
 
     if canaries is not None and (given["models"] is not None or fixed_score):
@@ -130,11 +131,11 @@ def command(
         progress.clear()
     try:
         if json is not None:
-            plan_report.dump(found, json)
+            machine.write(plan_report.to_dict(found), json)
         if figure is not None:
             _draw(question, figure)
     finally:
-        click.echo(plan_report.render(found))
+        click.echo(to_terminal.write(plan_report.document(found)))
 
 
 def _draw(question: PlanRequest, path: Path) -> None:

@@ -15,7 +15,7 @@ from dpaudit.cli.output import Progress
 from dpaudit.cli.report import SHOWN, judging_options, refuse_unwritable, show, showing_options
 from dpaudit.cli.settings import CLAIMED, TRAINED, configured, options
 from dpaudit.protocols import Mechanism
-from dpaudit.report.trial_words import claim_unit
+from dpaudit.report.wording import claim_unit
 from dpaudit.types import Backend
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from itertools import groupby
@@ -12,13 +11,10 @@ from dpaudit.calibration import results
 from dpaudit.calibration.all_methods import REACH
 from dpaudit.calibration.calibrate import MANY
 from dpaudit.calibration.results import Calibrated, Calibration
-from dpaudit.report import machine, to_terminal
+from dpaudit.report import machine
 from dpaudit.report.document import Column, Document, Facts, Row, Table, Text
 from dpaudit.report.formats import NOTHING, at_most, nearest, percent, power
 from dpaudit.versions import versions
-
-VERSION = 2
-"""Of the contract; grows when a reader of the old one would misread the new one."""
 
 COLUMNS = [
     Column("attack", words=True),
@@ -33,11 +29,6 @@ HEADINGS = {
     "credible": "credible under a prior, which states no error rate",
     "no bound": "no bounds: what selection makes of the same trials",
 }
-
-
-def render(calibration: Calibration) -> str:
-    """Render a calibration for a terminal."""
-    return to_terminal.write(document(calibration))
 
 
 def document(calibration: Calibration) -> Document:
@@ -162,9 +153,9 @@ def _strength(calibration: Calibration) -> str:
 
 def to_dict(calibration: Calibration) -> dict[str, Any]:
     """Return all of it as plain values; infinite or missing values are None."""
-    values: dict[str, Any] = machine.plain(
+    return machine.contract(
+        "calibration",
         {
-            "version": VERSION,
             **asdict(calibration.setting),
             "held": calibration.held,
             "found": calibration.found,
@@ -172,14 +163,8 @@ def to_dict(calibration: Calibration) -> dict[str, Any]:
             "by_chance": calibration.by_chance,
             "rows": [_row(row) for row in calibration.rows],
             "versions": versions(),
-        }
+        },
     )
-    return values
-
-
-def dump(calibration: Calibration, path: str | os.PathLike[str]) -> None:
-    """Write it as JSON, whole or not at all."""
-    machine.write(to_dict(calibration), path)
 
 
 def _row(row: Calibrated) -> dict[str, Any]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import os
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import Any
@@ -12,7 +11,7 @@ from typing import Any
 from dpaudit.accounting.curves import DPSGD
 from dpaudit.checkpoint.audit import CheckpointReport
 from dpaudit.checkpoint.scoring import needed
-from dpaudit.report import machine, to_terminal
+from dpaudit.report import machine
 from dpaudit.report.document import (
     Block,
     Column,
@@ -25,12 +24,16 @@ from dpaudit.report.document import (
     Text,
 )
 from dpaudit.report.formats import at_least, at_most, nearest, percent, power
-from dpaudit.report.trial_words import EPSILON, right_guesses
-from dpaudit.report.wording import certified, claim_lines, conclusion, digits_needed, question
+from dpaudit.report.wording import (
+    EPSILON,
+    certified,
+    claim_lines,
+    conclusion,
+    digits_needed,
+    question,
+    right_guesses,
+)
 from dpaudit.types import Bound
-
-VERSION = 1
-"""Of the contract; grows when a reader of the old one would misread the new one."""
 
 KIT = (
     "One model was trained with many planted records, the canaries, each of them put in or left "
@@ -62,11 +65,6 @@ COLUMNS = [
     Column("assumes", words=True),
 ]
 GUESSES = {1: "in", -1: "out", 0: ""}
-
-
-def render(found: CheckpointReport, color: bool = False) -> str:
-    """Render the audit for a terminal."""
-    return to_terminal.write(document(found), color=color)
 
 
 def document(found: CheckpointReport) -> Document:
@@ -176,9 +174,7 @@ def reading(found: CheckpointReport) -> list[str]:
     first = found.bounds[0]
     at = f"{percent(first.confidence)} confidence, delta {power(first.delta)}"
     decides = "> decides" if found.claim.guarantees else "> shows most surely"
-    lines = [
-        f"{decides}: {first.estimator}, {first.rule}; {at}; selection: {first.selection}.",
-    ]
+    lines = [f"{decides}: {first.estimator}, {first.rule}; {at}; selection: {first.selection}."]
     for bound in found.bounds[1:]:
         why = "as no such curve is claimed" if bound.assumption != "none" else "beside it"
         lines.append(f"{bound.estimator} decides nothing, {why}.")
@@ -247,9 +243,9 @@ def to_dict(found: CheckpointReport) -> dict[str, Any]:
     machine.check_numbers(found.bounds)
     claim, request, candidates, risk = found.claim, found.request, found.candidates, found.risk
     inn = int(candidates.put_in.sum())
-    values: dict[str, Any] = machine.plain(
+    return machine.contract(
+        "checkpoint",
         {
-            "version": VERSION,
             "claim": claim.to_dict() if claim.guarantees else None,
             "verdict": found.verdict if claim.guarantees else None,
             "bounds": [
@@ -276,14 +272,8 @@ def to_dict(found: CheckpointReport) -> dict[str, Any]:
             "warnings": found.warnings,
             "next_steps": found.next_steps,
             "versions": found.versions,
-        }
+        },
     )
-    return values
-
-
-def dump(found: CheckpointReport, path: str | os.PathLike[str]) -> None:
-    """Write it as JSON, whole or not at all."""
-    machine.write(to_dict(found), path)
 
 
 def score_table(found: CheckpointReport) -> str:

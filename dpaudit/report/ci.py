@@ -15,7 +15,7 @@ from dpaudit.judging.advice import BREAKS
 from dpaudit.report.formats import printable
 from dpaudit.report.machine import check, plain, write
 from dpaudit.report.run import render
-from dpaudit.report.run_verdict import in_one_line, numbers
+from dpaudit.report.run_verdict import in_one_line
 from dpaudit.report.wording import digits_needed, promise
 from dpaudit.types import Report
 
@@ -28,8 +28,7 @@ RULES: dict[str, dict[str, Any]] = {
         "shortDescription": {"text": "More leaks than the privacy claim allows"},
         "fullDescription": {
             "text": "An audit has certified an epsilon above the claimed one: attacks tell models "
-            "that were trained with one record from models without it more surely than the claim "
-            "allows."
+            "with one record from models without it more surely than the claim allows."
         },
         "help": {"text": BREAKS},
         "defaultConfiguration": {"level": "error"},
@@ -53,12 +52,27 @@ RULES: dict[str, dict[str, Any]] = {
 }
 """The SARIF rule of each verdict that is a result; a claim that was not refuted is none."""
 
-OUTCOMES = {
-    "VIOLATION": "failure",
-    "INCONCLUSIVE": "skipped",
-    "NO_GUARANTEE_CLAIMED": "skipped",
-}
+OUTCOMES = {"VIOLATION": "failure", "INCONCLUSIVE": "skipped", "NO_GUARANTEE_CLAIMED": "skipped"}
 """The JUnit outcome of each verdict; a claim that was not refuted has passed."""
+
+
+def numbers(report: Report) -> dict[str, Any]:
+    """Return claim, deciding bound and ceiling by name; None where there is no limit."""
+    bound = report.bounds[report.primary]
+    values = {
+        "verdict": report.verdict,
+        "claim": report.claim.epsilon,
+        "delta": report.claim.delta,
+        "bound": bound.epsilon,
+        "confidence": bound.confidence,
+        "ceiling": report.reach,
+        "assumption": bound.assumption,
+        "attack": bound.attack,
+        "estimator": bound.estimator,
+        "models": report.models["in"] + report.models["out"],
+        "seed": report.seed,
+    }
+    return {name: plain(value) for name, value in values.items()}
 
 
 @dataclass(frozen=True)
@@ -130,10 +144,7 @@ def _results(report: Report, source: Source) -> list[dict[str, Any]]:
     if report.verdict not in RULES:
         return []
     rule = RULES[report.verdict]
-    place = {
-        "artifactLocation": {"uri": source.uri},
-        "region": {"startLine": source.line},
-    }
+    place = {"artifactLocation": {"uri": source.uri}, "region": {"startLine": source.line}}
     return [
         {
             "ruleId": rule["id"],

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
 from dpaudit.judging.compare import Comparison, Defended
 from dpaudit.judging.utility import Utility
-from dpaudit.report import formats, machine, to_terminal
+from dpaudit.report import formats, machine
 from dpaudit.report.document import Block, Column, Document, Facts, Legend, Row, Table, Text
 from dpaudit.report.formats import NOTHING
 from dpaudit.report.run_attacks import (
@@ -24,12 +23,8 @@ from dpaudit.report.run_attacks import (
     slots,
 )
 from dpaudit.report.run_setting import trial_lines
-from dpaudit.report.trial_words import worlds
-from dpaudit.report.wording import SLOTS, promise
+from dpaudit.report.wording import SLOTS, promise, worlds
 from dpaudit.types import Bound
-
-VERSION = 1
-"""Of the contract; grows when a reader of the old one would misread the new one."""
 
 ABOUT = (
     "A defence changes what a model releases before anybody sees it. No model was trained for "
@@ -74,11 +69,6 @@ UNDEFINED = (
     "not released, or not defined: labels alone have no confidence, and a std that is the same "
     "everywhere has no correlation.",
 )
-
-
-def render(comparison: Comparison, width: int = to_terminal.NARROWEST) -> str:
-    """Render leak and utility, then every attack, in lines of at most `width` columns."""
-    return to_terminal.write(document(comparison), width)
 
 
 def document(comparison: Comparison) -> Document:
@@ -227,9 +217,9 @@ def check(comparison: Comparison) -> None:
 def to_dict(comparison: Comparison) -> dict[str, Any]:
     """Return the comparison as plain values; infinite or missing values are None."""
     check(comparison)
-    values: dict[str, Any] = machine.plain(
+    return machine.contract(
+        "comparison",
         {
-            "version": VERSION,
             "claim": comparison.claim.to_dict(),
             "attacks": comparison.attacks,
             "defences": [
@@ -247,11 +237,5 @@ def to_dict(comparison: Comparison) -> dict[str, Any]:
             "canary": comparison.canary,
             "versions": comparison.versions,
             "seed": comparison.seed,
-        }
+        },
     )
-    return values
-
-
-def dump(comparison: Comparison, path: str | os.PathLike[str]) -> None:
-    """Write the comparison as JSON, whole or not at all."""
-    machine.write(to_dict(comparison), path)

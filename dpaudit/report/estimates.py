@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Sequence
 from typing import Any
 
 from dpaudit.accounting.curves import DPSGD
 from dpaudit.judging.estimates import Estimates, Question
-from dpaudit.report import machine, to_terminal
+from dpaudit.report import machine
 from dpaudit.report.document import (
     Block,
     Column,
@@ -25,9 +24,6 @@ from dpaudit.report.formats import NOTHING, at_least, at_most, nearest, percent,
 from dpaudit.types import Bound, Counts, Guesses
 from dpaudit.versions import versions
 
-VERSION = 1
-"""Of the contract; grows when a reader of the old one would misread the new one."""
-
 DIGITS = 3
 BRIEFLY = {
     "none": "nothing",
@@ -35,11 +31,6 @@ BRIEFLY = {
     "accountant": "DP-SGD's curve",
     "prior": "a prior",
 }
-
-
-def render(found: Estimates) -> str:
-    """Render the estimates for a terminal."""
-    return to_terminal.write(document(found))
 
 
 def document(found: Estimates) -> Document:
@@ -252,9 +243,9 @@ def to_dict(found: Estimates) -> dict[str, Any]:
     """Return all of it as plain values; infinite or missing values are None."""
     question, deciding = found.question, found.deciding
     machine.check_numbers(found.bounds)
-    values: dict[str, Any] = machine.plain(
+    return machine.contract(
+        "estimates",
         {
-            "version": VERSION,
             "outcome": _outcome(question),
             "delta": question.delta,
             "confidence": question.confidence,
@@ -268,14 +259,8 @@ def to_dict(found: Estimates) -> dict[str, Any]:
             "deciding": None if deciding is None else found.bounds.index(deciding),
             "point": found.point,
             "versions": versions(),
-        }
+        },
     )
-    return values
-
-
-def dump(found: Estimates, path: str | os.PathLike[str]) -> None:
-    """Write it as JSON, whole or not at all."""
-    machine.write(to_dict(found), path)
 
 
 def _outcome(question: Question) -> dict[str, Any]:

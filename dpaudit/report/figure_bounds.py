@@ -105,12 +105,7 @@ def _row(axes: Axes, row: AttackRow, y: float, columns: list[str], scale: Axis) 
         if _shuffled(row):
             ends = scale.place(row.published.null_mean), scale.place(row.published.null_q95)
             axes.plot(
-                ends,
-                [lines[0]] * 2,
-                color=FAINT,
-                linewidth=9,
-                solid_capstyle="butt",
-                label=NULL,
+                ends, [lines[0]] * 2, color=FAINT, linewidth=9, solid_capstyle="butt", label=NULL
             )
         axes.plot(
             scale.place(row.published.epsilon_in_sample),

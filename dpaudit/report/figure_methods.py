@@ -75,10 +75,7 @@ def _way(row: Calibrated) -> tuple[str, int, str, str]:
 
 
 def _column(
-    axes: Axes,
-    rows: Sequence[Calibrated],
-    ways: Sequence[tuple[str, int, str, str]],
-    level: float,
+    axes: Axes, rows: Sequence[Calibrated], ways: Sequence[tuple[str, int, str, str]], level: float
 ) -> None:
     parts = f"{rows[0].mechanism}, epsilon {nearest(rows[0].epsilon)}".split(", ")
     axes.set_title("\n".join(parts), fontsize=8)
@@ -101,9 +98,7 @@ def _column(
         axes.plot(row.rate, y, marker, color=color, ls="", ms=5, label=label, **edge)
         if row.share is not None:
             axes.annotate(
-                f"{100 * row.share:.0f} %" if math.isfinite(row.share) else "∞",
-                xy=(1, y),
-                **beside,
+                f"{100 * row.share:.0f} %" if math.isfinite(row.share) else "∞", xy=(1, y), **beside
             )
     # Rates near 0 matter, and so do those near 1.
     axes.set_xscale("function", functions=(_root, _square))

@@ -14,7 +14,7 @@ from dpaudit.rates import upper_rate
 from dpaudit.report.drawing import CLAIM, INK, MUTED, blank, short, style
 from dpaudit.report.figure_scores import AttackScores
 from dpaudit.report.formats import percent
-from dpaudit.report.trial_words import PLANTED, Worlds
+from dpaudit.report.wording import PLANTED, Worlds
 from dpaudit.types import Adjacency, Array, Bound, Claim, Curve, GaussianCurve, Scores, StepsCurve
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpaudit.report.drawing import IN, INK, MUTED, OUT, SMALL, blank, short, style
-from dpaudit.report.trial_words import PLANTED, Worlds
+from dpaudit.report.wording import PLANTED, Worlds
 from dpaudit.types import Array, Bound, Guesses, Report, Scores
 
 if TYPE_CHECKING:

@@ -19,8 +19,15 @@ from dpaudit.errors import BadInput
 from dpaudit.files import write_whole
 from dpaudit.types import Bound, Published, Report
 
-VERSION = 1
-"""Of the contract; grows when a reader of the old one would misread the new one."""
+VERSIONS = {
+    "report": 1,
+    "comparison": 1,
+    "checkpoint": 1,
+    "plan": 1,
+    "estimates": 1,
+    "calibration": 2,
+}
+"""Of each contract; grows when a reader of the old one would misread the new one."""
 
 
 def load_schema(name: str = "report") -> dict[str, Any]:
@@ -45,8 +52,12 @@ def to_dict(report: Report) -> dict[str, Any]:
         "guesses": report.guesses and asdict(report.guesses),
         "training": report.training or None,
     }
-    whole: dict[str, Any] = plain({"version": VERSION, **values})
-    return whole
+    return contract("report", values)
+
+
+def contract(name: str, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return plain values below the version of their contract."""
+    return {"version": VERSIONS[name], **{key: plain(value) for key, value in values.items()}}
 
 
 def dump(report: Report, path: str | os.PathLike[str]) -> None:

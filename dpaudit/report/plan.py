@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 from dataclasses import asdict
 from itertools import groupby
 from typing import Any
@@ -17,14 +16,11 @@ from dpaudit.judging import plan as planning
 from dpaudit.judging.plan import Decided, Plan
 from dpaudit.judging.plan_request import PlanRequest
 from dpaudit.report import document as parts
-from dpaudit.report import machine, to_terminal
+from dpaudit.report import machine
 from dpaudit.report.document import Column, Document, Facts, Table, Text
 from dpaudit.report.formats import NOTHING, duration, nearest, percent, power
 from dpaudit.types import Assumption
 from dpaudit.versions import versions
-
-VERSION = 1
-"""Of the contract; grows when a reader of the old one would misread the new one."""
 
 ASSUMING: dict[Assumption, str] = {
     "none": "assuming nothing",
@@ -32,11 +28,6 @@ ASSUMING: dict[Assumption, str] = {
     "accountant": "assuming DP-SGD's sample rate and steps, as claimed",
     "prior": "assuming a prior",
 }
-
-
-def render(plan: Plan) -> str:
-    """Render a plan for a terminal."""
-    return to_terminal.write(document(plan))
 
 
 def document(plan: Plan) -> Document:
@@ -268,9 +259,9 @@ def to_dict(plan: Plan) -> dict[str, Any]:
     """Return all of it as plain values that JSON can hold."""
     q, pace = plan.question, plan.pace
     total = pace.time(q.number) if pace and q.size.canaries is None else None
-    values: dict[str, Any] = machine.plain(
+    return machine.contract(
+        "plan",
         {
-            "version": VERSION,
             "claim": {"epsilon": q.claim, "delta": q.delta, "curve": q.curve},
             "models": q.number if q.size.canaries is None else None,
             "canaries": q.size.canaries,
@@ -285,11 +276,5 @@ def to_dict(plan: Plan) -> dict[str, Any]:
             "until_decided": plan.until_decided and asdict(plan.until_decided),
             "pace": pace and {**asdict(pace), "total": total},
             "versions": versions(),
-        }
+        },
     )
-    return values
-
-
-def dump(plan: Plan, path: str | os.PathLike[str]) -> None:
-    """Write it as JSON, whole or not at all."""
-    machine.write(to_dict(plan), path)

@@ -20,8 +20,7 @@ from dpaudit.report.machine import check
 from dpaudit.report.run_attacks import attacks, decision
 from dpaudit.report.run_setting import contents, machinery, setting
 from dpaudit.report.run_verdict import sentence, verdict
-from dpaudit.report.trial_words import game
-from dpaudit.report.wording import VERDICTS, claim_lines, digits_needed, question
+from dpaudit.report.wording import VERDICTS, claim_lines, digits_needed, game, question
 from dpaudit.types import Report
 
 Section: TypeAlias = Callable[[Report, int], Sequence[Block]]
@@ -29,10 +28,6 @@ Section: TypeAlias = Callable[[Report, int], Sequence[Block]]
 
 def _game(report: Report, digits: int) -> list[Block]:
     return [Text([game(report)])]
-
-
-def _setting(report: Report, digits: int) -> list[Block]:
-    return [setting(report, digits)]
 
 
 def _warnings(report: Report, digits: int) -> list[Block]:
@@ -43,33 +38,25 @@ def _next_steps(report: Report, digits: int) -> list[Block]:
     return [Text(report.next_steps, mark="-")] if report.next_steps else []
 
 
-def _machinery(report: Report, digits: int) -> list[Block]:
-    return [machinery(report)]
-
-
-def _contents(report: Report, digits: int) -> list[Block]:
-    return [Text(contents(report))]
-
-
 IN_TERMINAL: Sequence[tuple[str, Section]] = (
     ("", _game),
-    ("", _setting),
+    ("", setting),
     ("", attacks),
     ("", verdict),
     ("Warnings", _warnings),
     ("What to do next", _next_steps),
-    ("", _machinery),
+    ("", machinery),
 )
 ON_PAGE: Sequence[tuple[str, Section]] = (
     ("", verdict),
     ("", _game),
-    ("What was tested", _setting),
+    ("What was tested", setting),
     ("Figures", run_figures.figures),
     ("Attacks", attacks),
     ("Warnings", _warnings),
     ("What to do next", _next_steps),
-    ("How it was computed", _machinery),
-    ("What this file contains", _contents),
+    ("How it was computed", machinery),
+    ("What this file contains", contents),
 )
 
 
@@ -126,16 +113,14 @@ def refutation(report: Report, name: str, false_alarm: float, again: str = "") -
     digits = digits_needed(report)
     bound = report.bounds[report.primary]
     limit, _, source, *curve = claim_lines(report.claim, digits)
-    facts = dict(setting(report, digits).rows)
+    facts = dict(setting(report, digits)[0].rows)
     chance = (
         "if the claim held, a test would fail like this with a probability of at most "
         f"{power(false_alarm)}"
     )
     message = Document(
         [
-            Text(
-                [f"{name} is not as private as it claims: {sentence(report, digits)}"],
-            ),
+            Text([f"{name} is not as private as it claims: {sentence(report, digits)}"]),
             Facts(
                 [
                     ("Claim", [limit, source, *curve]),

@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 
 from dpaudit.report.document import SOFT_HYPHEN, Block, Column, Legend, Row, Table, Text
 from dpaudit.report.formats import NOTHING, at_least, nearest, percent
-from dpaudit.report.trial_words import claim_unit, right_guesses, unit, worlds
-from dpaudit.report.wording import SLOTS, assumes
+from dpaudit.report.wording import SLOTS, assumes, claim_unit, right_guesses, unit, worlds
 from dpaudit.types import Bound, Claim, Published, Report
 
 PUBLISHED = [Column("published\nestimate"), Column("same search,\nno leak")]
@@ -163,7 +162,11 @@ def published_legend(
 ) -> list[tuple[str, str]]:
     """Explain the columns of published estimates."""
     chunks = max(p.chunks for p in published)
-    spread = f" Mean ± spread over {chunks:,} groups of {units}, all with the same canary." if chunks > 1 else ""
+    spread = (
+        f" Mean ± spread over {chunks:,} groups of {units}, all with the same canary."
+        if chunks > 1
+        else ""
+    )
     return [
         (
             "Published estimate",

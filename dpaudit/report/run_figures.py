@@ -14,8 +14,14 @@ from dpaudit.report.drawing import short
 from dpaudit.report.figure_scores import HUGE, AttackScores, attack_scores
 from dpaudit.report.formats import nearest, percent, power, printable, value
 from dpaudit.report.run_attacks import attack_rows, cells, number_columns
-from dpaudit.report.trial_words import is_null, record_caption, right_guesses, unit, worlds
-from dpaudit.report.wording import claimed_epsilon
+from dpaudit.report.wording import (
+    claimed_epsilon,
+    is_null,
+    record_caption,
+    right_guesses,
+    unit,
+    worlds,
+)
 from dpaudit.types import Array, Growth, Guesses, Report
 
 NAMES = ("bounds", "evidence", "scores", "roc", "canary")

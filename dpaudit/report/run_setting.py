@@ -7,9 +7,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dpaudit.report import formats
-from dpaudit.report.document import Facts
+from dpaudit.report.document import Facts, Text
 from dpaudit.report.run_attacks import judged_on_all
-from dpaudit.report.trial_words import (
+from dpaudit.report.wording import (
+    claim_lines,
     claim_unit,
     is_null,
     is_record,
@@ -18,7 +19,6 @@ from dpaudit.report.trial_words import (
     unit,
     worlds,
 )
-from dpaudit.report.wording import claim_lines
 from dpaudit.types import Growth, Report
 
 DATA = {
@@ -37,7 +37,7 @@ START = {
 }
 
 
-def setting(report: Report, digits: int) -> Facts:
+def setting(report: Report, digits: int) -> list[Facts]:
     """Tell the claim, what was trained on what, and what the attacks could see of it."""
     records = report.data
     if is_null(report.canary) or not is_record(report):
@@ -59,7 +59,7 @@ def setting(report: Report, digits: int) -> Facts:
     if report.defence != "none":
         seen = f"the outputs were defended by {report.defence} before the attacks saw them"
         rows.append(("Defence", [seen]))
-    return Facts([(label, lines) for label, lines in rows if lines])
+    return [Facts([(label, lines) for label, lines in rows if lines])]
 
 
 def recipe(training: Mapping[str, Any]) -> list[str]:
@@ -142,21 +142,20 @@ def _utility(report: Report) -> str:
     return ", ".join(shown)
 
 
-def machinery(report: Report) -> Facts:
+def machinery(report: Report, digits: int) -> list[Facts]:
     """Tell what it ran on, and what is needed to run it again."""
     work = "training" if kind(report.claim).trained else "running"
     names = {"training": f"{work} (all workers together)"}
     spent = ((names.get(what, what), formats.duration(s)) for what, s in report.seconds.items())
     reason = report.backend.get("reason")
-    return Facts(
-        [
-            ("Backend", [report.backend["name"] + (f" ({reason})" if reason else "")]),
-            ("Time", [", ".join(f"{what} {duration}" for what, duration in spent)]),
-            ("Seed", [str(report.seed)]),
-            ("Versions", [formats.value(report.versions)]),
-            ("Looks", [f"{report.looks:,}"]),
-        ]
-    )
+    facts = [
+        ("Backend", [report.backend["name"] + (f" ({reason})" if reason else "")]),
+        ("Time", [", ".join(f"{what} {duration}" for what, duration in spent)]),
+        ("Seed", [str(report.seed)]),
+        ("Versions", [formats.value(report.versions)]),
+        ("Looks", [f"{report.looks:,}"]),
+    ]
+    return [Facts(facts)]
 
 
 def _free(fields: Mapping[str, Any], phrases: Mapping[str, str]) -> str:
@@ -170,7 +169,7 @@ def _free(fields: Mapping[str, Any], phrases: Mapping[str, str]) -> str:
     return ": ".join(formats.value(x) for x in (fields.get("name", ""), about) if x)
 
 
-def contents(report: Report) -> list[str]:
+def contents(report: Report, digits: int) -> list[Text]:
     """Tell what a page contains, and first whether it shows a training record."""
     evidence = report.evidence
     warning = "Pass it on only to those who may see the data; --no-canary-image leaves it out."
@@ -194,9 +193,10 @@ def contents(report: Report) -> list[str]:
         scores = " and, as a figure, the scores of the canaries"
     elif evidence is not None:
         scores = f" and, as figures, the scores of the {unit(report)} that judge"
-    return [
+    lines = [
         shown,
         f"It also has the numbers of this report{scores}; names of data, plug-ins and software; "
         f"how the canary was made{', and its label' if is_record(report) else ''}.",
         "It is one file: it loads nothing from the network and runs no scripts.",
     ]
+    return [Text(lines)]

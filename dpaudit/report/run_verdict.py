@@ -1,22 +1,21 @@
-"""The verdict on a run: its sentence, its three numbers, and both for who reads no report."""
+"""The verdict on a run: its sentence and its three numbers."""
 
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from dpaudit.report.document import Bar, Block, Mark
 from dpaudit.report.formats import at_least, nearest, percent
-from dpaudit.report.machine import plain
 from dpaudit.report.run_attacks import models_of
-from dpaudit.report.trial_words import beyond, unit
 from dpaudit.report.wording import (
     VERDICTS,
     assumes,
+    beyond,
     certified,
     claimed_epsilon,
     conclusion,
     digits_needed,
+    unit,
 )
 from dpaudit.types import Report
 
@@ -25,20 +24,13 @@ def verdict(report: Report, digits: int) -> list[Block]:
     """Build the verdict and its numbers: what is claimed, certified, and could be certified."""
     bound = report.bounds[report.primary]
     reach = "no limit" if math.isinf(report.reach) else nearest(report.reach, digits)
-    sure = percent(bound.confidence)
+    sure, shown = percent(bound.confidence), at_least(bound.epsilon, digits)
     marks = (
         Mark("claimed leak, at most", claimed_epsilon(report.claim, digits), report.claim.epsilon),
-        Mark(
-            f"certified leak, at least ({sure} sure)",
-            at_least(bound.epsilon, digits),
-            bound.epsilon,
-        ),
+        Mark(f"certified leak, at least ({sure} sure)", shown, bound.epsilon),
         Mark("ceiling: most that could be certified", reach, report.reach),
     )
-    return [
-        conclusion(report.verdict, sentence(report, digits), [looks(report)]),
-        Bar(marks),
-    ]
+    return [conclusion(report.verdict, sentence(report, digits), [looks(report)]), Bar(marks)]
 
 
 def sentence(report: Report, digits: int) -> str:
@@ -111,24 +103,3 @@ def _judging(report: Report) -> int:
 def in_one_line(report: Report) -> str:
     """Return the verdict, and the sentence that it rests on."""
     return f"{VERDICTS[report.verdict]}: {sentence(report, digits_needed(report))}"
-
-
-def numbers(report: Report) -> dict[str, Any]:
-    """Return claim, deciding bound and ceiling by name; None where there is no limit."""
-    bound = report.bounds[report.primary]
-    named: dict[str, Any] = plain(
-        {
-            "verdict": report.verdict,
-            "claim": report.claim.epsilon,
-            "delta": report.claim.delta,
-            "bound": bound.epsilon,
-            "confidence": bound.confidence,
-            "ceiling": report.reach,
-            "assumption": bound.assumption,
-            "attack": bound.attack,
-            "estimator": bound.estimator,
-            "models": report.models["in"] + report.models["out"],
-            "seed": report.seed,
-        }
-    )
-    return named

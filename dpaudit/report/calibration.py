@@ -94,19 +94,18 @@ def _cells(row: Calibrated) -> list[str]:
 def reading() -> str:
     """Explain a row, and what it leaves open."""
     return (
-        "A false alarm is a number above the true epsilon at this delta, or at the delta that a "
-        "mechanism is named with. Its rate is measured, "
-        f"and has an interval of its own ({percent(results.SURE)}, two-sided). A bound whose "
-        f"interval lies above what is allowed is measured again in {results.AGAIN} times the "
-        "audits, which alone decide. The mean is that over all audits; a bound that could not show "
-        "more with so few trials is no worse for it. 'picked' is what decides a run, 'until "
-        "decided' what one shows that may stop at any time, at any of its pairs; 'pure curve' is "
+        "A false alarm is a number above the true epsilon, at this delta or at the one that a "
+        f"mechanism is named with. Its rate has an interval ({percent(results.SURE)}, two-sided). "
+        "A bound whose interval lies above what is allowed is measured again in "
+        f"{results.AGAIN} times the audits, which alone decide. The mean is over all audits; a "
+        "bound that could not show more with so few trials is no worse for a low one. 'picked' "
+        "decides a run, 'until decided' a run that may stop at any of its pairs; 'pure curve' is "
         "that of (epsilon, delta) itself. A 'best cut' is the threshold that shows most on the "
-        "trials that are judged, a 'best count' the number of guesses that does. Bounds under an "
+        "judged trials, a 'best count' the number of guesses that does. Bounds under an "
         "accountant's curve are rounded down to one of a few curves, none above "
         f"{REACH:g} times the truth: no alarm changes, and their mean is too low. A row far below "
-        "its level is conservative, and would hide a small fault: a rule that peeks at the trials "
-        "which judge it shows here only where it makes up for that."
+        "its level is conservative, and would hide a small fault, such as a rule that is chosen "
+        "on the trials that judge it."
     )
 
 

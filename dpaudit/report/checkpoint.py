@@ -8,7 +8,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from dpaudit.accounting.curves import DPSGD
 from dpaudit.checkpoint.audit import CheckpointReport
 from dpaudit.checkpoint.scoring import needed
 from dpaudit.report import machine
@@ -24,6 +23,7 @@ from dpaudit.report.document import (
     Text,
 )
 from dpaudit.report.formats import at_least, at_most, nearest, percent, power
+from dpaudit.report.run_verdict import not_refuted, out_of_reach
 from dpaudit.report.wording import (
     EPSILON,
     certified,
@@ -32,8 +32,8 @@ from dpaudit.report.wording import (
     digits_needed,
     question,
     right_guesses,
+    stands_on,
 )
-from dpaudit.types import Bound
 
 KIT = (
     "One model was trained with many planted records, the canaries, each of them put in or left "
@@ -47,10 +47,10 @@ MEMBERS = (
 )
 UNLESS = (
     "THESE ARE BOUNDS ONLY IF A FAIR COIN, TOSSED FOR EACH RECORD, CHOSE WHAT WAS TRAINED ON. "
-    "Nothing here shows that. Members that were chosen in any other way (an earlier month, another "
-    "source, a split by hand) may differ from the others by themselves. The score then sees this "
-    "difference and no leak, and the numbers below bound nothing. State --fair-coins if coins were "
-    "tossed, or train with a kit (dpaudit canaries make)."
+    "Nothing here shows that. Members that were chosen otherwise (an earlier month, another "
+    "source, a split by hand) may differ by themselves. The score then sees this difference and no "
+    "leak, and the numbers below bound nothing. State --fair-coins if coins were tossed, or train "
+    "with a kit (dpaudit canaries make)."
 )
 NO_COIN = (
     "NO BOUND: no fair coin chose these records, so that nothing can be said of epsilon. Train "
@@ -146,7 +146,7 @@ def _bounds(found: CheckpointReport, digits: int) -> list[Block]:
                 at_least(bound.epsilon, digits),
                 nearest(bound.ceiling, digits),
                 f"{guesses.correct:,} of {guesses.guesses:,}",
-                assumes(bound, found),
+                stands_on(bound, found.request.family),
             ],
             *(bound is found.bounds[0],) * 2,
         )
@@ -159,14 +159,6 @@ def _bounds(found: CheckpointReport, digits: int) -> list[Block]:
         Legend([(bound.estimator, bound.sentence) for bound in found.bounds]),
         Text(reading(found), mark=""),
     ]
-
-
-def assumes(bound: Bound, found: CheckpointReport) -> str:
-    """Say in a few words what a bound stands on."""
-    curves = found.request.family
-    if bound.assumption == "accountant" and isinstance(curves, DPSGD):
-        return f"DP-SGD's curve: rate {curves.sample_rate:g}, {curves.rounds:,} steps"
-    return {"none": "nothing", "gaussian": "a Gaussian trade-off curve"}[bound.assumption]
 
 
 def reading(found: CheckpointReport) -> list[str]:
@@ -223,15 +215,9 @@ def verdict_sentence(found: CheckpointReport, digits: int) -> str:
             f"this model. ({right_guesses(guesses)}; so many could certify at most {ceiling}.)"
         )
     if bound.ceiling < claim.epsilon:
-        return (
-            f"{many} could not have certified more than {ceiling} (by {bound.estimator}, "
-            f"{percent(bound.confidence)} confidence), below the claim of {claimed}. This audit "
-            f"can neither refute nor support the claim; {shown}."
-        )
-    return (
-        f"{shown}, which does not refute the claim of {claimed}; {many} could have certified up to "
-        f"{ceiling}. This is not a proof of privacy: other canaries or a stronger score may show "
-        "more."
+        return out_of_reach(bound, ceiling, claimed, many, shown)
+    return not_refuted(
+        shown, claimed, many, ceiling, "other canaries or a stronger score may show more"
     )
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import io
 import re
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,6 +18,7 @@ from dpaudit.files import write_whole
 from dpaudit.report.formats import printable
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 WIDTH = 5.6
@@ -88,6 +89,19 @@ def blank(height: float) -> Figure:
     from matplotlib.figure import Figure
 
     return Figure(figsize=(WIDTH, height), layout="constrained")
+
+
+def name_rows(axes: Axes, names: Sequence[str]) -> None:
+    """Name the rows 0, 1, … of a figure on the left, the first on top."""
+    axes.set_yticks(range(len(names)), names)
+    axes.set_ylim(len(names) - 0.5, -0.5)
+
+
+def beside(axes: Axes, y: float, text: str, color: str, offset: float = 4, **look: Any) -> None:
+    """Write a text on the right of the axes, where it hides nothing."""
+    placed: dict[str, Any] = {"ha": "left", "va": "center", "annotation_clip": False, **look}
+    place, points = ("axes fraction", "data"), "offset points"
+    axes.annotate(text, (1, y), (offset, 0), place, textcoords=points, color=color, **placed)
 
 
 def png(figure: Figure) -> bytes:

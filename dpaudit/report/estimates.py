@@ -6,7 +6,6 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from dpaudit.accounting.curves import DPSGD
 from dpaudit.judging.estimates import Estimates, Question
 from dpaudit.report import machine
 from dpaudit.report.document import (
@@ -21,16 +20,11 @@ from dpaudit.report.document import (
     Text,
 )
 from dpaudit.report.formats import NOTHING, at_least, at_most, nearest, percent, power
-from dpaudit.types import Bound, Counts, Guesses
+from dpaudit.report.wording import stands_on
+from dpaudit.types import Bound, Counts, Guesses, Scores
 from dpaudit.versions import versions
 
 DIGITS = 3
-BRIEFLY = {
-    "none": "nothing",
-    "gaussian": "a Gaussian curve",
-    "accountant": "DP-SGD's curve",
-    "prior": "a prior",
-}
 
 
 def document(found: Estimates) -> Document:
@@ -78,21 +72,8 @@ def _table(found: Estimates) -> Table:
         ceiling = "no limit" if math.isinf(bound.ceiling) else nearest(bound.ceiling, DIGITS)
         cells = [bound.estimator, at_least(bound.epsilon, DIGITS)]
         interval = [_interval(bound.interval)] if intervals else []
-        rows.append(Row([*cells, *interval, ceiling, assumes(bound, found.question)]))
+        rows.append(Row([*cells, *interval, ceiling, stands_on(bound, found.question.family)]))
     return Table(columns, rows)
-
-
-def assumes(bound: Bound, question: Question) -> str:
-    """Say in a few words what a bound stands on."""
-    curves = question.family
-    if bound.assumption == "accountant" and isinstance(curves, DPSGD):
-        return f"DP-SGD's curve: sample rate {curves.sample_rate:g}, {curves.rounds:,} steps"
-    return {
-        "none": "nothing",
-        "gaussian": "a Gaussian trade-off curve",
-        "accountant": "the accountant's curve",
-        "prior": "a prior: credible, not certified",
-    }[bound.assumption]
 
 
 def _interval(interval: tuple[float, float] | None) -> str:
@@ -121,69 +102,48 @@ def _beside(found: Estimates) -> list[str]:
 # ---------------------------------------------------------------- how to read it
 
 
+FIXED: dict[type, str] = {
+    Counts: "All of them need decisions by a rule that was fixed beforehand: a threshold chosen on "
+    "these same trials would make every number here too large (then give --scores).",
+    Guesses: "They need canaries that were put in by independent fair coins, all of them counted, "
+    "and a number of guesses that was fixed before their scores were seen.",
+    Scores: "The score must have been fixed without these trials, larger meaning in. No bound on "
+    "counts covers a threshold that is chosen on these same scores; exact-scan allows for the "
+    "choice, rank-test and paired-auc need none. paired-auc pairs trials by their order in the "
+    "file.",
+}
+"""Conditions on each kind of outcome."""
+
+
 def reading(found: Estimates) -> str:
     """Say which bounds hold on what, and what would invalidate them."""
-    question = found.question
+    question, assumed = found.question, {bound.assumption for bound in found.bounds}
     free = list(dict.fromkeys(b.estimator for b in found.bounds if b.assumption == "none"))
-    parts = [
-        "How to read it. Each row says by itself that the leak is at least so large, with "
-        f"{percent(question.confidence)} confidence."
-    ]
-    if free:
-        parts.append(f"Bounds that assume nothing hold for any mechanism ({_and(free)}).")
-    if any(b.assumption in ("gaussian", "accountant") for b in found.bounds):
-        parts.append(
-            "A bound that assumes a curve is one only for a mechanism that has it; for another it "
-            "may be far above the truth."
-        )
-    if any(b.assumption == "prior" for b in found.bounds):
-        parts.append(
-            "One that assumes a prior may exceed the truth more often than its percentage says."
-        )
-    parts.append(_fixed(question))
-    if any(b.interval for b in found.bounds):
-        parts.append(
-            "An interval's upper end limits what this decision rule shows, not what the mechanism "
-            "leaks."
-        )
-    parts.append(
-        "The ceiling is the most that so many could show without any error; an epsilon of 0 "
-        "means that nothing was shown, not that nothing leaks."
-    )
-    beside = [b.estimator for b in found.bounds if not found.named(b)]
-    if beside:
-        parts.append(f"{_and(beside)} was not asked for, and stands beside as it assumes nothing.")
-    if len(found.bounds) - len(beside) > 1:
-        parts.append(
-            "To take the largest of these after seeing them is itself a selection, which no row "
-            "allows for: name one beforehand (--estimator NAME)."
-        )
-    return " ".join(parts)
-
-
-def _fixed(question: Question) -> str:
-    if isinstance(question.outcome, Counts):
-        return (
-            "All of them need decisions by a rule that was fixed beforehand: a threshold chosen on "
-            "these same trials would make every number here too large (then give the scores, "
-            "--scores)."
-        )
-    if isinstance(question.outcome, Guesses):
-        return (
-            "They need canaries that were put in by independent fair coins, all of them counted, "
-            "and a number of guesses that was fixed before their scores were seen."
-        )
-    return (
-        "The score must have been fixed without these trials, larger meaning in. A threshold "
-        "chosen on these same scores, and its errors counted, would be covered by no bound on "
-        "counts; exact-scan looks at all thresholds and allows for the choice, rank-test and "
-        "paired-auc have none to choose. paired-auc pairs trials by their order in the file."
-    )
+    unnamed = [b.estimator for b in found.bounds if not found.named(b)]
+    sure = percent(question.confidence)
+    parts = {
+        f"How to read it. Each row alone says with {sure} confidence that the leak is at least so "
+        "large.": True,
+        f"Bounds that assume nothing hold for any mechanism ({_and(free)}).": free,
+        "A bound that assumes a curve holds only for a mechanism that has it; for another it may "
+        "be far above the truth.": assumed & {"gaussian", "accountant"},
+        "One that assumes a prior may exceed the truth more often than its percentage "
+        "says.": "prior" in assumed,
+        FIXED[type(question.outcome)]: True,
+        "An interval's upper end limits what this decision rule shows, not what the mechanism "
+        "leaks.": any(b.interval for b in found.bounds),
+        "The ceiling is the most that so many could show without any error; an epsilon of 0 means "
+        "that nothing was shown, not that nothing leaks.": True,
+        f"{_and(unnamed)} was not asked for; it is shown as it assumes nothing.": unnamed,
+        "To take the largest of these after seeing them is itself a selection, which no row "
+        "allows for: name one beforehand (--estimator "
+        "NAME).": len(found.bounds) - len(unnamed) > 1,
+    }
+    return " ".join(part for part, applies in parts.items() if applies)
 
 
 def _and(names: Sequence[str]) -> str:
-    *first, last = names
-    return f"{', '.join(first)} and {last}" if first else last
+    return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
 
 
 # ---------------------------------------------------------------- the claim
@@ -193,8 +153,9 @@ def _against_claim(found: Estimates) -> list[Block]:
     claim = found.question.claim
     if claim is None:
         return []
+    family = found.question.family
     compared = [
-        (f"{bound.estimator}, assuming {BRIEFLY[bound.assumption]}", _compare(found, bound, claim))
+        (f"{bound.estimator}, assuming {stands_on(bound, family)}", _compare(found, bound, claim))
         for bound in found.bounds
     ]
     blocks: list[Block] = [

@@ -5,14 +5,25 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpaudit.report.drawing import CLAIM, FAINT, INK, MUTED, OUT, PAPER, blank, short, style
+from dpaudit.report.drawing import (
+    CLAIM,
+    FAINT,
+    INK,
+    MUTED,
+    OUT,
+    PAPER,
+    blank,
+    name_rows,
+    short,
+    style,
+)
 from dpaudit.report.formats import nearest, value
 from dpaudit.report.run_attacks import AttackRow, attack_rows, slots
-from dpaudit.types import Bound, Growth, Report
+from dpaudit.types import Bound, Growth, Published, Report
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -61,16 +72,15 @@ def axis(report: Report) -> Axis:
 
 
 def draw(report: Report, digits: int) -> Figure:
-    """One line per attack, in the order of the table."""
-    found, scale = attack_rows(report), axis(report)
+    """Draw a row for each attack, in the order of the table."""
+    rows, scale, columns = attack_rows(report), axis(report), slots(report.bounds)
     with style():
-        columns = slots(report.bounds)
-        figure = blank(1.75 + (0.3 + 0.12 * len(columns)) * len(found))
+        figure = blank(1.75 + (0.3 + 0.12 * len(columns)) * len(rows))
         axes = figure.add_subplot()
-        for i, row in enumerate(found):
-            _row(axes, row, -i, columns, scale)
+        for i, row in enumerate(rows):
+            _row(axes, row, i, columns, scale)
         _claim(axes, report, digits, scale)
-        _frame(axes, found, scale)
+        _frame(axes, rows, scale)
         handles, labels = axes.get_legend_handles_labels()
         known = dict(zip(labels, handles, strict=True))
         order = [DECIDES, *map(_never, columns), CEILING, BEYOND, ESTIMATE, NULL]
@@ -80,44 +90,34 @@ def draw(report: Report, digits: int) -> Figure:
 
 
 def _values(row: AttackRow) -> list[float]:
-    values = [bound.epsilon for bound in row.bounds.values()]
-    if row.published:
-        values.append(row.published.epsilon_in_sample)
-        values += [row.published.null_mean, row.published.null_q95] if _shuffled(row) else []
-    return values
-
-
-def _shuffled(row: AttackRow) -> bool:
     p = row.published
-    return p is not None and p.permutations > 0 and not math.isnan(p.null_mean + p.null_q95)
+    estimate = [p.epsilon_in_sample] if p else []
+    null = [p.null_mean, p.null_q95] if p and _shuffled(p) else []
+    return [*(bound.epsilon for bound in row.bounds.values()), *estimate, *null]
+
+
+def _shuffled(p: Published) -> bool:
+    return p.permutations > 0 and not math.isnan(p.null_mean + p.null_q95)
 
 
 def _never(slot: str) -> str:
-    """The legend's words for a bound that does not decide."""
+    """Return the legend of a bound that does not decide."""
     return f"certified {slot}, never decides" if slot != "by prior" else "credible by prior"
 
 
 def _row(axes: Axes, row: AttackRow, y: float, columns: list[str], scale: Axis) -> None:
     # The estimate on top, below it a line for each kind of bound; these alone in the middle.
-    up = 0.24 if row.published is not None else 0.24 + 0.24 / len(columns)
-    lines = [y + up - 0.48 * i / len(columns) for i in range(len(columns) + 1)]
-    if row.published is not None:
-        if _shuffled(row):
-            ends = scale.place(row.published.null_mean), scale.place(row.published.null_q95)
-            axes.plot(
-                ends, [lines[0]] * 2, color=FAINT, linewidth=9, solid_capstyle="butt", label=NULL
-            )
-        axes.plot(
-            scale.place(row.published.epsilon_in_sample),
-            lines[0],
-            "D",
-            color=MUTED,
-            ls="",
-            markerfacecolor=PAPER,
-            markersize=6,
-            label=ESTIMATE,
-        )
-    for slot, line in zip(columns, lines[1:], strict=True):
+    p, n = row.published, len(columns)
+    up = 0.24 if p is not None else 0.24 + 0.24 / n
+    top, *lines = (y - up + 0.48 * i / n for i in range(n + 1))
+    if p is not None:
+        if _shuffled(p):
+            ends = scale.place(p.null_mean), scale.place(p.null_q95)
+            band: dict[str, Any] = {"linewidth": 9, "solid_capstyle": "butt", "label": NULL}
+            axes.plot(ends, [top] * 2, color=FAINT, **band)
+        estimate = scale.place(p.epsilon_in_sample)
+        axes.plot(estimate, top, "D", color=MUTED, ls="", mfc=PAPER, ms=6, label=ESTIMATE)
+    for slot, line in zip(columns, lines, strict=True):
         if slot not in row.bounds:
             continue
         low, high = row.bounds[slot].epsilon, scale.place(row.bounds[slot].ceiling)
@@ -134,42 +134,27 @@ def _claim(axes: Axes, report: Report, digits: int, scale: Axis) -> None:
     claimed = report.claim.epsilon
     text = f"claim {nearest(claimed, digits)}" if report.claim.guarantees else "no claim"
     if math.isfinite(claimed) and claimed > scale.end:
+        look: dict[str, Any] = {"color": CLAIM, "ha": "right", "va": "center"}
+        arrow = {"arrowstyle": "->", "color": CLAIM}
         axes.annotate(
             f"{text}, far to the right",
-            xy=(1, 1.05),
-            xytext=(0.8, 1.05),
-            xycoords="axes fraction",
-            textcoords="axes fraction",
-            color=CLAIM,
-            ha="right",
-            va="center",
-            arrowprops={"arrowstyle": "->", "color": CLAIM},
+            *((1, 1.05), (0.8, 1.05), "axes fraction", "axes fraction", arrow),
+            **look,
         )
         return
     x = scale.place(claimed)
     axes.axvline(x, color=CLAIM, linewidth=2)
-    axes.annotate(
-        text,
-        xy=(x, 1),
-        xycoords=("data", "axes fraction"),
-        xytext=(0, 3),
-        textcoords="offset points",
-        color=CLAIM,
-        ha="center",
-        va="bottom",
-    )
+    place: Any = axes.get_xaxis_transform()
+    axes.text(x, 1.01, text, color=CLAIM, ha="center", va="bottom", transform=place)
 
 
-def _frame(axes: Axes, found: list[AttackRow], scale: Axis) -> None:
+def _frame(axes: Axes, rows: list[AttackRow], scale: Axis) -> None:
     from matplotlib.ticker import MaxNLocator
 
     axes.set_xlabel("epsilon: 0 is no leak, more is worse")
-    axes.set_yticks(
-        [-i for i in range(len(found))],
-        [short(row.attack, 24) + (" (decides)" if row.deciding else "") for row in found],
-    )
-    axes.set_ylim(-len(found) + 0.45, 0.55)
-    for label, row in zip(axes.get_yticklabels(), found, strict=True):
+    decides = {True: " (decides)", False: ""}
+    name_rows(axes, [short(row.attack, 24) + decides[bool(row.deciding)] for row in rows])
+    for label, row in zip(axes.get_yticklabels(), rows, strict=True):
         label.set_fontweight("bold" if row.deciding else "normal")
     axes.tick_params(axis="y", length=0)
     axes.grid(axis="x")
@@ -186,7 +171,7 @@ def _frame(axes: Axes, found: list[AttackRow], scale: Axis) -> None:
 
 
 def draw_evidence(growth: Growth, bounds: Sequence[Bound], units: str) -> Figure:
-    """The wealth of a stake of 1 over the number of trials, on a logarithmic scale."""
+    """Draw the wealth of a stake of 1 over the number of trials, on a logarithmic scale."""
     courses = ((growth.wealth, INK, "-"), (growth.beside, OUT, "--"))
     with style():
         figure = blank(4.0)
@@ -198,14 +183,12 @@ def draw_evidence(growth: Growth, bounds: Sequence[Bound], units: str) -> Figure
             axes.plot(trials, wealth, line, color=color, linewidth=1.4, label=label)
             axes.plot(trials[-1], wealth[-1], "o", color=color, ms=4, zorder=3, clip_on=False)
         axes.axhline(growth.needed, color=CLAIM, linewidth=2)
+        box = {"facecolor": PAPER, "edgecolor": "none", "pad": 1}
+        place: Any = ("axes fraction", "data")
+        text = f"refutes the claim: {value(round(growth.needed, 6))}"
+        points = "offset points"
         axes.annotate(
-            f"refutes the claim: {value(round(growth.needed, 6))}",
-            xy=(0, growth.needed),
-            xycoords=("axes fraction", "data"),
-            xytext=(3, 5),
-            textcoords="offset points",
-            color=CLAIM,
-            bbox={"facecolor": PAPER, "edgecolor": "none", "pad": 1},
+            text, (0, growth.needed), (3, 5), place, textcoords=points, color=CLAIM, bbox=box
         )
         axes.set_yscale("log")
         axes.yaxis.set_major_formatter(lambda wealth, _: f"{wealth:g}")

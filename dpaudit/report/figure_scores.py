@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -23,7 +23,7 @@ HUGE = 1e100
 """Larger values have no place on an axis: they are shown as infinite."""
 
 COLUMNS = 3
-SOLID, DASHED = "-", (0, (4, 1.2))
+LINES: dict[str, Any] = {OUT: "-", IN: (0, (4, 1.2))}
 
 
 @dataclass(frozen=True)
@@ -79,27 +79,22 @@ class Histogram:
 
 
 def histogram(scores: Scores, cut: float | None) -> Histogram:
-    """Both worlds in common bins; what is infinite or far away goes into marked end bins."""
+    """Count both worlds in common bins; infinite and far values go into marked end bins."""
     everything = np.concatenate([scores.out, scores.inn])
-    edges = _edges(everything, cut, bins=_bins(min(scores.out.size, scores.inn.size)))
-    counts = [_shares(world, edges) for world in (scores.out, scores.inn)]
-    (below_out, out, above_out), (below_in, inn, above_in) = counts
-    low, high = everything <= edges[0], everything > edges[-1]
-    return Histogram(
-        edges,
-        out,
-        inn,
-        End(below_out, below_in, _label(everything[low], "<", edges[0])) if low.any() else None,
-        End(above_out, above_in, _label(everything[high], ">", edges[-1])) if high.any() else None,
-    )
+    bins = np.clip(np.ceil(2 * min(scores.out.size, scores.inn.size) ** (1 / 3)), 4, 40)
+    edges = _edges(everything, cut, int(bins))
+    out, inn = _shares(scores.out, edges), _shares(scores.inn, edges)
 
+    def end(beyond: Array, i: int, side: str) -> End | None:
+        label = _label(everything[beyond], side, edges[i])
+        return End(float(out[i]), float(inn[i]), label) if beyond.any() else None
 
-def _bins(n: int) -> int:
-    return int(np.clip(np.ceil(2 * n ** (1 / 3)), 4, 40))
+    below, above = end(everything <= edges[0], 0, "<"), end(everything > edges[-1], -1, ">")
+    return Histogram(edges, out[1:-1], inn[1:-1], below, above)
 
 
 def _edges(x: Array, cut: float | None, bins: int) -> Array:
-    """Edges around all ordinary values, one of them at the cut where that is near."""
+    """Return edges around all ordinary values, one of them at the cut if that is near."""
     x = x[np.abs(x) < HUGE]
     low, high = _ordinary(x) if x.size else (0.0, 0.0)
     anchor = low
@@ -117,21 +112,22 @@ def _edges(x: Array, cut: float | None, bins: int) -> Array:
 
 
 def _ordinary(x: Array) -> tuple[float, float]:
-    """The range of the values but for those that are so far away that they would flatten it."""
+    """Return the range of the values without those so far away that they would flatten it."""
     a, b = np.quantile(x, [0.1, 0.9])
     reach = 3 * (b - a) or math.inf
     near = x[(x >= a - reach) & (x <= b + reach)]
     return float(near.min()), float(near.max())
 
 
-def _shares(x: Array, edges: Array) -> tuple[float, Array, float]:
+def _shares(x: Array, edges: Array) -> Array:
+    """Return the shares of values below the edges, in each bin, and above the edges."""
     place = np.searchsorted(edges, x, side="left")
-    counts = np.bincount(place, minlength=len(edges) + 1) / len(x)
-    return float(counts[0]), counts[1:-1], float(counts[-1])
+    shares: Array = np.bincount(place, minlength=len(edges) + 1) / len(x)
+    return shares
 
 
 def _label(x: Array, side: str, edge: float) -> str:
-    """What is in an end bin."""
+    """Return the label of an end bin."""
     kinds = [
         ("no number", x == NO_NUMBER),
         ("−∞" if side == "<" else "∞", (np.abs(x) >= HUGE) & (x != NO_NUMBER)),
@@ -144,7 +140,7 @@ def _label(x: Array, side: str, edge: float) -> str:
 
 
 def draw(attacks: list[AttackScores], units: str = "models", worlds: Worlds = PLANTED) -> Figure:
-    """The deciding attack large, the others small below it."""
+    """Draw the deciding attack large, the others small below it."""
     first, *others = attacks
     lines = -(-len(others) // COLUMNS)
     with style():
@@ -170,24 +166,22 @@ def draw(attacks: list[AttackScores], units: str = "models", worlds: Worlds = PL
 def panel(
     axes: Axes, attack: AttackScores, ticks: int, ends: float, names: tuple[str, str]
 ) -> None:
-    """One attack's scores in the two worlds; `names` are theirs."""
+    """Draw one attack's scores in the two worlds; `names` are theirs."""
     from matplotlib.ticker import PercentFormatter
 
     made = histogram(attack.scores, attack.cut)
     edges, positions = made.edges, []
-    for name, color, shares, line in (
-        (names[0], OUT, made.out, SOLID),
-        (names[1], IN, made.inn, DASHED),
-    ):
-        axes.stairs(shares, edges, fill=True, color=color, alpha=0.35, linewidth=0, label=name)
-        axes.stairs(shares, edges, color=color, linewidth=1.4, linestyle=line)
+    _bars(axes, made.out, edges, OUT, names[0])
+    _bars(axes, made.inn, edges, IN, names[1])
     step = (edges[-1] - edges[0]) * ends
     for end, edge, way in ((made.below, edges[0], -1), (made.above, edges[-1], 1)):
         if end is not None:
             axes.axvline(edge + way * step / 2, color=MUTED, linewidth=0.8, linestyle=":")
-            _end(axes, end, edge + way * step * 1.2, step)
+            centre = edge + way * step * 1.2
+            _bars(axes, [end.out], [centre - step / 2, centre], OUT)
+            _bars(axes, [end.inn], [centre, centre + step / 2], IN)
             # In a line of its own, where it cannot run into a number.
-            positions.append((edge + way * step * 1.2, f"\n{end.label}"))
+            positions.append((centre, f"\n{end.label}"))
     if attack.cut is not None and not off_scale(attack):
         axes.axvline(attack.cut, color=INK, linewidth=1.4, label="the rule's cut")
     axes.margins(x=0.01)
@@ -197,19 +191,13 @@ def panel(
     _ticks(axes, made, positions, ticks)
 
 
-def _end(axes: Axes, end: End, centre: float, step: float) -> None:
-    """Bars for what lies beyond the axis, side by side."""
-    for share, color, line, left in (
-        (end.out, OUT, SOLID, centre - step / 2),
-        (end.inn, IN, DASHED, centre),
-    ):
-        edges = [left, left + step / 2]
-        axes.stairs([share], edges, fill=True, color=color, alpha=0.35, linewidth=0)
-        axes.stairs([share], edges, color=color, linewidth=1.4, linestyle=line)
+def _bars(axes: Axes, shares: Any, edges: Any, color: str, name: str | None = None) -> None:
+    axes.stairs(shares, edges, fill=True, color=color, alpha=0.35, linewidth=0, label=name)
+    axes.stairs(shares, edges, color=color, linewidth=1.4, linestyle=LINES[color])
 
 
 def off_scale(attack: AttackScores) -> str:
-    """Why no line shows the cut: at the axis' end it would claim to part what lies beyond."""
+    """Say why no line shows the cut: at the axis' end it would seem to part what lies beyond."""
     if attack.cut is None:
         return ""
     if math.isinf(attack.cut):
@@ -238,7 +226,7 @@ def _locator(count: int) -> MaxNLocator:
 
 
 def ends(attack: AttackScores, guesses: Guesses) -> tuple[float, float]:
-    """The highest score that is called out, if any is, and the lowest that is called in."""
+    """Return the highest score that is called out, if any is, and the lowest called in."""
     ranked = np.sort(np.concatenate([attack.scores.out, attack.scores.inn]))
     called_out = guesses.guesses // 2
     called_in = guesses.guesses - called_out
@@ -246,7 +234,7 @@ def ends(attack: AttackScores, guesses: Guesses) -> tuple[float, float]:
 
 
 def draw_guesses(attack: AttackScores, guesses: Guesses) -> Figure:
-    """Both kinds in one panel, with lines where the guesses end."""
+    """Draw both kinds of canaries in one panel, with lines where the guesses end."""
     low, high = ends(attack, guesses)
     with style():
         figure = blank(3.1)
@@ -257,13 +245,8 @@ def draw_guesses(attack: AttackScores, guesses: Guesses) -> Figure:
         for place, text, side in ((low, "called out ", "right"), (high, " called in", "left")):
             if left < place < right:
                 axes.axvline(place, color=INK, linewidth=1.2)
-                axes.text(
-                    *(place, 1.01, text),
-                    transform=axes.get_xaxis_transform(),
-                    ha=side,
-                    va="bottom",
-                    fontsize=9,
-                )
+                look: dict[str, Any] = {"ha": side, "va": "bottom", "fontsize": 9}
+                axes.text(place, 1.01, text, transform=axes.get_xaxis_transform(), **look)
         axes.set_ylabel("share of canaries")
         axes.set_xlabel(f"score by {short(attack.attack, 40)}: the further right, the more like in")
         figure.legend(*axes.get_legend_handles_labels(), loc="outside upper left", ncols=2)

@@ -38,6 +38,10 @@ def _next_steps(report: Report, digits: int) -> list[Block]:
     return [Text(report.next_steps, mark="-")] if report.next_steps else []
 
 
+def _contents(report: Report, digits: int) -> list[Block]:
+    return [Text(contents(report))]
+
+
 IN_TERMINAL: Sequence[tuple[str, Section]] = (
     ("", _game),
     ("", setting),
@@ -56,7 +60,7 @@ ON_PAGE: Sequence[tuple[str, Section]] = (
     ("Warnings", _warnings),
     ("What to do next", _next_steps),
     ("How it was computed", machinery),
-    ("What this file contains", contents),
+    ("What this file contains", _contents),
 )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dpaudit.report import formats
-from dpaudit.report.document import Facts, Text
+from dpaudit.report.document import Facts
 from dpaudit.report.run_attacks import judged_on_all
 from dpaudit.report.wording import (
     claim_lines,
@@ -169,7 +169,7 @@ def _free(fields: Mapping[str, Any], phrases: Mapping[str, str]) -> str:
     return ": ".join(formats.value(x) for x in (fields.get("name", ""), about) if x)
 
 
-def contents(report: Report, digits: int) -> list[Text]:
+def contents(report: Report) -> list[str]:
     """Tell what a page contains, and first whether it shows a training record."""
     evidence = report.evidence
     warning = "Pass it on only to those who may see the data; --no-canary-image leaves it out."
@@ -193,10 +193,9 @@ def contents(report: Report, digits: int) -> list[Text]:
         scores = " and, as a figure, the scores of the canaries"
     elif evidence is not None:
         scores = f" and, as figures, the scores of the {unit(report)} that judge"
-    lines = [
+    return [
         shown,
         f"It also has the numbers of this report{scores}; names of data, plug-ins and software; "
         f"how the canary was made{', and its label' if is_record(report) else ''}.",
         "It is one file: it loads nothing from the network and runs no scripts.",
     ]
-    return [Text(lines)]

@@ -17,7 +17,7 @@ from dpaudit.report.wording import (
     digits_needed,
     unit,
 )
-from dpaudit.types import Report
+from dpaudit.types import Bound, Report
 
 
 def verdict(report: Report, digits: int) -> list[Block]:
@@ -56,10 +56,7 @@ def sentence(report: Report, digits: int) -> str:
             f"which the claim does not promise, so it cannot decide (ceiling {ceiling})."
         )
     if report.verdict == "NO_VIOLATION_FOUND":
-        return (
-            f"{shown}, which does not refute the claim of {claimed}; {models} could have certified "
-            f"up to {ceiling}. This is not a proof of privacy: {beyond(report)}."
-        )
+        return not_refuted(shown, claimed, models, ceiling, beyond(report))
     if report.untested:
         return (
             f"{report.untested}. This audit had nothing to find, so that it can neither refute nor "
@@ -71,12 +68,25 @@ def sentence(report: Report, digits: int) -> str:
             f"before any was judged: it can neither refute nor support the claim of {claimed}."
         )
     if report.reach < report.claim.epsilon:
-        return (
-            f"the deciding bound could not have certified more than {ceiling} with {models} (by "
-            f"{bound.estimator}, {percent(bound.confidence)} confidence), below the claim of "
-            f"{claimed}. This audit can neither refute nor support the claim; {shown}."
-        )
+        return out_of_reach(bound, ceiling, claimed, models, shown)
     return f"{shown}, which does not settle the claim of {claimed} (ceiling {ceiling})."
+
+
+def not_refuted(shown: str, claimed: str, trials: str, ceiling: str, beyond: str) -> str:
+    """Say that a claim that could have been refuted was not."""
+    return (
+        f"{shown}, which does not refute the claim of {claimed}; {trials} could have certified up "
+        f"to {ceiling}. This is not a proof of privacy: {beyond}."
+    )
+
+
+def out_of_reach(bound: Bound, ceiling: str, claimed: str, trials: str, shown: str) -> str:
+    """Say that so few trials could not have refuted the claim."""
+    return (
+        f"{trials} could not have certified more than {ceiling} (by {bound.estimator}, "
+        f"{percent(bound.confidence)} confidence), below the claim of {claimed}. This audit can "
+        f"neither refute nor support the claim; {shown}."
+    )
 
 
 def looks(report: Report) -> str:

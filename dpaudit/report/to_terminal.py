@@ -23,7 +23,7 @@ from dpaudit.report.document import (
 )
 from dpaudit.report.formats import NOTHING, clean
 
-NARROWEST, WIDEST = 80, 96
+NARROWEST, WIDEST = 79, 96
 LABEL = 10
 """The least width of the labels of facts."""
 NAME = 8

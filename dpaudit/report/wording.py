@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from dpaudit.accounting.curves import DPSGD, Family
 from dpaudit.config.adversaries import ADVERSARIES
 from dpaudit.report.document import Conclusion
 from dpaudit.report.formats import at_least, nearest, percent, power, value
@@ -38,6 +39,18 @@ def conclusion(verdict: Verdict, sentence: str, notes: Iterable[str] = ()) -> Co
 def assumes(bound: Bound, claim: Claim) -> str:
     """Say what a bound assumes."""
     return STEPS_ASSUME if claim.by_step else ASSUMPTIONS[bound.assumption]
+
+
+def stands_on(bound: Bound, curves: Family | None) -> str:
+    """Say in a few words what a bound stands on, if a family of curves is stated or assumed."""
+    if bound.assumption == "accountant" and isinstance(curves, DPSGD):
+        return f"DP-SGD's curve: sample rate {curves.sample_rate:g}, {curves.rounds:,} steps"
+    return {
+        "none": "nothing",
+        "gaussian": "a Gaussian trade-off curve",
+        "accountant": "the accountant's curve",
+        "prior": "a prior: credible, not certified",
+    }[bound.assumption]
 
 
 def certified(bound: Bound, claim: Claim, digits: int) -> str:

@@ -8,7 +8,7 @@ from jsonschema import Draft202012Validator
 
 from dpaudit.calibration import calibrate as module
 from dpaudit.calibration.results import Calibrated, Calibration, Measured, Setting
-from dpaudit.report import calibration, figure_methods, load_schema
+from dpaudit.report import calibration, figure_methods, load_schema, to_terminal
 
 SMALL = ("calibrate", "--repetitions", 2, "--trials", 10, "--workers", 1)
 
@@ -25,7 +25,7 @@ def valid(written):
 
 
 def printed(found):
-    return " ".join(calibration.render(found).split())
+    return " ".join(to_terminal.write(calibration.document(found)).split())
 
 
 @pytest.mark.parametrize("name", ["c.png", "c.svg"])
@@ -70,7 +70,7 @@ def test_what_held_says_what_would_have_been_found():
     assert "each of 81 is above the truth no more often than it states, in 5 % of audits" in said
     assert "of its rate, 1 of them measured twice." in said
     assert "A bound that is wrong in 8.6 % of audits would have been found with 80 %" in said
-    assert "though none is wrong has a chance of at most 0.1 %" in said
+    assert "flagging any is at most 0.1 %" in said
     written = calibration.to_dict(found)
     assert written["found"] == pytest.approx(0.0859, abs=1e-4)
     assert 0 < written["by_chance"] < 0.001
@@ -91,7 +91,7 @@ def test_what_is_infinite_or_without_a_truth_has_a_form():
     assert valid(written)
     assert [r["mean"] for r in written["rows"]] == [None, 0.25]
     assert [r["share"] for r in written["rows"]] == [None, None]
-    assert "infinity" in calibration.render(found)
+    assert "infinity" in to_terminal.write(calibration.document(found))
 
 
 def test_bounds_and_others_are_told_apart_in_the_figure():

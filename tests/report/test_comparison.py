@@ -14,8 +14,8 @@ from report_examples import bound, objects, published
 from dpaudit import report
 from dpaudit.judging.compare import Comparison, Defended
 from dpaudit.judging.utility import Utility
-from dpaudit.report import drawing, figure_methods, load_schema
-from dpaudit.report.comparison import dump, render, to_dict
+from dpaudit.report import drawing, figure_methods, load_schema, machine, to_terminal
+from dpaudit.report.comparison import document, to_dict
 from dpaudit.types import Claim, DPSGDCurve
 
 LATER = {"calibration_error", "negative_log_likelihood", "std_correlation", "std_change"}
@@ -95,6 +95,10 @@ EVERY = {
 every = pytest.mark.parametrize("made", EVERY.values(), ids=EVERY)
 
 
+def render(made: Comparison, width: int = 79) -> str:
+    return to_terminal.write(document(made), width)
+
+
 def flat(text: str) -> str:
     return " ".join(text.split())
 
@@ -109,7 +113,7 @@ def test_no_line_is_wider_than_asked_for(made: Comparison, width: int) -> None:
 
 
 def test_a_terminal_of_any_width_is_served() -> None:
-    assert render(comparison(), 10) == render(comparison(), 80)
+    assert render(comparison(), 10) == render(comparison(), 79)
     assert max(map(len, render(comparison(), 1000).splitlines())) <= 96
 
 
@@ -300,7 +304,7 @@ def test_every_comparison_fulfils_the_schema(made: Comparison) -> None:
 
 def test_every_number_is_written_in_full(tmp_path: Any) -> None:
     made = comparison()
-    dump(made, tmp_path / "comparison.json")
+    machine.write(to_dict(made), tmp_path / "comparison.json")
     written = json.loads((tmp_path / "comparison.json").read_text(encoding="utf-8"))
     assert written["attacks"] == ["loss", "mean+std", "min+max"]
     for d, defended in zip(written["defences"], made.defended, strict=True):

@@ -21,6 +21,7 @@ from dpaudit.report.run_attacks import (
     published_cells,
     published_legend,
     slots,
+    standing_out,
 )
 from dpaudit.report.run_setting import trial_lines
 from dpaudit.report.wording import SLOTS, promise, worlds
@@ -85,6 +86,9 @@ def document(comparison: Comparison) -> Document:
         Row([d.defence, *_bound_cells(comparison, d, d.strongest), *_utility_cells(d.utility)])
         for d in comparison.defended
     ]
+    estimates = {
+        f"{p.attack} behind {d.defence}": p for d in comparison.defended for p in d.published
+    }
     measured = [d.utility for d in comparison.defended if d.utility]
     blocks: list[Block] = [
         Text([ABOUT]),
@@ -94,7 +98,7 @@ def document(comparison: Comparison) -> Document:
         *_outputs(comparison),
         Table([Column("attack", words=True), *PUBLISHED, *certified], _attacks(comparison)),
         Legend(_attacks_legend(comparison)),
-        Text([_standing_out(comparison)]),
+        Text([standing_out(estimates)]),
         Text([STANDING]),
     ]
     return Document(blocks, "what does each defence stop, and what does it cost?")
@@ -187,22 +191,6 @@ def _attacks_legend(comparison: Comparison) -> list[tuple[str, str]]:
     if any(counted_alone(d.bounds) for d in comparison.defended):
         reasons.append(COUNTED)
     return [*entries, *([(NOTHING, f"{'; or '.join(reasons)}.")] if reasons else [])]
-
-
-def _standing_out(comparison: Comparison) -> str:
-    """Say which published estimates exceed what the same search finds where there is no leak."""
-    above = {
-        d.defence: [p.attack for p in d.published if p.epsilon_in_sample > p.null_q95]
-        for d in comparison.defended
-    }
-    if not any(above.values()):
-        return "No published estimate stands out from the same search with no leak."
-    named = ", ".join(f"{d} ({', '.join(attacks)})" for d, attacks in above.items() if attacks)
-    among = sum(len(d.published) for d in comparison.defended)
-    return (
-        f"Published estimates that stand out from the same search with no leak: {named}. With no "
-        f"leak each of the {among} would do so by chance in at most about 1 of 20 audits."
-    )
 
 
 # ---------------------------------------------------------------- for a machine

@@ -61,19 +61,10 @@ class Conclusion:
 
 
 @dataclass(frozen=True)
-class Mark:
-    """A number, its name, and its text as it is rounded."""
-
-    name: str
-    text: str
-    value: float
-
-
-@dataclass(frozen=True)
 class Bar:
-    """Numbers on one scale that begins at 0."""
+    """Numbers on one scale that begins at 0: of each its name, its rounded text and itself."""
 
-    marks: Sequence[Mark]
+    marks: Sequence[tuple[str, str, float]]
 
 
 @dataclass(frozen=True)

@@ -74,22 +74,13 @@ def write(values: Mapping[str, Any], path: str | os.PathLike[str]) -> None:
 
 def bound_values(bound: Bound) -> dict[str, Any]:
     """Return a bound as plain values."""
-    counts = bound.counts
+    values, counts = asdict(bound), bound.counts
+    del values["guesses"]
     return {
-        "attack": bound.attack,
-        "rule": bound.rule,
-        "estimator": bound.estimator,
-        "assumption": bound.assumption,
-        "selection": bound.selection,
-        "epsilon": bound.epsilon,
-        "delta": bound.delta,
-        "confidence": bound.confidence,
-        "ceiling": bound.ceiling,
+        **values,
         "counts": counts
         and {"fp": counts.fp, "out": counts.out, "fn": counts.fn, "in": counts.inn},
         "trials": bound.trials and {"out": bound.trials[0], "in": bound.trials[1]},
-        "interval": bound.interval,
-        "sentence": bound.sentence,
     }
 
 

@@ -26,41 +26,29 @@ from dpaudit.types import Report
 Section: TypeAlias = Callable[[Report, int], Sequence[Block]]
 
 
-def _game(report: Report, digits: int) -> list[Block]:
-    return [Text([game(report)])]
-
-
-def _warnings(report: Report, digits: int) -> list[Block]:
-    return [Text(report.warnings, mark="!")] if report.warnings else []
-
-
-def _next_steps(report: Report, digits: int) -> list[Block]:
-    return [Text(report.next_steps, mark="-")] if report.next_steps else []
-
-
-def _contents(report: Report, digits: int) -> list[Block]:
-    return [Text(contents(report))]
+def _lines(lines: Sequence[str], mark: str | None = None) -> list[Block]:
+    return [Text(lines, mark)] if lines else []
 
 
 IN_TERMINAL: Sequence[tuple[str, Section]] = (
-    ("", _game),
+    ("", lambda report, _: _lines([game(report)])),
     ("", setting),
     ("", attacks),
     ("", verdict),
-    ("Warnings", _warnings),
-    ("What to do next", _next_steps),
+    ("Warnings", lambda report, _: _lines(report.warnings, "!")),
+    ("What to do next", lambda report, _: _lines(report.next_steps, "-")),
     ("", machinery),
 )
 ON_PAGE: Sequence[tuple[str, Section]] = (
     ("", verdict),
-    ("", _game),
+    ("", lambda report, _: _lines([game(report)])),
     ("What was tested", setting),
     ("Figures", run_figures.figures),
     ("Attacks", attacks),
-    ("Warnings", _warnings),
-    ("What to do next", _next_steps),
+    ("Warnings", lambda report, _: _lines(report.warnings, "!")),
+    ("What to do next", lambda report, _: _lines(report.next_steps, "-")),
     ("How it was computed", machinery),
-    ("What this file contains", _contents),
+    ("What this file contains", lambda report, _: _lines(contents(report))),
 )
 
 

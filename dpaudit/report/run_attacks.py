@@ -44,7 +44,7 @@ def attacks(report: Report, digits: int) -> list[Block]:
         Row([row.attack, *cells(row, report, digits)], bool(row.deciding), bool(row.deciding))
         for row in attack_rows(report)
     ]
-    outstanding = standing_out(report)
+    outstanding = standing_out({p.attack: p for p in report.published})
     return [
         Table(columns, rows),
         Text(deciding_lines(report), mark=""),
@@ -310,14 +310,18 @@ def decision(bound: Bound, report: Report) -> str:
     return "; ".join(parts)
 
 
-def standing_out(report: Report) -> str:
+def standing_out(estimates: Mapping[str, Published]) -> str:
     """Say which published estimates exceed what the same search finds where there is no leak."""
-    comparable = [p for p in report.published if p.permutations > 0 and not math.isnan(p.null_q95)]
+    comparable = {
+        name: p
+        for name, p in estimates.items()
+        if p.permutations > 0 and not math.isnan(p.null_q95)
+    }
+    above = [name for name, p in comparable.items() if p.epsilon_in_sample > p.null_q95]
     if not comparable:
         return ""
-    above = [p.attack for p in comparable if p.epsilon_in_sample > p.null_q95]
     if not above:
-        return "No attack's published estimate stands out from the same search with no leak."
+        return "No published estimate stands out from the same search with no leak."
     return (
         f"Published estimates that stand out from the same search with no leak: "
         f"{', '.join(above)} ({len(above)} of {len(comparable)}; with no leak each would do so "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from dpaudit.report.document import Bar, Block, Mark
+from dpaudit.report.document import Bar, Block
 from dpaudit.report.formats import at_least, nearest, percent
 from dpaudit.report.run_attacks import models_of
 from dpaudit.report.wording import (
@@ -26,9 +26,9 @@ def verdict(report: Report, digits: int) -> list[Block]:
     reach = "no limit" if math.isinf(report.reach) else nearest(report.reach, digits)
     sure, shown = percent(bound.confidence), at_least(bound.epsilon, digits)
     marks = (
-        Mark("claimed leak, at most", claimed_epsilon(report.claim, digits), report.claim.epsilon),
-        Mark(f"certified leak, at least ({sure} sure)", shown, bound.epsilon),
-        Mark("ceiling: most that could be certified", reach, report.reach),
+        ("claimed leak, at most", claimed_epsilon(report.claim, digits), report.claim.epsilon),
+        (f"certified leak, at least ({sure} sure)", shown, bound.epsilon),
+        ("ceiling: most that could be certified", reach, report.reach),
     )
     return [conclusion(report.verdict, sentence(report, digits), [looks(report)]), Bar(marks)]
 

@@ -120,14 +120,12 @@ class Writer:
             yield from wrap(note, self.width)
 
     def _bar(self, block: Bar) -> Iterator[str]:
-        names = max(len(mark.name) for mark in block.marks)
-        texts = max(len(mark.text) for mark in block.marks)
-        room = self.width - names - texts - 4
-        largest = max((m.value for m in block.marks if math.isfinite(m.value)), default=0.0)
-        for mark in block.marks:
-            share = 1.0 if math.isinf(mark.value) else mark.value / (largest or 1.0)
-            bar = "#" * math.ceil(share * room)
-            yield f"{mark.name:<{names}}  {mark.text:>{texts}}  {bar}".rstrip()
+        names, texts = (max(len(str(mark[i])) for mark in block.marks) for i in (0, 1))
+        largest = max((x for *_, x in block.marks if math.isfinite(x)), default=0.0) or 1.0
+        for name, text, x in block.marks:
+            share = 1.0 if math.isinf(x) else x / largest
+            bar = "#" * math.ceil(share * (self.width - names - texts - 4))
+            yield f"{name:<{names}}  {text:>{texts}}  {bar}".rstrip()
 
     def _table(self, table: Table) -> Iterator[str]:
         titles = [column.title.replace(SOFT_HYPHEN, "-").split("\n") for column in table.columns]

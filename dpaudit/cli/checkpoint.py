@@ -142,7 +142,7 @@ def command(scores: Path, json: Path | None, fail_on_violation: bool, **given: A
     finally:
         color = bool(sys.stdout and sys.stdout.isatty())
         click.echo(to_terminal.write(checkpoint.document(found), color=color))
-    click.echo(f"Every score is in {scores}", err=True)
+    click.echo(f"\nEvery score is in {scores}", err=True)
     if fail_on_violation and found.verdict == "VIOLATION":
         sys.exit(1)
 

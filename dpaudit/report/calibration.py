@@ -62,11 +62,11 @@ def _part(calibrated: Sequence[Calibrated]) -> Iterator[Row]:
     for standing, heading in HEADINGS.items():
         below = [row for row in calibrated if row.standing == standing]
         if below and standing != "bound":
-            yield Row([f"({heading})"])
+            yield Row([f"  ({heading})"])
         for row in below:
             yield Row(_cells(row))
             if again := retested(row):
-                yield Row([f"  {again}"])
+                yield Row([f"    {again}"])
 
 
 def retested(row: Calibrated) -> str:

@@ -171,7 +171,7 @@ def _attacks(comparison: Comparison) -> list[Row]:
     """Return each attack as a heading, and below it a row for every defence."""
     rows = []
     for attack in comparison.attacks:
-        rows.append(Row([attack]))
+        rows.append(Row([f"  {attack}"]))
         for d in comparison.defended:
             estimate = next((p for p in d.published if p.attack == attack), None)
             numbers = [*published_cells(estimate), *_bound_cells(comparison, d, attack)]

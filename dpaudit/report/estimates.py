@@ -107,8 +107,8 @@ FIXED: dict[type, str] = {
     "these same trials would make every number here too large (then give --scores).",
     Guesses: "They need canaries that were put in by independent fair coins, all of them counted, "
     "and a number of guesses that was fixed before their scores were seen.",
-    Scores: "The score must have been fixed without these trials, larger meaning in. No bound on "
-    "counts covers a threshold that is chosen on these same scores; exact-scan allows for the "
+    Scores: "The score must have been fixed without these trials, larger meaning in. A threshold "
+    "chosen on these same scores is covered by no bound on counts; exact-scan allows for the "
     "choice, rank-test and paired-auc need none. paired-auc pairs trials by their order in the "
     "file.",
 }

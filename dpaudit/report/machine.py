@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, fields
 from importlib.resources import files
@@ -30,8 +31,23 @@ VERSIONS = {
 """Of each contract; grows when a reader of the old one would misread the new one."""
 
 
+REFERENCE = re.compile(r'"#/\$defs/([^"]+)"')
+
+
 def load_schema(name: str = "report") -> dict[str, Any]:
-    """Load the JSON Schema (2020-12) of 'report', 'comparison', 'plan' or another file."""
+    """Load the whole JSON Schema (2020-12) of 'report', 'comparison', 'plan' or another file.
+
+    Definitions that it shares with others are added to its own, so that it refers to nothing
+    outside: any validator takes it as it is.
+    """
+    schema, shared = _read(name), _read("shared")["$defs"]
+    defined: dict[str, Any] = schema.setdefault("$defs", {})
+    while missing := set(REFERENCE.findall(json.dumps(schema))) - defined.keys():
+        defined.update((part, shared[part]) for part in sorted(missing))
+    return schema
+
+
+def _read(name: str) -> dict[str, Any]:
     text = files("dpaudit.report").joinpath(f"{name}.schema.json").read_text(encoding="utf-8")
     schema: dict[str, Any] = json.loads(text)
     return schema

@@ -124,7 +124,7 @@ def _table(plan: Plan) -> Table:
 
 def _cells(row: planning.Row, q: PlanRequest) -> list[str]:
     return [
-        f"  {row.estimator}",
+        row.estimator,
         nearest(row.ceiling),
         nearest(row.typical),
         chance(row.chance),

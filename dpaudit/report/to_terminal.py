@@ -155,7 +155,7 @@ class Writer:
     def _row(self, row: Row, widths: Sequence[int], table: Table) -> Iterator[str]:
         if len(row.cells) == 1:
             (text,) = row.cells
-            indent = " " * (2 + len(text) - len(text.lstrip()))
+            indent = " " * (len(text) - len(text.lstrip()))
             for line in textwrap.wrap(clean(text).strip(), self.width - len(indent)):
                 yield f"{indent}{line}"
             return

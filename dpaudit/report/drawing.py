@@ -1,4 +1,4 @@
-"""What all figures share: colours, type, and how a drawing becomes bytes.
+"""Shared parts of all figures: colours, type, and the bytes of a drawing.
 
 The same report gives the same bytes, whatever the user's matplotlibrc, clock and machine.
 matplotlib is imported on first use, because most commands draw nothing.
@@ -38,7 +38,7 @@ DARK = {
     IN: "#f5924e",
     CLAIM: "#3dcc9f",
 }
-"""What each colour becomes where the reader prefers a dark page."""
+"""Each colour on a dark page."""
 
 SETTINGS: dict[Any, Any] = {
     "font.family": ["DejaVu Sans"],  # comes with matplotlib
@@ -73,7 +73,7 @@ SETTINGS: dict[Any, Any] = {
 
 @contextmanager
 def style() -> Iterator[None]:
-    """The look of every figure; to be held while drawing and while writing."""
+    """Set the look of every figure while it is drawn and while it is written."""
     import matplotlib
 
     with matplotlib.rc_context(), warnings.catch_warnings():
@@ -105,7 +105,7 @@ def beside(axes: Axes, y: float, text: str, color: str, offset: float = 4, **loo
 
 
 def png(figure: Figure) -> bytes:
-    """The figure as a PNG on white, 1,120 pixels wide."""
+    """Return the figure as a PNG on white, 1,120 pixels wide."""
     file = io.BytesIO()
     with style():
         figure.savefig(file, format="png", dpi=200, metadata={"Software": None})
@@ -113,7 +113,7 @@ def png(figure: Figure) -> bytes:
 
 
 def svg(figure: Figure) -> bytes:
-    """The figure as an SVG that follows the reader's choice of a light or a dark page."""
+    """Return the figure as an SVG that follows the reader's choice of a light or dark page."""
     file = io.BytesIO()
     with style():
         nothing = {"Date": None, "Creator": None, "Format": None, "Type": None}

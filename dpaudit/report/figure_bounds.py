@@ -34,30 +34,29 @@ DECIDES, CEILING, BEYOND = "certified, decides", "ceiling", "ceiling, far to the
 ESTIMATE, NULL = "published estimate (no bound)", "same search, no leak: mean to 95 %"
 
 FAR, NEAR = 5.0, 1.5
-"""A claim, or a ceiling, so many times beyond all else is pointed to, lest it flatten the rest."""
-
+"""A claim, or a ceiling, so many times beyond all else is pointed to: it would flatten it."""
 
 LEAST = 1e-3
 """Less is drawn as this: how much of a stake is lost says nothing of the claim."""
 
 MOST = 1e3
-"""Times what is needed: more is drawn as this, lest it flatten the way there."""
+"""Times what is needed: more is drawn as this: it would flatten the way there."""
 
 
 @dataclass(frozen=True)
 class Axis:
-    """Where a value is drawn: up to `end` in its place, an infinite one at `infinity`."""
+    """An axis that ends at `end`, and has a place for infinite values at `infinity`."""
 
     end: float
     infinity: float | None
 
     def place(self, x: float) -> float:
-        """The place of a value that is not NaN."""
+        """Return the place of a value that is not NaN."""
         return x if math.isfinite(x) or self.infinity is None else self.infinity
 
 
 def axis(report: Report) -> Axis:
-    """An axis from 0 that has room for every finite value, and for infinity where it occurs."""
+    """Make an axis with room for every finite value, and for infinity if it occurs."""
     values = [x for row in attack_rows(report) for x in _values(row) if not math.isnan(x)]
     ceilings = [bound.ceiling for bound in report.bounds]
     finite = [x for x in (*values, min(ceilings)) if math.isfinite(x)]

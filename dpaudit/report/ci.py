@@ -21,34 +21,38 @@ from dpaudit.types import Report
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 
-RULES: dict[str, dict[str, Any]] = {
-    "VIOLATION": {
-        "id": "claim-refuted",
-        "name": "ClaimRefuted",
-        "shortDescription": {"text": "More leaks than the privacy claim allows"},
-        "fullDescription": {
-            "text": "An audit has certified an epsilon above the claimed one: attacks tell models "
-            "with one record from models without it more surely than the claim allows."
-        },
-        "help": {"text": BREAKS},
-        "defaultConfiguration": {"level": "error"},
-        "properties": {"tags": ["privacy", "security"], "precision": "very-high"},
-    },
-    "INCONCLUSIVE": {
-        "id": "audit-inconclusive",
-        "name": "AuditInconclusive",
-        "shortDescription": {"text": "The audit could not have refuted the privacy claim"},
-        "fullDescription": {
-            "text": "The models are too few to certify an epsilon above the claimed one, or the "
-            "canary changes nothing that is released: the audit says nothing about the claim."
-        },
-        "help": {
-            "text": "Train more models (dpaudit plan says how many), or take another canary; the "
-            "message says which."
-        },
-        "defaultConfiguration": {"level": "note"},
-        "properties": {"tags": ["privacy"]},
-    },
+
+def _rule(
+    id: str, level: str, title: str, text: str, advice: str, **properties: Any
+) -> dict[str, Any]:
+    return {
+        "id": id,
+        "name": id.title().replace("-", ""),
+        "shortDescription": {"text": title},
+        "fullDescription": {"text": text},
+        "help": {"text": advice},
+        "defaultConfiguration": {"level": level},
+        "properties": properties,
+    }
+
+
+RULES = {
+    "VIOLATION": _rule(
+        *("claim-refuted", "error", "More leaks than the privacy claim allows"),
+        "An audit has certified an epsilon above the claimed one: attacks tell models with one "
+        "record from models without it more surely than the claim allows.",
+        BREAKS,
+        tags=["privacy", "security"],
+        precision="very-high",
+    ),
+    "INCONCLUSIVE": _rule(
+        *("audit-inconclusive", "note", "The audit could not have refuted the privacy claim"),
+        "The models are too few to certify an epsilon above the claimed one, or the canary "
+        "changes nothing that is released: the audit says nothing about the claim.",
+        "Train more models (dpaudit plan says how many), or take another canary; the message "
+        "says which.",
+        tags=["privacy"],
+    ),
 }
 """The SARIF rule of each verdict that is a result; a claim that was not refuted is none."""
 
@@ -116,44 +120,33 @@ def _line(file: Path, name: str) -> int:
 def to_sarif(report: Report, source: Source) -> dict[str, Any]:
     """Return the log of one audit, with one result at most; its properties are the numbers."""
     check(report)
-    version = report.versions.get("dpaudit")
-    driver = {"name": "dpaudit", "rules": list(RULES.values())}
-    log: dict[str, Any] = plain(
-        {
-            "$schema": SCHEMA,
-            "version": "2.1.0",
-            "runs": [
-                {
-                    "tool": {"driver": {**driver, **({"version": version} if version else {})}},
-                    "invocations": [{"executionSuccessful": True}],
-                    "results": _results(report, source),
-                    "properties": numbers(report),
-                }
-            ],
-        }
-    )
-    return log
+    driver: dict[str, Any] = {"name": "dpaudit", "rules": list(RULES.values())}
+    if version := report.versions.get("dpaudit"):
+        driver["version"] = version
+    run = {
+        "tool": {"driver": driver},
+        "invocations": [{"executionSuccessful": True}],
+        "results": [_result(report, source)] if report.verdict in RULES else [],
+        "properties": numbers(report),
+    }
+    return {"$schema": SCHEMA, "version": "2.1.0", "runs": [plain(run)]}
+
+
+def _result(report: Report, source: Source) -> dict[str, Any]:
+    rule = RULES[report.verdict]
+    place = {"artifactLocation": {"uri": source.uri}, "region": {"startLine": source.line}}
+    return {
+        "ruleId": rule["id"],
+        "ruleIndex": list(RULES).index(report.verdict),
+        "level": rule["defaultConfiguration"]["level"],
+        "message": {"text": in_one_line(report)},
+        "locations": [{"physicalLocation": place}],
+    }
 
 
 def dump_sarif(report: Report, source: Source, path: str | os.PathLike[str]) -> None:
     """Write the SARIF log, whole or not at all."""
     write(to_sarif(report, source), path)
-
-
-def _results(report: Report, source: Source) -> list[dict[str, Any]]:
-    if report.verdict not in RULES:
-        return []
-    rule = RULES[report.verdict]
-    place = {"artifactLocation": {"uri": source.uri}, "region": {"startLine": source.line}}
-    return [
-        {
-            "ruleId": rule["id"],
-            "ruleIndex": list(RULES).index(report.verdict),
-            "level": rule["defaultConfiguration"]["level"],
-            "message": {"text": in_one_line(report)},
-            "locations": [{"physicalLocation": place}],
-        }
-    ]
 
 
 def to_junit(report: Report) -> bytes:

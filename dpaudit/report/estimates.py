@@ -153,11 +153,10 @@ def _against_claim(found: Estimates) -> list[Block]:
     claim = found.question.claim
     if claim is None:
         return []
-    family = found.question.family
-    compared = [
-        (f"{bound.estimator}, assuming {stands_on(bound, family)}", _compare(found, bound, claim))
-        for bound in found.bounds
-    ]
+    compared = []
+    for bound in found.bounds:
+        assumed, *_ = stands_on(bound, found.question.family).split(":")
+        compared.append((f"{bound.estimator}, assuming {assumed}", _compare(found, bound, claim)))
     blocks: list[Block] = [
         Heading(f"Claim: epsilon {claim:.12g} at delta {power(found.question.delta)}"),
         Legend(compared),

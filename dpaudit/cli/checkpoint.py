@@ -140,7 +140,7 @@ def command(scores: Path, json: Path | None, fail_on_violation: bool, **given: A
         if json is not None:
             machine.write(checkpoint.to_dict(found), json)
     finally:
-        color = bool(sys.stdout and sys.stdout.isatty())
+        color = to_terminal.color_wanted()
         click.echo(to_terminal.write(checkpoint.document(found), color=color))
     click.echo(f"\nEvery score is in {scores}", err=True)
     if fail_on_violation and found.verdict == "VIOLATION":

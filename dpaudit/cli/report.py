@@ -16,6 +16,7 @@ from dpaudit.cli import Misuse, completion
 from dpaudit.cli.output import Destination, refuse_same
 from dpaudit.config.settings import Judging
 from dpaudit.journal import file
+from dpaudit.report.to_terminal import color_wanted
 from dpaudit.types import Report
 
 if TYPE_CHECKING:
@@ -128,7 +129,7 @@ def show(
             report.dump_junit(found, junit)
     finally:
         # A file that cannot be written costs hours of training nothing.
-        click.echo(report.render(found, color=bool(sys.stdout and sys.stdout.isatty())))
+        click.echo(report.render(found, color=color_wanted()))
     if keep:
         click.echo(f"\nEverything is in {run.path}; open {run.path / 'report.html'}", err=True)
     if fail_on_violation and found.verdict == "VIOLATION":

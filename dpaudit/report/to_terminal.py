@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import os
+import sys
 import textwrap
 from collections.abc import Iterator, Sequence
 from itertools import zip_longest
@@ -45,6 +47,11 @@ def write(document: Document, width: int = NARROWEST, color: bool = False) -> st
         if lines := list(writer.lines(block)):
             text += "\n".join(lines) + ("\n" if isinstance(block, Heading) else "\n\n")
     return text.rstrip("\n")
+
+
+def color_wanted() -> bool:
+    """Return whether the output is a terminal, and no NO_COLOR forbids colour."""
+    return bool(sys.stdout and sys.stdout.isatty() and not os.environ.get("NO_COLOR"))
 
 
 def wrap(text: str, width: int = NARROWEST, indent: str = "") -> list[str]:

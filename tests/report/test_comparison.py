@@ -7,13 +7,14 @@ from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
+from pages import Page
 from refusals import refuses
 from report_examples import bound, objects, published
 
 from dpaudit import report
 from dpaudit.judging.compare import Comparison, Defended
 from dpaudit.judging.utility import Utility
-from dpaudit.report import drawing, figure_methods, load_schema, machine, to_terminal
+from dpaudit.report import drawing, figure_methods, load_schema, machine, to_html, to_terminal
 from dpaudit.report.comparison import document, to_dict
 from dpaudit.types import Claim, DPSGDCurve
 
@@ -114,6 +115,13 @@ def test_no_line_is_wider_than_asked_for(made: Comparison, width: int) -> None:
 def test_a_terminal_of_any_width_is_served() -> None:
     assert render(comparison(), 10) == render(comparison(), 79)
     assert max(map(len, render(comparison(), 1000).splitlines())) <= 96
+
+
+def test_a_comparison_can_be_a_page_too() -> None:
+    page = Page(to_html.write(document(comparison())))
+    certified = report.formats.at_least(bound(fp=3, fn=9).epsilon)
+    assert f"quantize:0.01 {certified} 1.84 80.5 % 2.1 %" in page.text
+    assert [text for _, text in page.headings] == [document(comparison()).title]
 
 
 def test_leak_and_utility_stand_side_by_side_first() -> None:

@@ -17,7 +17,6 @@ import matplotlib
 import numpy as np
 import pytest
 from pages import Page
-from refusals import refuses
 from report_examples import (
     bound,
     inconclusive,
@@ -237,11 +236,6 @@ def test_infinite_values_are_words() -> None:
     assert not bare(said) & {"nan", "None", "-inf"}
     assert "no guarantee" in said
     assert "no limit" in said
-
-
-def test_a_report_without_sense_is_refused() -> None:
-    with refuses("out-of-range", option="bound.confidence", value=0.0):
-        page(inconclusive(bounds=[bound(confidence=0.0)], primary=0))
 
 
 def test_drawing_leaves_the_users_settings(pages: dict[str, str]) -> None:

@@ -83,3 +83,13 @@ def test_color_adds_codes_and_nothing_else():
     for code in (to_terminal.BOLD, to_terminal.RESET, *to_terminal.COLORS.values()):
         colored = colored.replace(code, "")
     assert colored == plain
+
+
+@pytest.mark.parametrize(
+    ("terminal", "forbidden", "wanted"),
+    [(True, "", True), (True, "1", False), (False, "", False)],
+)
+def test_color_is_for_terminals_that_do_not_forbid_it(monkeypatch, terminal, forbidden, wanted):
+    monkeypatch.setattr("sys.stdout.isatty", lambda: terminal)
+    monkeypatch.setenv("NO_COLOR", forbidden)
+    assert to_terminal.color_wanted() == wanted

@@ -67,30 +67,30 @@ COLUMNS = [
 GUESSES = {1: "in", -1: "out", 0: ""}
 
 
-def document(found: CheckpointReport) -> Document:
+def document(report: CheckpointReport) -> Document:
     """Build the document: setting, risk, bounds, verdict and what to do."""
-    machine.check_numbers(found.bounds)
-    claim = found.claim
-    digits = digits_needed(found) if claim.guarantees and found.bounds else 2
+    machine.check_numbers(report.bounds)
+    claim = report.claim
+    digits = digits_needed(report) if claim.guarantees and report.bounds else 2
     blocks: list[Block] = [
-        Text([KIT if found.candidates.coins == "kit" else MEMBERS]),
-        _setting(found, digits),
+        Text([KIT if report.candidates.coins == "kit" else MEMBERS]),
+        _setting(report, digits),
         Heading(RISK),
-        Facts([(name, [text]) for name, text in risk_lines(found)]),
-        *_bounds(found, digits),
+        Facts([(name, [text]) for name, text in risk_lines(report)]),
+        *_bounds(report, digits),
     ]
     if claim.guarantees:
-        blocks.append(conclusion(found.verdict, verdict_sentence(found, digits)))
-    if found.warnings:
-        blocks += [Heading("Warnings"), Text(found.warnings, mark="!")]
-    if found.next_steps:
-        blocks += [Heading("What to do next"), Text(found.next_steps, mark="-")]
-    asked = question(claim, digits) if claim.guarantees else "how much does this model leak?"
-    return Document(blocks, asked)
+        blocks.append(conclusion(report.verdict, verdict_sentence(report, digits)))
+    if report.warnings:
+        blocks += [Heading("Warnings"), Text(report.warnings, mark="!")]
+    if report.next_steps:
+        blocks += [Heading("What to do next"), Text(report.next_steps, mark="-")]
+    title = question(claim, digits) if claim.guarantees else "how much does this model leak?"
+    return Document(blocks, title)
 
 
-def _setting(found: CheckpointReport, digits: int) -> Facts:
-    claim, candidates = found.claim, found.candidates
+def _setting(report: CheckpointReport, digits: int) -> Facts:
+    claim, candidates = report.claim, report.candidates
     inn = int(candidates.put_in.sum())
     out = len(candidates.put_in) - inn
     records = [candidates.about]
@@ -99,34 +99,34 @@ def _setting(found: CheckpointReport, digits: int) -> Facts:
         records.append(f"The coins are those that were sealed: {candidates.commitment}")
     elif candidates.coins == "stated":
         records.append("That a fair coin chose each of them is the user's statement.")
-    score = [f"{found.score.name}: {found.score.words}; fixed before any coin was looked at"]
-    if found.references:
+    score = [f"{report.score.name}: {report.score.words}; fixed before any coin was looked at"]
+    if report.references:
         score.append(
-            f"Reference models: {', '.join(found.references)}. They must not have been trained on "
+            f"Reference models: {', '.join(report.references)}. They must not have been trained on "
             "these canaries, whose coins they would give away."
         )
     return Facts(
         [
             ("Claim", claim_lines(claim, digits) if claim.guarantees else []),
-            ("Model", [found.model]),
+            ("Model", [report.model]),
             ("Canaries" if candidates.coins == "kit" else "Records", records),
             ("Score", score),
         ]
     )
 
 
-def risk_lines(found: CheckpointReport) -> Iterator[tuple[str, str]]:
+def risk_lines(report: CheckpointReport) -> Iterator[tuple[str, str]]:
     """Yield the figures of risk, each with its name."""
-    risk = found.risk
+    risk = report.risk
     low, high = risk.interval
     yield (
         "AUC",
         f"{nearest(risk.auc, 3)} ({percent(risk.confidence)} interval {at_least(low, 3)} … "
         f"{at_most(high, 3)}, by Hoeffding's bound)",
     )
-    others = int((~found.candidates.put_in).sum())
+    others = int((~report.candidates.put_in).sum())
     what, which = ("canaries", "were left out")
-    if found.candidates.coins != "kit":
+    if report.candidates.coins != "kit":
         what, which = ("records", "are no members")
     for fpr, tpr in risk.tpr.items():
         text = f"needs more {what}: {needed(fpr):,} that {which}, not {others:,}"
@@ -136,8 +136,8 @@ def risk_lines(found: CheckpointReport) -> Iterator[tuple[str, str]]:
 # ---------------------------------------------------------------- bounds
 
 
-def _bounds(found: CheckpointReport, digits: int) -> list[Block]:
-    if not found.bounds:
+def _bounds(report: CheckpointReport, digits: int) -> list[Block]:
+    if not report.bounds:
         return [Text([NO_COIN])]
     rows = [
         Row(
@@ -146,70 +146,70 @@ def _bounds(found: CheckpointReport, digits: int) -> list[Block]:
                 at_least(bound.epsilon, digits),
                 nearest(bound.ceiling, digits),
                 f"{guesses.correct:,} of {guesses.guesses:,}",
-                stands_on(bound, found.request.family),
+                stands_on(bound, report.request.family),
             ],
-            *(bound is found.bounds[0],) * 2,
+            *(bound is report.bounds[0],) * 2,
         )
-        for bound in found.bounds
+        for bound in report.bounds
         if (guesses := bound.guesses)
     ]
     return [
-        *([Text([UNLESS], strong=True)] if found.candidates.coins == "supposed" else []),
+        *([Text([UNLESS], strong=True)] if report.candidates.coins == "supposed" else []),
         Table(COLUMNS, rows),
-        Legend([(bound.estimator, bound.sentence) for bound in found.bounds]),
-        Text(reading(found), mark=""),
+        Legend([(bound.estimator, bound.sentence) for bound in report.bounds]),
+        Text(reading(report), mark=""),
     ]
 
 
-def reading(found: CheckpointReport) -> list[str]:
+def reading(report: CheckpointReport) -> list[str]:
     """Say which bound decides, how it was selected, and what would invalidate it."""
-    first = found.bounds[0]
+    first = report.bounds[0]
     at = f"{percent(first.confidence)} confidence, delta {power(first.delta)}"
-    decides = "> decides" if found.claim.guarantees else "> shows most surely"
+    decides = "> decides" if report.claim.guarantees else "> shows most surely"
     lines = [f"{decides}: {first.estimator}, {first.rule}; {at}; selection: {first.selection}."]
-    for bound in found.bounds[1:]:
+    for bound in report.bounds[1:]:
         why = "as no such curve is claimed" if bound.assumption != "none" else "beside it"
         lines.append(f"{bound.estimator} decides nothing, {why}.")
-    return [*lines, _looks(found)]
+    return [*lines, _looks(report)]
 
 
-def _looks(found: CheckpointReport) -> str:
+def _looks(report: CheckpointReport) -> str:
     """Say what the bounds allow for of looking again, and what they do not."""
-    if found.candidates.looks is None:
+    if report.candidates.looks is None:
         return (
             "Another score that is tried because of what this one showed is a selection which no "
             "number here allows for: fix it beforehand (--score), or train with a kit."
         )
-    if found.looks == 1:
+    if report.looks == 1:
         return (
             "This is the first look at the kit's coins. Any other (another model, score or number "
             "of guesses) is counted in the kit, and held to a higher confidence."
         )
-    wanted, held = percent(found.request.confidence), percent(found.bounds[0].confidence)
+    wanted, held = percent(report.request.confidence), percent(report.bounds[0].confidence)
     return (
-        f"This is look {found.looks:,} at the kit's coins, held to {held} confidence instead of "
+        f"This is look {report.looks:,} at the kit's coins, held to {held} confidence instead of "
         f"{wanted}. That allows for the looks before it, not for a score that was made up because "
         "of what they showed of single canaries: for that, train with a fresh kit."
     )
 
 
-def verdict_sentence(found: CheckpointReport, digits: int) -> str:
+def verdict_sentence(report: CheckpointReport, digits: int) -> str:
     """Say what the verdict rests on, with its numbers, and what it does not say."""
-    claim, guesses = found.claim, found.guesses
+    claim, guesses = report.claim, report.guesses
     claimed = nearest(claim.epsilon, digits)
     if guesses is None:
         return f"without a fair coin nothing can be said of the claim of {claimed}."
-    bound = found.bounds[0]
+    bound = report.bounds[0]
     ceiling, shown = nearest(bound.ceiling, digits), certified(bound, claim, digits)
-    if found.candidates.coins == "supposed":
+    if report.candidates.coins == "supposed":
         above = bound.epsilon > claim.epsilon
         would = "would refute" if above else "would not refute"
         return (
             f"if a fair coin chose each record, {shown}, which {would} the claim of {claimed}; "
             "nobody says that one did, so it decides nothing."
         )
-    many = f"{len(found.scores):,} canaries"
-    if found.verdict == "VIOLATION":
+    many = f"{len(report.scores):,} canaries"
+    if report.verdict == "VIOLATION":
         return (
             f"{shown}, above the claim of {claimed}. The claim does not hold for the training of "
             f"this model. ({right_guesses(guesses)}; so many could certify at most {ceiling}.)"
@@ -224,27 +224,27 @@ def verdict_sentence(found: CheckpointReport, digits: int) -> str:
 # ---------------------------------------------------------------- for a machine
 
 
-def to_dict(found: CheckpointReport) -> dict[str, Any]:
+def to_dict(report: CheckpointReport) -> dict[str, Any]:
     """Return all of it but the single scores as plain values; infinite or missing is None."""
-    machine.check_numbers(found.bounds)
-    claim, request, candidates, risk = found.claim, found.request, found.candidates, found.risk
+    machine.check_numbers(report.bounds)
+    claim, request, candidates, risk = report.claim, report.request, report.candidates, report.risk
     inn = int(candidates.put_in.sum())
     return machine.contract(
         "checkpoint",
         {
             "claim": claim.to_dict() if claim.guarantees else None,
-            "verdict": found.verdict if claim.guarantees else None,
+            "verdict": report.verdict if claim.guarantees else None,
             "bounds": [
                 {**machine.bound_values(bound), "guesses": bound.guesses and asdict(bound.guesses)}
-                for bound in found.bounds
+                for bound in report.bounds
             ],
             "coins": candidates.coins,
             "commitment": candidates.commitment,
             "canaries": {"in": inn, "out": len(candidates.put_in) - inn, "about": candidates.about},
-            "model": found.model,
-            "score": {"name": found.score.name, "about": found.score.words},
-            "references": found.references,
-            "looks": found.looks,
+            "model": report.model,
+            "score": {"name": report.score.name, "about": report.score.words},
+            "references": report.references,
+            "looks": report.looks,
             "risk": {
                 "auc": risk.auc,
                 "interval": risk.interval,
@@ -254,32 +254,32 @@ def to_dict(found: CheckpointReport) -> dict[str, Any]:
             "delta": claim.delta,
             "confidence": request.confidence,
             "curve": request.curve or None,
-            "seed": found.seed,
-            "warnings": found.warnings,
-            "next_steps": found.next_steps,
-            "versions": found.versions,
+            "seed": report.seed,
+            "warnings": report.warnings,
+            "next_steps": report.next_steps,
+            "versions": report.versions,
         },
     )
 
 
-def score_table(found: CheckpointReport) -> str:
+def score_table(report: CheckpointReport) -> str:
     """Write a CSV row for each record: number, label, coin, guess, score and statistics."""
-    statistics = found.outputs.statistics
+    statistics = report.outputs.statistics
     text = io.StringIO(newline="")
     rows = csv.writer(text, lineterminator="\n")
     rows.writerow(["canary", "label", "coin", "guess", "score", "log_odds", "loss", *statistics])
-    for i, score in enumerate(found.scores):
+    for i, score in enumerate(report.scores):
         numbers: Sequence[float] = [
-            found.outputs.log_odds[i],
-            -found.outputs.log_p[i] + 0.0,
+            report.outputs.log_odds[i],
+            -report.outputs.log_p[i] + 0.0,
             *(values[i] for values in statistics.values()),
         ]
         rows.writerow(
             [
                 i,
-                int(found.candidates.records.y[i]),
-                "in" if found.candidates.put_in[i] else "out",
-                GUESSES[int(found.calls[i])],
+                int(report.candidates.records.y[i]),
+                "in" if report.candidates.put_in[i] else "out",
+                GUESSES[int(report.calls[i])],
                 repr(float(score)),
                 *(f"{number:.9g}" for number in numbers),
             ]

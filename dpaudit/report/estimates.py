@@ -27,20 +27,20 @@ from dpaudit.versions import versions
 DIGITS = 3
 
 
-def document(found: Estimates) -> Document:
+def document(estimates: Estimates) -> Document:
     """Build the document: table, sentences, how to read them and, last, the claim."""
-    machine.check_numbers(found.bounds)
-    question = found.question
+    machine.check_numbers(estimates.bounds)
+    question = estimates.question
     curve = question.curve or "not stated; Gaussian where one is assumed"
     at = f"delta {power(question.delta)}, {percent(question.confidence)} confidence each"
-    beside = _beside(found)
+    beside = _beside(estimates)
     blocks: list[Block] = [
         Facts([("Given", [outcome_line(question)]), ("Asked", [at]), ("Curve", [curve])]),
-        _table(found),
+        _table(estimates),
         *([Text(beside, mark="")] if beside else []),
-        Legend([(bound.estimator, bound.sentence) for bound in found.bounds]),
-        Text([reading(found)]),
-        *_against_claim(found),
+        Legend([(bound.estimator, bound.sentence) for bound in estimates.bounds]),
+        Text([reading(estimates)]),
+        *_against_claim(estimates),
     ]
     return Document(blocks)
 
@@ -58,8 +58,8 @@ def outcome_line(question: Question) -> str:
 # ---------------------------------------------------------------- the table
 
 
-def _table(found: Estimates) -> Table:
-    intervals = any(bound.interval for bound in found.bounds)
+def _table(estimates: Estimates) -> Table:
+    intervals = any(bound.interval for bound in estimates.bounds)
     columns = [
         Column("estimator", words=True),
         Column("epsilon\nat least"),
@@ -68,11 +68,11 @@ def _table(found: Estimates) -> Table:
         Column("assumes", words=True),
     ]
     rows = []
-    for bound in found.bounds:
+    for bound in estimates.bounds:
         ceiling = "no limit" if math.isinf(bound.ceiling) else nearest(bound.ceiling, DIGITS)
         cells = [bound.estimator, at_least(bound.epsilon, DIGITS)]
         interval = [_interval(bound.interval)] if intervals else []
-        rows.append(Row([*cells, *interval, ceiling, stands_on(bound, found.question.family)]))
+        rows.append(Row([*cells, *interval, ceiling, stands_on(bound, estimates.question.family)]))
     return Table(columns, rows)
 
 
@@ -83,17 +83,17 @@ def _interval(interval: tuple[float, float] | None) -> str:
     return f"{at_least(low, DIGITS)} … {at_most(high, DIGITS)}"
 
 
-def _beside(found: Estimates) -> list[str]:
+def _beside(estimates: Estimates) -> list[str]:
     """Tell the point estimate, and which estimators were left out."""
     lines = []
-    o = found.question.outcome
-    if found.point is not None and isinstance(o, Counts):
+    o = estimates.question.outcome
+    if estimates.point is not None and isinstance(o, Counts):
         skipped = " A direction without an error is skipped." if min(o.fp, o.fn) == 0 else ""
         lines.append(
-            f"Point estimate {nearest(found.point, DIGITS)}: the formula on the observed rates "
+            f"Point estimate {nearest(estimates.point, DIGITS)}: the formula on the observed rates "
             f"themselves. It describes them, and bounds nothing.{skipped}"
         )
-    for left in found.left_out:
+    for left in estimates.left_out:
         named = left.estimator in left.reason.lower()
         lines.append(f"Left out: {left.reason if named else f'{left.estimator}: {left.reason}'}.")
     return lines
@@ -115,11 +115,11 @@ FIXED: dict[type, str] = {
 """Conditions on each kind of outcome."""
 
 
-def reading(found: Estimates) -> str:
+def reading(estimates: Estimates) -> str:
     """Say which bounds hold on what, and what would invalidate them."""
-    question, assumed = found.question, {bound.assumption for bound in found.bounds}
-    free = list(dict.fromkeys(b.estimator for b in found.bounds if b.assumption == "none"))
-    unnamed = [b.estimator for b in found.bounds if not found.named(b)]
+    question, assumed = estimates.question, {bound.assumption for bound in estimates.bounds}
+    free = list(dict.fromkeys(b.estimator for b in estimates.bounds if b.assumption == "none"))
+    unnamed = [b.estimator for b in estimates.bounds if not estimates.named(b)]
     sure = percent(question.confidence)
     parts = {
         f"How to read it. Each row alone says with {sure} confidence that the leak is at least so "
@@ -131,13 +131,13 @@ def reading(found: Estimates) -> str:
         "says.": "prior" in assumed,
         FIXED[type(question.outcome)]: True,
         "An interval's upper end limits what this decision rule shows, not what the mechanism "
-        "leaks.": any(b.interval for b in found.bounds),
+        "leaks.": any(b.interval for b in estimates.bounds),
         "The ceiling is the most that so many could show without any error; an epsilon of 0 means "
         "that nothing was shown, not that nothing leaks.": True,
         f"{_and(unnamed)} was not asked for; it is shown as it assumes nothing.": unnamed,
         "To take the largest of these after seeing them is itself a selection, which no row "
         "allows for: name one beforehand (--estimator "
-        "NAME).": len(found.bounds) - len(unnamed) > 1,
+        "NAME).": len(estimates.bounds) - len(unnamed) > 1,
     }
     return " ".join(part for part, applies in parts.items() if applies)
 
@@ -149,31 +149,35 @@ def _and(names: Sequence[str]) -> str:
 # ---------------------------------------------------------------- the claim
 
 
-def _against_claim(found: Estimates) -> list[Block]:
-    claim = found.question.claim
+def _against_claim(estimates: Estimates) -> list[Block]:
+    claim = estimates.question.claim
     if claim is None:
         return []
     compared = []
-    for bound in found.bounds:
-        assumed, *_ = stands_on(bound, found.question.family).split(":")
-        compared.append((f"{bound.estimator}, assuming {assumed}", _compare(found, bound, claim)))
+    for bound in estimates.bounds:
+        assumed, *_ = stands_on(bound, estimates.question.family).split(":")
+        compared.append(
+            (f"{bound.estimator}, assuming {assumed}", _compare(estimates, bound, claim))
+        )
     blocks: list[Block] = [
-        Heading(f"Claim: epsilon {claim:.12g} at delta {power(found.question.delta)}"),
+        Heading(f"Claim: epsilon {claim:.12g} at delta {power(estimates.question.delta)}"),
         Legend(compared),
     ]
-    if found.deciding is None and any(found.may_refute(bound) for bound in found.bounds):
+    if estimates.deciding is None and any(
+        estimates.may_refute(bound) for bound in estimates.bounds
+    ):
         named = "Only one bound decides: the one that was named before the outcome was seen"
         blocks.append(Text([f"{named} (--estimator NAME)."]))
     return blocks
 
 
-def _compare(found: Estimates, bound: Bound, claim: float) -> str:
+def _compare(estimates: Estimates, bound: Bound, claim: float) -> str:
     """Compare a bound with the claim in words."""
     limit, value = f"{claim:.12g}", _on_its_side(bound.epsilon, claim)
-    match found.standing(bound):
-        case "above" if bound is found.deciding:
+    match estimates.standing(bound):
+        case "above" if bound is estimates.deciding:
             return f"{value} is above {limit}, which refutes the claim."
-        case "above" if found.may_refute(bound):
+        case "above" if estimates.may_refute(bound):
             return f"{value} is above {limit}, which would refute it, had it alone been named."
         case "above" if bound.assumption == "prior":
             return f"{value} is above {limit}, but a credible bound refutes nothing."
@@ -199,10 +203,10 @@ def _on_its_side(epsilon: float, claim: float) -> str:
 # ---------------------------------------------------------------- for a machine
 
 
-def to_dict(found: Estimates) -> dict[str, Any]:
+def to_dict(estimates: Estimates) -> dict[str, Any]:
     """Return all of it as plain values; infinite or missing values are None."""
-    question, deciding = found.question, found.deciding
-    machine.check_numbers(found.bounds)
+    question, deciding = estimates.question, estimates.deciding
+    machine.check_numbers(estimates.bounds)
     return machine.contract(
         "estimates",
         {
@@ -212,12 +216,12 @@ def to_dict(found: Estimates) -> dict[str, Any]:
             "curve": question.curve or None,
             "claim": question.claim,
             "seed": question.seed,
-            "bounds": [_bound(found, bound) for bound in found.bounds],
+            "bounds": [_bound(estimates, bound) for bound in estimates.bounds],
             "left_out": [
-                {"estimator": left.estimator, "reason": left.reason} for left in found.left_out
+                {"estimator": left.estimator, "reason": left.reason} for left in estimates.left_out
             ],
-            "deciding": None if deciding is None else found.bounds.index(deciding),
-            "point": found.point,
+            "deciding": None if deciding is None else estimates.bounds.index(deciding),
+            "point": estimates.point,
             "versions": versions(),
         },
     )
@@ -233,11 +237,11 @@ def _outcome(question: Question) -> dict[str, Any]:
     return {"kind": "scores", "out": len(o.out), "in": len(o.inn)}
 
 
-def _bound(found: Estimates, bound: Bound) -> dict[str, Any]:
+def _bound(estimates: Estimates, bound: Bound) -> dict[str, Any]:
     whole = machine.bound_values(bound)
     names = ("estimator", "assumption", "selection", "epsilon", "confidence", "interval")
     return {
         **{name: whole[name] for name in (*names, "ceiling", "sentence")},
-        "may_refute": found.may_refute(bound),
-        "against_claim": None if found.question.claim is None else found.standing(bound),
+        "may_refute": estimates.may_refute(bound),
+        "against_claim": None if estimates.question.claim is None else estimates.standing(bound),
     }

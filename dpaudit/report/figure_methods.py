@@ -45,16 +45,16 @@ KINDS = {
 TICKS = (0.0, 0.01, 0.05, 0.2, 0.5, 1.0)
 
 
-def draw_calibration(found: Calibration) -> Figure:
+def draw_calibration(calibration: Calibration) -> Figure:
     """Draw a column for each mechanism, and in it a row for each method."""
-    mechanisms = list(dict.fromkeys(row.mechanism for row in found.rows))
+    mechanisms = list(dict.fromkeys(row.mechanism for row in calibration.rows))
     order = list(KINDS)
     methods = sorted(
-        dict.fromkeys(map(_method, found.rows)),
+        dict.fromkeys(map(_method, calibration.rows)),
         key=lambda method: (order.index(method[0]), method[1]),
     )
     names = [
-        short(f"{attack}: {judged}{'' if n == found.setting.trials else f' ({n:,})'}", 44)
+        short(f"{attack}: {judged}{'' if n == calibration.setting.trials else f' ({n:,})'}", 44)
         for _, n, attack, judged in methods
     ]
     with style():
@@ -62,8 +62,8 @@ def draw_calibration(found: Calibration) -> Figure:
         figure.set_figwidth(2.6 + 1.9 * len(mechanisms))
         columns = figure.subplots(1, len(mechanisms), sharey=True, squeeze=False)[0]
         for axes, mechanism in zip(columns, mechanisms, strict=True):
-            rows = [row for row in found.rows if row.mechanism == mechanism]
-            _column(axes, rows, methods, found.setting.level)
+            rows = [row for row in calibration.rows if row.mechanism == mechanism]
+            _column(axes, rows, methods, calibration.setting.level)
         name_rows(columns[0], names)
         figure.supxlabel(
             "false alarms: audits above the true epsilon, in %\n"

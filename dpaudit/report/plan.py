@@ -179,9 +179,9 @@ def _many(q: PlanRequest) -> str:
 def steps(plan: Plan) -> list[str]:
     """Say what to do with the plan."""
     q, best = plan.question, plan.best
-    found = []
+    lines = []
     if best is None:
-        found.append(
+        lines.append(
             f"No estimator here has a chance of {percent(q.goal.power)} to refute the claim, as "
             "far as the last column looks; suppose a larger true epsilon (--true)."
         )
@@ -190,48 +190,50 @@ def steps(plan: Plan) -> list[str]:
         takes = f"{number:,} {q.unit} by {best.estimator} {_how(q, best)}"
         if plan.pace and q.size.canaries is None:
             takes += f", about {duration(plan.pace.time(number))} here"
-        found.append(
+        lines.append(
             f"To refute the claim with a chance of {percent(q.goal.power)} if "
             f"{mechanism(q)} leaks {_epsilon(q.truth.true)} takes about {takes}, and more with a "
             "real attack."
         )
     if plan.until_decided is not None:
-        found.append(_stopping(plan.until_decided, plan))
+        lines.append(_stopping(plan.until_decided, plan))
     short = [r for r in plan.rows if r.ceiling < q.claim]
     if short:
         names = " and ".join(r.estimator for r in short)
-        found.append(
+        lines.append(
             f"With {_many(q)}{_so_guessed(q)} {names} cannot refute it whatever leaks: the ceiling "
             "is below the claim."
         )
     if q.curve == "none" and q.leaking != "pure":
-        found.append(
+        lines.append(
             f"Fewer refute the same leak if the claim states its curve: --curve {q.leaking}."
         )
     if plan.pace is None and q.size.canaries is None:
-        found.append("How long that takes on this machine: the same line with --probe.")
-    return found
+        lines.append("How long that takes on this machine: the same line with --probe.")
+    return lines
 
 
 def _so_guessed(q: PlanRequest) -> str:
     return ", so guessed," if q.size.canaries and q.size.guesses is None else ""
 
 
-def _stopping(found: Decided, plan: Plan) -> str:
+def _stopping(decided: Decided, plan: Plan) -> str:
     """Say how many models --until-decided takes, and what that supposes."""
     until, q = "Until decided (--until-decided),", plan.question
-    if found.half is None:
+    if decided.half is None:
         return f"{until} most audits would take over {2 * LONGEST:,} models."
 
     def after(models: int, unit: str = "") -> str:
         time = f" (about {duration(plan.pace.time(models))})" if plan.pace else ""
         return f"{models:,}{unit}{time}"
 
-    often = f", {percent(q.goal.power)} of them after {after(found.power)}" if found.power else ""
+    often = (
+        f", {percent(q.goal.power)} of them after {after(decided.power)}" if decided.power else ""
+    )
     best = "" if q.curve != "none" else " and the best threshold known beforehand"
     return (
-        f"{until} half of audits stop after {after(found.half, ' models')}{often}; that supposes a "
-        f"look every {LOOK} models{best}."
+        f"{until} half of audits stop after {after(decided.half, ' models')}{often}; that supposes "
+        f"a look every {LOOK} models{best}."
     )
 
 

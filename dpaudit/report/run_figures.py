@@ -49,7 +49,7 @@ def _figures(report: Report, digits: int) -> Iterator[Figure]:
 
 def _bounds(report: Report, digits: int) -> Figure:
     names = [column.name for column in number_columns(report)]
-    found = "; ".join(
+    rows = "; ".join(
         f"{row.attack}{' (decides)' if row.deciding else ''}: "
         + ", ".join(map(" ".join, zip(names, cells(row, report, digits), strict=True)))
         for row in attack_rows(report)
@@ -65,7 +65,7 @@ def _bounds(report: Report, digits: int) -> Figure:
         "bounds",
         "What was found, against the claim",
         caption,
-        f"Claim: epsilon {claimed_epsilon(report.claim, digits)}. {found}.",
+        f"Claim: epsilon {claimed_epsilon(report.claim, digits)}. {rows}.",
         figure_bounds.draw(report, digits),
     )
 

@@ -147,9 +147,6 @@ def _strength(calibration: Calibration) -> str:
     )
 
 
-# ---------------------------------------------------------------- for a machine
-
-
 def to_dict(calibration: Calibration) -> dict[str, Any]:
     """Return all of it as plain values; infinite or missing values are None."""
     return machine.contract(

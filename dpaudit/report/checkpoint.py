@@ -133,9 +133,6 @@ def risk_lines(report: CheckpointReport) -> Iterator[tuple[str, str]]:
         yield f"TPR at {percent(fpr)} FPR", text if tpr is None else percent(round(tpr, 3))
 
 
-# ---------------------------------------------------------------- bounds
-
-
 def _bounds(report: CheckpointReport, digits: int) -> list[Block]:
     if not report.bounds:
         return [Text([NO_COIN])]
@@ -219,9 +216,6 @@ def verdict_sentence(report: CheckpointReport, digits: int) -> str:
     return not_refuted(
         shown, claimed, many, ceiling, "other canaries or a stronger score may show more"
     )
-
-
-# ---------------------------------------------------------------- for a machine
 
 
 def to_dict(report: CheckpointReport) -> dict[str, Any]:

@@ -193,9 +193,6 @@ def _attacks_legend(comparison: Comparison) -> list[tuple[str, str]]:
     return [*entries, *([(NOTHING, f"{'; or '.join(reasons)}.")] if reasons else [])]
 
 
-# ---------------------------------------------------------------- for a machine
-
-
 def check(comparison: Comparison) -> None:
     """Refuse numbers that may not be printed."""
     for defended in comparison.defended:

@@ -42,24 +42,16 @@ DARK = {
 
 SETTINGS: dict[Any, Any] = {
     "font.family": ["DejaVu Sans"],  # comes with matplotlib
-    "font.size": 10.0,
-    "axes.titlesize": 10.0,
+    **dict.fromkeys(("font.size", "axes.titlesize"), 10.0),
+    **dict.fromkeys(
+        ("axes.labelsize", "xtick.labelsize", "ytick.labelsize", "legend.fontsize"), SMALL
+    ),
+    **dict.fromkeys(("figure.facecolor", "axes.facecolor"), PAPER),
+    **dict.fromkeys(("text.color", "axes.labelcolor", "axes.titlecolor"), INK),
+    **dict.fromkeys(("xtick.labelcolor", "ytick.labelcolor"), INK),
+    **dict.fromkeys(("axes.edgecolor", "xtick.color", "ytick.color"), MUTED),
     "axes.titlelocation": "left",
-    "axes.labelsize": SMALL,
-    "xtick.labelsize": SMALL,
-    "ytick.labelsize": SMALL,
-    "legend.fontsize": SMALL,
     "legend.frameon": False,
-    "figure.facecolor": PAPER,
-    "axes.facecolor": PAPER,
-    "text.color": INK,
-    "axes.labelcolor": INK,
-    "axes.titlecolor": INK,
-    "axes.edgecolor": MUTED,
-    "xtick.color": MUTED,
-    "ytick.color": MUTED,
-    "xtick.labelcolor": INK,
-    "ytick.labelcolor": INK,
     "grid.color": FAINT,
     "grid.linewidth": 0.6,
     "axes.axisbelow": True,

@@ -55,9 +55,6 @@ def outcome_line(question: Question) -> str:
     return f"scores of {len(o.out):,} out-trials and {len(o.inn):,} in-trials"
 
 
-# ---------------------------------------------------------------- the table
-
-
 def _table(estimates: Estimates) -> Table:
     intervals = any(bound.interval for bound in estimates.bounds)
     columns = [
@@ -97,9 +94,6 @@ def _beside(estimates: Estimates) -> list[str]:
         named = left.estimator in left.reason.lower()
         lines.append(f"Left out: {left.reason if named else f'{left.estimator}: {left.reason}'}.")
     return lines
-
-
-# ---------------------------------------------------------------- how to read it
 
 
 FIXED: dict[type, str] = {
@@ -144,9 +138,6 @@ def reading(estimates: Estimates) -> str:
 
 def _and(names: Sequence[str]) -> str:
     return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
-
-
-# ---------------------------------------------------------------- the claim
 
 
 def _against_claim(estimates: Estimates) -> list[Block]:
@@ -198,9 +189,6 @@ def _on_its_side(epsilon: float, claim: float) -> str:
         if (float(shown) > claim) == (epsilon > claim):
             return shown
     return repr(epsilon)
-
-
-# ---------------------------------------------------------------- for a machine
 
 
 def to_dict(estimates: Estimates) -> dict[str, Any]:

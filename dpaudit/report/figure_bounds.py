@@ -166,9 +166,6 @@ def _frame(axes: Axes, rows: list[AttackRow], scale: Axis) -> None:
     axes.set_xlim(-0.02 * scale.end, (scale.infinity or scale.end) * 1.03)
 
 
-# ---------------------------------------------------------------- evidence
-
-
 def draw_evidence(growth: Growth, bounds: Sequence[Bound], units: str) -> Figure:
     """Draw the wealth of a stake of 1 over the number of trials, on a logarithmic scale."""
     courses = ((growth.wealth, INK, "-"), (growth.beside, OUT, "--"))

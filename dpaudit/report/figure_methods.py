@@ -35,8 +35,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-# ---------------------------------------------------------------- a calibration
-
 KINDS = {
     "bound": (OUT, "o", "bound"),
     "credible": (MUTED, "^", "credible under a prior"),
@@ -112,8 +110,6 @@ def _root(x: Array) -> Array:
     return np.sqrt(np.abs(x))
 
 
-# ---------------------------------------------------------------- a comparison of defences
-
 RING: dict[str, Any] = {
     **{"marker": "o", "markersize": 8, "color": OUT, "markerfacecolor": "none"},
     **{"linestyle": "none", "zorder": 5},
@@ -171,8 +167,6 @@ def _estimate(d: Defended) -> Published | None:
             return p
     return None
 
-
-# ---------------------------------------------------------------- a plan
 
 LOOKS = ((INK, "o"), (OUT, "s"), (IN, "^"), ("#9467bd", "D"), ("#8c6d1f", "v"))
 """Colour and marker of each estimator, told apart by shape too."""

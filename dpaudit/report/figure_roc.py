@@ -30,9 +30,6 @@ View: TypeAlias = Callable[[Array], Array]
 """From true-positive rates to heights in a panel."""
 
 
-# ---------------------------------------------------------------- rates that a claim allows
-
-
 def most(fpr: Array, claim: Claim) -> Array:
     """Return the largest true-positive rate that the claim allows at each false-positive rate.
 
@@ -105,9 +102,6 @@ def rectangle(bound: Bound) -> Rectangle | None:
         return None
     a = (1 - bound.confidence) / 2
     return Rectangle(float(upper_rate(c.fp, c.out, a)), 1 - float(upper_rate(c.fn, c.inn, a)))
-
-
-# ---------------------------------------------------------------- drawings
 
 
 def draw(attacks: list[AttackScores], claim: Claim, worlds: Worlds = PLANTED) -> Figure:

@@ -55,9 +55,6 @@ def _numbers(scores: Array) -> Array:
     return np.where(np.isnan(x), NO_NUMBER, x)
 
 
-# ---------------------------------------------------------------- histograms
-
-
 @dataclass(frozen=True)
 class End:
     """The bin for all that lies beyond one end of the axis, as shares of each world."""
@@ -134,9 +131,6 @@ def _label(x: Array, side: str, edge: float) -> str:
         (f"{side} {edge:.3g}", np.abs(x) < HUGE),
     ]
     return "\n".join(name for name, found in kinds if found.any())
-
-
-# ---------------------------------------------------------------- drawings
 
 
 def draw(attacks: list[AttackScores], units: str = "models", worlds: Worlds = PLANTED) -> Figure:

@@ -128,9 +128,6 @@ def plain(value: Any) -> Any:
     )
 
 
-# ---------------------------------------------------------------- checks
-
-
 def check(report: Report) -> None:
     """Raise BadInput unless all numbers may be printed and the verdict fits them."""
     claim, size = report.claim, len(report.bounds)

@@ -100,9 +100,6 @@ def _pace(plan: Plan) -> str:
     return f"{one}; {q.number:,} take about {duration(pace.time(q.number))} in {processes}"
 
 
-# ---------------------------------------------------------------- the table
-
-
 def _table(plan: Plan) -> Table:
     q = plan.question
     columns = [
@@ -147,9 +144,6 @@ def _needed(number: int | None, row: planning.Row) -> str:
     if number is not None:
         return f"{number:,}"
     return f"> {row.searched:,}" if row.searched < 10**6 else "> 1e6"
-
-
-# ---------------------------------------------------------------- how to read it, what to do
 
 
 def reading(q: PlanRequest) -> str:
@@ -252,9 +246,6 @@ def _how(q: PlanRequest, best: planning.Row) -> str:
     if q.adversary != OBSERVER.name:
         fixed = f" --adversary {q.adversary}"
     return f"(--models {best.for_power}{named}{fixed})"
-
-
-# ---------------------------------------------------------------- for a machine
 
 
 def to_dict(plan: Plan) -> dict[str, Any]:

@@ -74,9 +74,6 @@ def attack_rows(report: Report) -> list[AttackRow]:
     return rows + [AttackRow(name, published=p) for name, p in published.items()]
 
 
-# ---------------------------------------------------------------- columns and cells
-
-
 def slots(bounds: Iterable[Bound]) -> list[str]:
     """Return what the bounds of a table stand on, in the order of columns."""
     there = {SLOTS[bound.assumption] for bound in bounds}
@@ -134,9 +131,6 @@ def published_cells(published: Published | None) -> list[str]:
 
 def _short(x: float) -> str:
     return "inf" if math.isinf(x) else nearest(x)
-
-
-# ---------------------------------------------------------------- what the columns say
 
 
 def legend(report: Report) -> list[tuple[str, str]]:
@@ -243,9 +237,6 @@ def models_of(bound: Bound) -> int:
     if bound.counts is not None:
         return bound.counts.out + bound.counts.inn
     return sum(bound.trials or ())
-
-
-# ---------------------------------------------------------------- what decides, what stands out
 
 
 def deciding_lines(report: Report) -> list[str]:

@@ -76,9 +76,6 @@ def digits_needed(report: Report) -> int:
     return 9
 
 
-# ---------------------------------------------------------------- the claim
-
-
 def question(claim: Claim, digits: int) -> str:
     """Return the question that an audit answers."""
     if not claim.guarantees:
@@ -122,9 +119,6 @@ def claim_lines(claim: Claim, digits: int) -> list[str]:
         others = ", ".join(f"{name} {nearest(e)}" for name, e in claim.beside.items())
         lines.append(f"Other accountants, for comparison: {others}")
     return lines
-
-
-# ---------------------------------------------------------------- the trials
 
 
 EPSILON = "Epsilon measures this leak: 0 is none, more is worse."

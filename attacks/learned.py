@@ -17,7 +17,7 @@ from dpaudit.attacks.search import both_worlds, search
 from dpaudit.attacks.statistics import AND, require
 from dpaudit.errors import BadInput
 from dpaudit.protocols import Attack, Criterion, Rule, lacking
-from dpaudit.rates import rounded
+from dpaudit.rates import round_scores
 from dpaudit.types import IN, OUT, Array, Known, Observations
 
 # ----------------------------------------------------------------
@@ -50,7 +50,7 @@ class Discriminant:
 
     def project(self, x: Array) -> Array:
         """The score of each row of features."""
-        return rounded((x - self.centre) @ self.weights)
+        return round_scores((x - self.centre) @ self.weights)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -155,7 +155,7 @@ def _unseen_scores(space: Space, worlds: Array) -> Array:
     z, folds = space.coordinates, min(FOLDS, *both_worlds(worlds))
     if folds < 2:
         w, middle = direction(z, worlds, space.ridge(len(z)))
-        return rounded((z - middle) @ w)
+        return round_scores((z - middle) @ w)
     fold = np.empty(len(worlds), dtype=int)
     for world in (OUT, IN):
         fold[worlds == world] = np.arange((worlds == world).sum()) % folds
@@ -164,7 +164,7 @@ def _unseen_scores(space: Space, worlds: Array) -> Array:
         seen = z[~held]
         w, middle = direction(seen, worlds[~held], space.ridge(len(seen)))
         scores[held] = (z[held] - middle) @ w
-    return rounded(scores)
+    return round_scores(scores)
 
 
 # ----------------------------------------------------------------
@@ -223,7 +223,7 @@ class Learned(Attack):
                 np.clip(minus_loss.compute({"logits": logits}, known), -LARGEST_LOGIT, 0)[:, None],
                 np.clip(logits, -LARGEST_LOGIT, LARGEST_LOGIT),
             ]
-        return rounded(np.nan_to_num(np.concatenate(columns, axis=1)))
+        return round_scores(np.nan_to_num(np.concatenate(columns, axis=1)))
 
     def fit(self, features: Array, worlds: Array, criterion: Criterion) -> LearnedRule:
         return learn("learned", features, worlds, criterion)
@@ -273,7 +273,7 @@ class Released(Attack):
         require(self.needs, seen, "released")
         values = np.asarray(seen["values"], dtype=np.float64)
         flat = values.reshape(len(values), -1)
-        return rounded(
+        return round_scores(
             np.clip(np.nan_to_num(flat, nan=LARGEST_VALUE), -LARGEST_VALUE, LARGEST_VALUE)
         )
 

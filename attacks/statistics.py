@@ -20,7 +20,7 @@ from typing import Literal, TypeAlias, Union
 import numpy as np
 
 from dpaudit.errors import BadInput
-from dpaudit.rates import rounded
+from dpaudit.rates import round_scores
 from dpaudit.types import Array, Known, Observations
 
 Kind: TypeAlias = Literal["&", "|"]
@@ -52,7 +52,7 @@ class Statistic:
         require(self.needs, seen, self.name)
         with np.errstate(over="ignore", invalid="ignore"):
             values = self.formula(seen, known)
-            values = np.asarray(values, float) if self.raw else rounded(values)
+            values = np.asarray(values, float) if self.raw else round_scores(values)
         return np.nan_to_num(values, nan=LEAST, neginf=LEAST, posinf=np.inf)
 
     def __and__(self, other: Operand) -> Expression:

@@ -26,7 +26,8 @@ from dpaudit.judging.panel import AUTO, EstimatorPanel
 from dpaudit.judging.run_data import RunData, read
 from dpaudit.judging.utility import utility
 from dpaudit.protocols import has_fixed_score
-from dpaudit.types import OUT, Array, Observations, Scores
+from dpaudit.results import Scores
+from dpaudit.types import OUT, Array, Observations
 
 SETS = ("mean+std", "min+max", "all-four")
 """What the paper's Fig. 5 compares with the loss of the plain network."""

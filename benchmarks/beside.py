@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 
-from dpaudit.types import Counts
+from dpaudit.results import Counts
 
 METHODS = {"clopper-pearson": "beta", "jeffreys": "jeffreys", "joint-beta": "joint-beta"}
 """Its names by those of this package."""

@@ -15,7 +15,8 @@ import numpy as np
 from scipy.special import ndtri
 from scipy.stats import rankdata
 
-from dpaudit.types import Array, Scores
+from dpaudit.results import Scores
+from dpaudit.types import Array
 
 CONFIDENCE = 0.95
 

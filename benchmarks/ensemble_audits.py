@@ -11,8 +11,9 @@ import numpy as np
 from ensemble_mutants import LAM, N, cases, corner, flipped
 
 from dpaudit.papers.ensemble import ObjectivePerturbation, OutputPerturbation, Rows
+from dpaudit.results import Scores
 from dpaudit.seeds import derive, trials
-from dpaudit.types import IN, OUT, Array, Scores
+from dpaudit.types import IN, OUT, Array
 
 
 @dataclass(frozen=True)
@@ -128,10 +129,10 @@ def _judged(
     from dpaudit.estimators import ClopperPearson, ExactScan
     from dpaudit.estimators.selections import HoldOut
     from dpaudit.estimators.trials import Trials
-    from dpaudit.rates import rounded
+    from dpaudit.rates import round_scores
 
     per_world = len(scores.out)
-    exact = Scores(out=rounded(scores.out), inn=rounded(scores.inn))
+    exact = Scores(out=round_scores(scores.out), inn=round_scores(scores.inn))
     bound = ExactScan().bound(exact, 0.0)
     both = Trials(np.concatenate([exact.out, exact.inn])[:, None], np.repeat([OUT, IN], per_world))
     attack = ThresholdAttack(released("score"))

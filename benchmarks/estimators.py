@@ -38,7 +38,8 @@ from dpaudit.estimators import (
     Point,
     RankTest,
 )
-from dpaudit.types import Counts, Decisions, DPSGDCurve, Guesses, Scores
+from dpaudit.results import Counts, Decisions, Guesses, Scores
+from dpaudit.types import DPSGDCurve
 
 DELTA = 1e-5
 

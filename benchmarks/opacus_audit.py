@@ -23,7 +23,8 @@ from made import about, versions
 from opacus_cases import HEADS, Case, cases
 from tightness import kept
 
-from dpaudit.types import IN, OUT, Claim, Scores
+from dpaudit.results import Scores
+from dpaudit.types import IN, OUT, Claim
 
 TOGETHER = 0.95
 CONFIDENCE = 1 - (1 - TOGETHER) / (2 * len(cases()))

@@ -22,6 +22,7 @@ _MODULES = (
     "defences",
     "estimators",
     "mechanisms",
+    "results",
     "testing",
     "types",
 )

@@ -75,7 +75,7 @@ def printable(text: str) -> str:
     return "".join(c if c.isprintable() else " " for c in text)
 
 
-def shown(value: object) -> str:
+def format_value(value: object) -> str:
     """A value as a message tells it: short, whatever a file holds."""
     if isinstance(value, int) and not isinstance(value, bool):
         if abs(value) < 10**LONGEST:
@@ -158,4 +158,6 @@ def _finite(value: object) -> float | None:
 
 
 def _wrong(code: str, name: str, needed: str, value: object) -> BadInput:
-    return BadInput(f"{name} must be {needed}, not {shown(value)}", code, option=name, value=value)
+    return BadInput(
+        f"{name} must be {needed}, not {format_value(value)}", code, option=name, value=value
+    )

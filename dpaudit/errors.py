@@ -101,7 +101,7 @@ def kind_of(error: BaseException, otherwise: type[DpauditError]) -> type[Dpaudit
     return DiskFull if is_full(error) else otherwise
 
 
-def unwritable(path: str | os.PathLike[str], error: OSError, way_out: str = "") -> DpauditError:
+def write_error(path: str | os.PathLike[str], error: OSError, way_out: str = "") -> DpauditError:
     """The error to raise for a file that cannot be written."""
     said = f"cannot write {path}: {error.strerror or error}{way_out}"
     return kind_of(error, BadInput)(said, "file-unwritable", value=str(path))
@@ -120,7 +120,7 @@ def has_room(folder: str | os.PathLike[str]) -> bool:
 
 
 @contextmanager
-def blamed(who: str, did: str = "failed") -> Iterator[None]:
+def wrap_errors(who: str, did: str = "failed") -> Iterator[None]:
     """Whatever somebody's code raises, as one sentence that says whose code it was.
 
     A worker process that died is nobody's code: that is told by those who started it.

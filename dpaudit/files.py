@@ -10,13 +10,13 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
-from dpaudit.errors import BadInput, is_full, kind_of, unwritable
+from dpaudit.errors import BadInput, is_full, kind_of, write_error
 
 LOOP = "it is a loop of symbolic links; make it lead to {wanted}"
 
 
 @contextmanager
-def opened(path: Path, wanted: str, follow: bool = True) -> Iterator[BinaryIO]:
+def open_file(path: Path, wanted: str, follow: bool = True) -> Iterator[BinaryIO]:
     """The bytes of a regular file; `wanted` says what it should be, such as 'a .npz file'.
 
     A path that the user names may be a symbolic link. A file within a folder that somebody else
@@ -86,7 +86,7 @@ def write_whole(path: str | os.PathLike[str], content: bytes) -> None:
         else:
             _replace(Path(os.path.realpath(given)), content)
     except OSError as error:
-        raise unwritable(path, error) from error
+        raise write_error(path, error) from error
 
 
 def probe_folder(folder: Path) -> None:

@@ -12,7 +12,7 @@ CHUNK = 1 << 22
 NO_LABEL = -1
 
 
-def summarised(seen: Observations) -> Observations:
+def with_statistics(seen: Observations) -> Observations:
     """The observations with `mean` and `std` of the T probabilities beside `mc`, if that is there.
 
     In double precision, over (rows, T, classes); a mechanism or a defence may also release the

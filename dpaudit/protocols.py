@@ -8,15 +8,13 @@ from concurrent.futures import Executor
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Protocol, TypeAlias, runtime_checkable
 
+from dpaudit.results import Assumption, Bound, Counts
 from dpaudit.types import (
     About,
     Adjacency,
     Array,
-    Assumption,
     Backend,
-    Bound,
     Claim,
-    Counts,
     Data,
     Known,
     Observation,

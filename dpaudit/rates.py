@@ -113,7 +113,7 @@ class GaussianCriterion:
         return np.asarray(-ndtri(u0) - ndtri(u1))
 
 
-def rounded(scores: Array, digits: int = 9) -> Array:
+def round_scores(scores: Array, digits: int = 9) -> Array:
     """Scores to `digits` significant digits.
 
     The low bits of floating-point noise can give a world away where the mechanism does not;

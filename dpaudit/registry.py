@@ -11,7 +11,7 @@ from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
 from dpaudit.checks import refuse
-from dpaudit.errors import BadInput, DpauditError, blamed
+from dpaudit.errors import BadInput, DpauditError, wrap_errors
 from dpaudit.protocols import Attack, CanaryBuilder, Defence, Estimator, Loader, Mechanism
 
 BASES: dict[str, type] = {
@@ -93,7 +93,7 @@ def _is_group(parameter: inspect.Parameter) -> bool:
 
 
 @cache
-def asked(plugin: Callable[..., Any]) -> Mapping[str, inspect.Parameter]:
+def parameters(plugin: Callable[..., Any]) -> Mapping[str, inspect.Parameter]:
     """Return what a plug-in asks for, by name: its parameters and the settings of its groups."""
     found: dict[str, inspect.Parameter] = {}
     for p in _parameters(plugin):
@@ -143,7 +143,7 @@ def make(kind: str, name: str, /, **offered: Any) -> Any:
     """An instance of a plug-in, given those of the offered arguments that it asks for."""
     refuse_needs(kind, name, {n for n, value in offered.items() if value is not None})
     plugin = load(kind, name)
-    with blamed(f"{name} ({kind})", "cannot be made"):
+    with wrap_errors(f"{name} ({kind})", "cannot be made"):
         made = plugin(**arguments(plugin, offered))
     return made
 
@@ -157,7 +157,7 @@ def attack(name: str) -> Attack:
 
 def refuse_needs(kind: str, name: str, offered: Collection[str]) -> None:
     """Refuse a plug-in that needs more than is offered."""
-    wanted = asked(load(kind, name)).values()
+    wanted = parameters(load(kind, name)).values()
     missing = [p.name for p in wanted if p.default is p.empty and p.name not in offered]
     if missing:
         raise BadInput(

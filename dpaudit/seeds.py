@@ -51,7 +51,7 @@ def coins(seed: int, number: int) -> Array:
     return np.asarray(generator(seed, "coins").random(number) < 0.5)
 
 
-def own(root: int, rows: Iterable[tuple[str | int, ...]]) -> Array:
+def row_seeds(root: int, rows: Iterable[tuple[str | int, ...]]) -> Array:
     """A number for each row, by what tells it from the others: what its defence may draw from.
 
     Hashed, so that it has nothing to do with what the row holds, nor with other rows' numbers.

@@ -36,7 +36,7 @@ from dpaudit.report.formats import power
 from dpaudit.report.run import refutation
 from dpaudit.report.run_verdict import in_one_line
 from dpaudit.training.restored import restored
-from dpaudit.types import Canary, Claim, Data, Pair, Report, neighbours
+from dpaudit.types import Canary, Claim, Data, Pair, neighbours
 
 __all__ = ["NothingTested", "PrivacyViolation", "assert_private"]
 

@@ -13,7 +13,7 @@ def versions() -> dict[str, str]:
     return {name: version(name) for name in NAMES}
 
 
-def differing(there: Mapping[str, str], here: Mapping[str, str]) -> str:
+def version_differences(there: Mapping[str, str], here: Mapping[str, str]) -> str:
     """What differs, in words; empty where nothing does."""
     return "; ".join(
         f"{name} {there.get(name)} there, {now} here"

@@ -12,7 +12,7 @@ def made(mechanism, data, **settings):
     """A mechanism of these settings; noise that is given takes the place of the epsilon."""
     if "noise_multiplier" in settings:
         settings.setdefault("epsilon", None)
-    unknown = settings.keys() - registry.asked(mechanism).keys()
+    unknown = settings.keys() - registry.parameters(mechanism).keys()
     assert not unknown
     return mechanism(**registry.arguments(mechanism, {**settings, "data": data}))
 

@@ -18,7 +18,7 @@ from dpaudit.calibration.results import Setting
 from dpaudit.calibration.simulated import SAMPLED, Laplace, Play, RandomizedResponse, mechanisms
 from dpaudit.estimators import ClopperPearson, PairedAUC, RankTest
 from dpaudit.rates import BoundCriterion
-from dpaudit.types import Counts, Scores
+from dpaudit.results import Counts, Scores
 
 DELTA = 1e-5
 N = 50

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from dpaudit import outputs
-from dpaudit.outputs import deviation, softmax, summarised
+from dpaudit.outputs import deviation, softmax, with_statistics
 
 
 def passes(rows=7, samples=5, classes=3, dtype=np.float32):
@@ -15,7 +15,7 @@ def test_summaries_are_those_of_a_loop_in_double_precision(monkeypatch, dtype, n
     """Whatever fits into memory at once."""
     monkeypatch.setattr(outputs, "CHUNK", numbers)
     mc = passes(dtype=dtype)
-    got = summarised({"mc": mc, "logits": mc[:, 0]})
+    got = with_statistics({"mc": mc, "logits": mc[:, 0]})
     assert got.keys() == {"mean", "std", "mc", "logits"}
     for row in range(len(mc)):
         for c in range(mc.shape[2]):
@@ -28,17 +28,17 @@ def test_summaries_are_those_of_a_loop_in_double_precision(monkeypatch, dtype, n
 
 def test_what_has_no_passes_has_no_summary():
     seen = {"logits": np.zeros((2, 3))}
-    assert summarised(seen) is seen
+    assert with_statistics(seen) is seen
 
 
 def test_a_summary_that_is_released_already_stays():
     released = np.full((7, 3), 0.5)
-    assert summarised({"mc": passes(), "mean": released})["mean"] is released
+    assert with_statistics({"mc": passes(), "mean": released})["mean"] is released
 
 
 @pytest.mark.parametrize("samples", [1, 2, 7, 1000])
 def test_equal_passes_have_no_deviation_at_all(samples):
-    got = summarised({"mc": np.full((2, samples, 3), 0.1)})
+    got = with_statistics({"mc": np.full((2, samples, 3), 0.1)})
     assert not got["std"].any()
     assert deviation(np.full((2, samples), 0.37), axis=1).tolist() == [0.0, 0.0]
 
@@ -46,7 +46,7 @@ def test_equal_passes_have_no_deviation_at_all(samples):
 def test_a_diverged_model_has_no_summary_and_spoils_no_other():
     mc = passes()
     mc[3] = np.nan
-    got = summarised({"mc": mc})
+    got = with_statistics({"mc": mc})
     for name in ("mean", "std"):
         np.testing.assert_array_equal(np.isnan(got[name]).all(axis=1), np.arange(7) == 3)
         assert np.isfinite(got[name][np.arange(7) != 3]).all()

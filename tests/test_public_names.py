@@ -37,8 +37,8 @@ RECORDS = {
     "dpaudit.judging.facts.Settled",
     "dpaudit.training.recipe.Descent",
     "dpaudit.training.native.plan.Conv",
-    "dpaudit.types.Bound",
-    "dpaudit.types.Report",
+    "dpaudit.results.Bound",
+    "dpaudit.results.Report",
 }
 """Records with a field for each fact, which dpaudit fills by name and nobody configures."""
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from dpaudit.types import Scores
+from dpaudit.results import Scores
 
 RESULTS = Path(__file__).parent.parent / "benchmarks" / "results"
 CANARIES = {"random", "adv-random", "maxloss", "adv-maxloss"}

@@ -10,7 +10,7 @@ from dpaudit.rates import (
     epsilon_interval,
     log_ratio,
     lower_rate,
-    rounded,
+    round_scores,
     upper_rate,
 )
 
@@ -141,7 +141,7 @@ def test_useless_rules_show_no_leak(criterion, fp, fn):
 
 
 def test_rounding_keeps_what_is_no_ordinary_number():
-    kept = rounded(np.array([np.inf, -np.inf, 0.0, np.nan]))
+    kept = round_scores(np.array([np.inf, -np.inf, 0.0, np.nan]))
     np.testing.assert_array_equal(kept, [np.inf, -np.inf, 0.0, np.nan])
 
 
@@ -150,44 +150,44 @@ normal = st.floats(-1e300, 1e300).filter(lambda x: abs(x) > 1e-290)
 
 @given(normal)
 def test_rounding_moves_by_half_a_unit_of_the_ninth_digit_at_most(x):
-    assert abs(rounded(x) - x) <= 5.000001e-9 * abs(x)
+    assert abs(round_scores(x) - x) <= 5.000001e-9 * abs(x)
 
 
 @given(st.floats(allow_nan=False))
 def test_rounding_twice_is_rounding_once(x):
-    once = rounded(x)
+    once = round_scores(x)
     assert not np.isnan(once)
-    assert rounded(once) == once
+    assert round_scores(once) == once
 
 
 @given(normal)
 def test_rounding_is_odd(x):
-    assert rounded(-x) == -rounded(x)
+    assert round_scores(-x) == -round_scores(x)
 
 
 @given(normal, normal)
 def test_rounding_keeps_the_order(x, y):
     low, high = sorted([x, y])
-    assert rounded(low) <= rounded(high)
+    assert round_scores(low) <= round_scores(high)
 
 
 @pytest.mark.parametrize("tiny", [5e-324, 1e-310, -2e-308])
 def test_denormal_numbers_round_to_something_at_least_as_small(tiny):
-    assert abs(rounded(tiny)) <= 1e-300
+    assert abs(round_scores(tiny)) <= 1e-300
 
 
 @pytest.mark.parametrize("x", [0.1, 1 / 3, -2.718281828459045, 1e-20, 123456.789, 9.999999999])
 def test_rounding_merges_what_differs_in_low_bits(x):
     near = [x, np.nextafter(x, np.inf), np.nextafter(x, -np.inf), x * (1 + 1e-14)]
-    assert len(set(rounded(np.array(near)))) == 1
+    assert len(set(round_scores(np.array(near)))) == 1
 
 
 def test_rounding_separates_what_differs_in_the_ninth_digit():
-    assert rounded(0.123456789) != rounded(0.123456788)
+    assert round_scores(0.123456789) != round_scores(0.123456788)
 
 
 def test_rounding_can_be_coarser():
-    assert rounded(np.array([0.123456, 12345.6]), digits=3).tolist() == [0.123, 12300.0]
+    assert round_scores(np.array([0.123456, 12345.6]), digits=3).tolist() == [0.123, 12300.0]
 
 
 # ---------------------------------------------------------------- two-sided

@@ -29,20 +29,11 @@ from dpaudit.estimators.trials import Trials
 from dpaudit.journal import Journal
 from dpaudit.judging.choice import Choice
 from dpaudit.judging.judge import judge
-from dpaudit.outputs import summarised
+from dpaudit.outputs import with_statistics
 from dpaudit.protocols import Attack
 from dpaudit.rates import BoundCriterion, GaussianCriterion, PointCriterion
-from dpaudit.types import (
-    IN,
-    OUT,
-    Bound,
-    Claim,
-    Counts,
-    Decisions,
-    DPSGDCurve,
-    GaussianCurve,
-    Scores,
-)
+from dpaudit.results import Bound, Counts, Decisions, Scores
+from dpaudit.types import IN, OUT, Claim, DPSGDCurve, GaussianCurve
 
 DELTA = 1e-5
 
@@ -186,7 +177,7 @@ def test_hold_out_is_what_a_judgement_does(tmp_path):
     with few, Journal.read(path) as journal:
         report = judge(journal, Choice(tuple(attacks), primary="loss", estimator="clopper-pearson"))
     for judged, (name, attack) in zip(report.bounds, attacks.items(), strict=True):
-        trials = Trials(attack.features(summarised(seen), KNOWN), worlds, name)
+        trials = Trials(attack.features(with_statistics(seen), KNOWN), worlds, name)
         got = HoldOut().bound(attack, trials, ClopperPearson, DELTA, 0.95)
         assert got == judged
 
@@ -248,7 +239,7 @@ def test_an_attack_that_only_says_that_it_chooses_nothing_is_refused(estimator):
         scoring, fitted = "fixed", estimator is RankTest
 
     worlds, _ = worlds_and_indices(40)
-    seen = summarised(observe(worlds, np.random.default_rng(0)))
+    seen = with_statistics(observe(worlds, np.random.default_rng(0)))
     trials = Trials(Wrong().features(seen, KNOWN), worlds, "wrong")
     with refuses("attack-chooses", "attack", "wrong"):
         HoldOut().bound(Wrong(), trials, lambda c: estimator(confidence=c), DELTA, 0.95)
@@ -323,7 +314,7 @@ def test_the_score_of_an_attack_that_was_picked_is_judged_on_the_other_half():
 @pytest.mark.parametrize("attack", [Learned(), MeanStd()], ids=repr)
 def test_scores_that_are_chosen_are_judged_on_the_other_half(attack):
     worlds, _ = worlds_and_indices(80)
-    seen = summarised(observe(worlds, np.random.default_rng(0), shift=2.0))
+    seen = with_statistics(observe(worlds, np.random.default_rng(0), shift=2.0))
     trials = Trials(attack.features(seen, KNOWN), worlds)
     got = HoldOut().bound(attack, trials, scored, DELTA, 0.95)
     even, odd = trials.halves()

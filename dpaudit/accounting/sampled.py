@@ -17,7 +17,8 @@ from scipy.special import ndtr, ndtri
 from dpaudit import accounting
 from dpaudit.accounting import privacy_loss
 from dpaudit.accounting.curves import DPSGD, Family, Numbers
-from dpaudit.types import Array, Assumption
+from dpaudit.results import Assumption
+from dpaudit.types import Array
 
 RATIO = 1.2
 """Of neighbouring noise multipliers: epsilon and area are then right to a per cent or so."""

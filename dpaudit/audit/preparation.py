@@ -11,10 +11,10 @@ from typing import Any
 from dpaudit import data, registry
 from dpaudit.audit import trials
 from dpaudit.audit.folder import Run
-from dpaudit.config import OWN, Config, mechanism_settings, unasked
+from dpaudit.config import OWN, Config, mechanism_settings, unused_settings
 from dpaudit.config.adversaries import ADVERSARIES, OBSERVER, PER_STEP
 from dpaudit.config.settings import Planting, Source, Target
-from dpaudit.errors import BadInput, blamed
+from dpaudit.errors import BadInput, wrap_errors
 from dpaudit.journal import Journal
 from dpaudit.judging import one_run, plan, until_decided
 from dpaudit.judging.choice import Choice
@@ -48,7 +48,7 @@ def make_pair(
     made_by: CanaryBuilder, name: str, data: Data, mechanism: Mechanism, seed: int
 ) -> Pair:
     """What a builder makes of the data; what a mechanism could not be played on is refused."""
-    with blamed(f"the canary {name}"):
+    with wrap_errors(f"the canary {name}"):
         made = made_by.build(data, seed)
         if not isinstance(made, Pair):
             raise TypeError(f"it gave back {type(made).__name__}, not a Pair")
@@ -207,7 +207,7 @@ def neighbouring(prepared: Prepared, pool: Executor, say: Say) -> Pair:
 def _refuse_canary(config: Config, mechanism: Mechanism) -> None:
     """Refuse a canary that the adversary or the mechanism has no use for, or that lacks a need."""
     name, adversary = config.planting.canary, ADVERSARIES[config.attacker.adversary]
-    if "adversary" in unasked(config.target.mechanism):
+    if "adversary" in unused_settings(config.target.mechanism):
         adversary = OBSERVER
     gradient = registry.load("canaries", name).gradient
     if adversary.asks and gradient:
@@ -244,7 +244,7 @@ def _refuse_alone(config: Config, mechanism: Mechanism) -> None:
         )
     name = config.planting.canary
     builder = registry.load("canaries", name)
-    if not builder.gradient or "canaries" not in registry.asked(builder):
+    if not builder.gradient or "canaries" not in registry.parameters(builder):
         raise BadInput(
             f"{name} is one canary; many take --canary dirac, for example",
             "one-canary-only",

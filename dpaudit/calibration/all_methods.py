@@ -26,7 +26,8 @@ from dpaudit.estimators import FREE
 from dpaudit.estimators.selections import chooses
 from dpaudit.judging.panel import takes
 from dpaudit.protocols import Attack, lacking
-from dpaudit.types import Array, Assumption, Claim, Counts, Curve, Guesses
+from dpaudit.results import Assumption, Counts, Guesses
+from dpaudit.types import Array, Claim, Curve
 
 SIZE, REACH = 56, 1.5
 """How many curves an accountant is asked for, and up to how many times the true epsilon."""
@@ -232,7 +233,7 @@ def _assumption(estimator: str) -> Assumption:
 
 def _curves(estimator: str, mechanism: KnownMechanism, delta: float) -> list[Family | str | None]:
     """What an estimator is given as a curve, as a panel would; empty where it cannot judge."""
-    wanted = registry.asked(registry.load("estimators", estimator)).get("curve")
+    wanted = registry.parameters(registry.load("estimators", estimator)).get("curve")
     if wanted is None:
         assumption = _assumption(estimator)
         promised = {family(curve, delta).assumption for curve in mechanism.curves}

@@ -22,7 +22,8 @@ from dpaudit.judging.panel import pick
 from dpaudit.judging.plan import most_telling
 from dpaudit.judging.plan_request import MOST_CANARIES
 from dpaudit.protocols import Attack, Estimator
-from dpaudit.types import IN, Bound, Claim, Counts, Curve, Guesses, Outcome
+from dpaudit.results import Bound, Counts, Guesses, Outcome
+from dpaudit.types import IN, Claim, Curve
 
 Standing: TypeAlias = Literal["bound", "credible", "no bound"]
 """Whether a way states an error rate, one under a prior, or none that it would keep."""
@@ -254,7 +255,7 @@ def _made(name: str, curve: Family | str | None, confidence: float, seed: int) -
 
 @lru_cache
 def _asked(name: str) -> frozenset[str]:
-    return frozenset(registry.asked(registry.load("estimators", name)))
+    return frozenset(registry.parameters(registry.load("estimators", name)))
 
 
 @lru_cache

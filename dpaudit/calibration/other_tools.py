@@ -19,7 +19,8 @@ from dpaudit.estimators import GDP, OneRun
 from dpaudit.estimators.one_run import called
 from dpaudit.estimators.selections import InSample
 from dpaudit.rates import log_ratio, upper_rates
-from dpaudit.types import IN, Array, Guesses, Scores
+from dpaudit.results import Guesses, Scores
+from dpaudit.types import IN, Array
 
 # ----------------------------------------------------------------
 # Rules of other tools that are printed as lower bounds and are none, to be shown beside.

@@ -19,7 +19,7 @@ from scipy.special import expit
 from dpaudit.accounting import LEAST_NOISE, gaussian_epsilon
 from dpaudit.accounting.curves import DPSGD, Pure
 from dpaudit.estimators.trials import Trials
-from dpaudit.outputs import summarised
+from dpaudit.outputs import with_statistics
 from dpaudit.protocols import Attack
 from dpaudit.seeds import generator
 from dpaudit.types import IN, OUT, Array, Curve, DPSGDCurve, GaussianCurve, Known, Observations
@@ -217,7 +217,7 @@ class Play:
         if not self.samples:
             return seen
         p = expit(z[:, None] + draw.normal(size=(len(z), self.samples)))
-        return summarised({**seen, "mc": np.stack([1 - p, p], axis=2)})
+        return with_statistics({**seen, "mc": np.stack([1 - p, p], axis=2)})
 
     @cached_property
     def _kept(self) -> dict[Hashable, Any]:

@@ -34,7 +34,8 @@ from dpaudit.estimators.power.truth import located
 from dpaudit.estimators.selections import GuessNumbers
 from dpaudit.judging.advice import after_checkpoint
 from dpaudit.judging.judge import deciding, verdict
-from dpaudit.types import Array, Bound, Claim, Curve, DPSGDCurve, GaussianCurve, Report, Verdict
+from dpaudit.results import Bound, Report, Verdict
+from dpaudit.types import Array, Claim, Curve, DPSGDCurve, GaussianCurve
 from dpaudit.versions import versions
 
 

@@ -18,8 +18,8 @@ from dpaudit.checkpoint.predictions import (
     of_probabilities,
     with_passes,
 )
-from dpaudit.errors import BadInput, blamed
-from dpaudit.files import opened
+from dpaudit.errors import BadInput, wrap_errors
+from dpaudit.files import open_file
 from dpaudit.mechanisms.given import forward_of
 from dpaudit.mechanisms.reference import Reference
 from dpaudit.seeds import derive
@@ -35,7 +35,7 @@ TYPES = {"tensor(float)": np.float32, "tensor(double)": np.float64, "tensor(floa
 
 def ask_onnx(path: Path, x: Array) -> Array:
     """What the model says of all records: (records, classes)."""
-    with opened(path, "an .onnx file") as file:
+    with open_file(path, "an .onnx file") as file:
         if not file.read(1):
             raise BadInput(
                 f"{path}: it is empty; export the model again", "file-empty", value=str(path)
@@ -214,7 +214,7 @@ def _forward(
     x: Any,
 ) -> Any:
     if preprocess is not None:
-        with blamed(f"{how.preprocess}", f"failed on a batch of {tuple(x.shape)}"):
+        with wrap_errors(f"{how.preprocess}", f"failed on a batch of {tuple(x.shape)}"):
             x = preprocess(x)
     return forward_of(model, name, classes, how.outputs == "probabilities", x)
 
@@ -226,7 +226,7 @@ def _named(how: Asking, shape: tuple[int, ...], classes: int) -> Any:
 
 def _own(network: str) -> Any:
     function = Reference(network, takes=(), option="network").find()
-    with blamed(network):
+    with wrap_errors(network):
         return function()
 
 

@@ -13,8 +13,9 @@ from scipy.stats import rankdata
 
 from dpaudit.checkpoint.predictions import STATISTICS, Outputs, Passes
 from dpaudit.errors import BadInput
-from dpaudit.rates import rounded
-from dpaudit.types import Array, Scores
+from dpaudit.rates import round_scores
+from dpaudit.results import Scores
+from dpaudit.types import Array
 
 RATES = (0.01, 0.001)
 """False-positive rates at which the true-positive rate is told."""
@@ -141,7 +142,7 @@ class Score:
                 "needs-passes",
                 option="reference",
             )
-        return np.clip(rounded(self.formula(target, references)), -LARGEST, LARGEST)
+        return np.clip(round_scores(self.formula(target, references)), -LARGEST, LARGEST)
 
 
 def _log_odds(target: Outputs, references: Sequence[Outputs]) -> Array:

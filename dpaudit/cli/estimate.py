@@ -109,7 +109,7 @@ def _silent(text: str) -> None:
 def _outcome(options: dict[str, int | None], scores: Path | None) -> Given:
     """Whichever of the three kinds is given, and no other."""
     from dpaudit.data import score_files as files
-    from dpaudit.types import Counts, Guesses
+    from dpaudit.results import Counts, Guesses
 
     given: dict[str, Any] = {name: n for name, n in options.items() if n is not None}
     kinds = [set(COUNTS) & set(given), {"--scores"} if scores else set(), set(GUESSES) & set(given)]

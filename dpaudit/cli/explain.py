@@ -43,7 +43,7 @@ def command(name: str) -> None:
     for kind in kinds:
         click.secho(f"{name} ({kind})", bold=True)
         click.echo(registry.description(kind, name) + "\n")
-        if kind == "mechanisms" and (own := mechanism_settings.told(name)):
+        if kind == "mechanisms" and (own := mechanism_settings.describe(name)):
             click.echo("Settings of its own, as they are by default:\n")
             click.echo("".join(f"    {line}\n" for line in own))
 
@@ -53,10 +53,10 @@ def _explained(adversary: Adversary) -> str:
     told = {"Chooses": adversary.chose, "Sees": adversary.sees}
     if not adversary.asks:
         told["Puts in, if the canary is a gradient"] = adversary.puts_in
-    if adversary.sets:
+    if adversary.default_settings:
         told["Sets, unless you do"] = ", ".join(
             f"--{SINGULAR.get(name, name)} {' '.join(x) if isinstance(x, tuple) else x}"
-            for name, x in adversary.sets.items()
+            for name, x in adversary.default_settings.items()
         )
     told["What follows"] = adversary.follows
     if adversary.stronger:

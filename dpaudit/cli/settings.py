@@ -12,7 +12,7 @@ from dpaudit import registry
 from dpaudit.accounting import NUMERICAL
 from dpaudit.checks import MOST
 from dpaudit.cli import BadValue, Misuse, completion
-from dpaudit.config import DEFAULT, Config, brought, mechanism_settings, unasked
+from dpaudit.config import DEFAULT, Config, mechanism_settings, plugin_defaults, unused_settings
 from dpaudit.config.adversaries import ADVERSARIES, PER_STEP, Adversary
 from dpaudit.config.settings import BACKENDS
 
@@ -47,7 +47,7 @@ def refuse_unknown(mechanism: str, said: Mapping[str, Any]) -> None:
 
 def _unknown(mechanism: str) -> Collection[str]:
     # The pixels of a user's function are kept in [0, 1] anyway.
-    return unasked(mechanism) | ({"clip_canary"} if ":" in mechanism else set())
+    return unused_settings(mechanism) | ({"clip_canary"} if ":" in mechanism else set())
 
 
 def _without_effect(config: Config, said: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -85,7 +85,7 @@ def _takes_noise(canary: str) -> bool:
     """Whether a canary may leave the range of pixels; of an unknown one, others tell."""
     if canary not in registry.names("canaries"):
         return True
-    return "clip" in registry.asked(registry.load("canaries", canary))
+    return "clip" in registry.parameters(registry.load("canaries", canary))
 
 
 def _flags(names: Collection[str]) -> str:
@@ -286,6 +286,6 @@ def configured(file: Path | None, given: dict[str, Any]) -> Config:
         raise Misuse(
             "--canaries are of one training, and --models of many; give either", "excluded-options"
         )
-    made = config.changed(**{**brought(said), **said})
+    made = config.changed(**{**plugin_defaults(said), **said})
     refuse(made, named)
     return made

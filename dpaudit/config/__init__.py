@@ -6,12 +6,12 @@ from dpaudit.config.run import (
     OWN,
     TRAINING,
     Config,
-    brought,
     conflicts_until_decided,
     differences,
     digest,
+    plugin_defaults,
     read_toml,
-    unasked,
+    unused_settings,
 )
 
 __all__ = [
@@ -20,10 +20,10 @@ __all__ = [
     "OWN",
     "TRAINING",
     "Config",
-    "brought",
     "conflicts_until_decided",
     "differences",
     "digest",
+    "plugin_defaults",
     "read_toml",
-    "unasked",
+    "unused_settings",
 ]

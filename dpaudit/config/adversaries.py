@@ -33,7 +33,7 @@ class Adversary:
     """Those of the others that may do, or see, more."""
 
     paper: str
-    sets: Mapping[str, Any] = field(default_factory=dict)
+    default_settings: Mapping[str, Any] = field(default_factory=dict)
 
     asks: bool = True
     """Whether it asks the trained model about the canary, as anybody might."""
@@ -44,7 +44,7 @@ class Adversary:
     puts_in: str = "a gradient of its own beside the records'"
     """What it takes part with, where the canary is a gradient."""
 
-    def told(self, gradients: int) -> str:
+    def describe(self, gradients: int) -> str:
         """What it controls and sees, with so many gradients as canaries; 0: a record."""
         put_in = ""
         if gradients == 1:
@@ -91,7 +91,7 @@ WORST_CASE = Adversary(
     stronger=("final-weights", "white-box"),
     paper="Annamalai and De Cristofaro, Nearly Tight Black-Box Auditing of Differentially "
     "Private Machine Learning (2024)",
-    sets={"canary": "blank", "attacks": ("loss",), **LINEAR},
+    default_settings={"canary": "blank", "attacks": ("loss",), **LINEAR},
 )
 
 FINAL_WEIGHTS = Adversary(
@@ -106,7 +106,7 @@ FINAL_WEIGHTS = Adversary(
     stronger=("white-box",),
     paper="Nasr et al., Adversary Instantiation: Lower Bounds for Differentially Private Machine "
     "Learning (2021)",
-    sets={"canary": "blank", "attacks": ("weights",), **LINEAR},
+    default_settings={"canary": "blank", "attacks": ("weights",), **LINEAR},
     asks=False,
 )
 
@@ -123,7 +123,7 @@ WHITE_BOX = Adversary(
     "records are clipped a gradient that is put in shows nothing",
     stronger=(),
     paper="Nasr et al., Tight Auditing of Differentially Private Machine Learning (2023)",
-    sets={"canary": "dirac", "attacks": ("updates",), **LINEAR},
+    default_settings={"canary": "dirac", "attacks": ("updates",), **LINEAR},
     asks=False,
 )
 
@@ -139,7 +139,13 @@ PER_STEP = Adversary(
     "are clipped",
     stronger=(),
     paper="Nasr et al., Tight Auditing of Differentially Private Machine Learning (2023)",
-    sets={"canary": "dirac", "attacks": ("steps",), "lr": 0.3, "dropout": 0.0, "samples": 1},
+    default_settings={
+        "canary": "dirac",
+        "attacks": ("steps",),
+        "lr": 0.3,
+        "dropout": 0.0,
+        "samples": 1,
+    },
     asks=False,
     puts_in="a gradient of its own into every step of one training",
 )

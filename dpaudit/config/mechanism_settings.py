@@ -41,7 +41,7 @@ def known(mechanism: str) -> Mapping[str, inspect.Parameter]:
     """The settings of a mechanism's own, by name."""
     if ":" in mechanism:
         return {}
-    asked = registry.asked(registry.load("mechanisms", mechanism))
+    asked = registry.parameters(registry.load("mechanisms", mechanism))
     return {n: p for n, p in asked.items() if n not in GIVEN and _kind(p) in READ}
 
 
@@ -61,7 +61,7 @@ def read(mechanism: str, texts: Iterable[str]) -> dict[str, Any]:
             values[name] = READ[kind](text)
         except (KeyError, ValueError):
             wanted = {"int": "a whole number", "float": "a number", "bool": "true or false"}[kind]
-            said = f"{name} of {mechanism} must be {wanted}, not {checks.shown(text)}"
+            said = f"{name} of {mechanism} must be {wanted}, not {checks.format_value(text)}"
             problems.append(BadInput(said, "wrong-type", option=name, value=text))
         else:
             problems.append(checks.not_above(name, values[name]))
@@ -82,7 +82,7 @@ def merged(first: Iterable[str], then: Iterable[str]) -> tuple[str, ...]:
     return tuple(f"{name}={text}" for name, text in both.items())
 
 
-def told(mechanism: str) -> list[str]:
+def describe(mechanism: str) -> list[str]:
     """A line for each setting, with its default, as `dpaudit explain` shows them."""
     lines = []
     for name, p in known(mechanism).items():
@@ -114,7 +114,7 @@ def _parted(texts: Iterable[str]) -> dict[str, str]:
 
 
 def _unknown(mechanism: str, name: str, there: Mapping[str, Any]) -> BadInput:
-    if ":" not in mechanism and name in registry.asked(registry.load("mechanisms", mechanism)):
+    if ":" not in mechanism and name in registry.parameters(registry.load("mechanisms", mechanism)):
         return BadInput(
             f"{name} is no setting of {mechanism} alone; give it as --{name.replace('_', '-')}",
             "not-its-own",

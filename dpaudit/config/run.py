@@ -157,7 +157,7 @@ class Config:
         values = self.flat()
         plain = {k: list(v) if isinstance(v, tuple) else v for k, v in values.items()}
         # What a model gives back is told of every mechanism: by this the folders of runs are named.
-        left_out = unasked(self.target.mechanism) - {"outputs"}
+        left_out = unused_settings(self.target.mechanism) - {"outputs"}
         if not self.target.set:
             left_out |= {"set"}
         left_out |= {n for n in ("until_decided", "raw_scores") if not values[n]}
@@ -172,7 +172,7 @@ class Config:
     def from_dict(cls, values: Mapping[str, Any]) -> Config:
         """The configuration of plain values; unknown or ill-typed ones are refused together."""
         given = _typed(values)
-        return cls.of(**{**brought(given), **given})
+        return cls.of(**{**plugin_defaults(given), **given})
 
     def to_toml(self) -> str:
         """As a TOML file that plays the run again."""
@@ -201,7 +201,7 @@ def _typed(values: Mapping[str, Any]) -> dict[str, Any]:
         if name not in _TYPES:
             problems.append(_unknown(name))
         elif (usable := _as(_TYPES[name], value)) is None:
-            said = f"{name} cannot be {checks.shown(value)}"
+            said = f"{name} cannot be {checks.format_value(value)}"
             problems.append(BadInput(said, "wrong-type", option=name, value=value))
         else:
             given[name] = usable
@@ -243,7 +243,7 @@ def conflicts_until_decided(judging: Judging) -> Iterator[BadInput]:
 
 
 def _unknown(name: str) -> BadInput:
-    return BadInput(f"there is no setting {checks.shown(name)}", "unknown-name", option=name)
+    return BadInput(f"there is no setting {checks.format_value(name)}", "unknown-name", option=name)
 
 
 def read_toml(path: Path) -> dict[str, Any]:
@@ -276,7 +276,7 @@ def _excluded(sentence: str, option: str, by: str) -> BadInput:
     return BadInput(sentence, "excluded-options", option=option, value=by)
 
 
-def brought(given: Mapping[str, Any]) -> Mapping[str, Any]:
+def plugin_defaults(given: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the defaults that the given mechanism and adversary change.
 
     Those of a mechanism are its constructor's, and its `default_settings`.
@@ -284,13 +284,13 @@ def brought(given: Mapping[str, Any]) -> Mapping[str, Any]:
     sets: dict[str, Any] = {}
     if given.get("mechanism") in registry.names("mechanisms"):
         plugin = registry.load("mechanisms", given["mechanism"])
-        asked = registry.asked(plugin).items()
+        asked = registry.parameters(plugin).items()
         own = {n: p.default for n, p in asked if n in _TYPES and n != "data"}
         unsaid = (None, inspect.Parameter.empty)
         sets |= {n: v for n, v in own.items() if v not in unsaid and v != DEFAULT[n]}
         sets |= plugin.default_settings
     named = given.get("adversary", OBSERVER.name)
-    sets |= ADVERSARIES[named].sets if named in ADVERSARIES else {}
+    sets |= ADVERSARIES[named].default_settings if named in ADVERSARIES else {}
     if "epochs" in given:
         sets.pop("steps", None)
     if given.get("noise_multiplier") is not None:
@@ -298,12 +298,12 @@ def brought(given: Mapping[str, Any]) -> Mapping[str, Any]:
     return sets
 
 
-def unasked(mechanism: str) -> frozenset[str]:
+def unused_settings(mechanism: str) -> frozenset[str]:
     """The settings that have no effect on a mechanism, because it does not ask for them."""
     name = OWN if ":" in mechanism else mechanism
     if name not in registry.names("mechanisms"):
         return frozenset({"outputs"})  # refused where it is made
-    asked = {*registry.asked(registry.load("mechanisms", name))}
+    asked = {*registry.parameters(registry.load("mechanisms", name))}
     return ASKED - asked
 
 

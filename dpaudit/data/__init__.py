@@ -9,7 +9,7 @@ from dpaudit.checks import at_least, refuse
 from dpaudit.data import fingerprints
 from dpaudit.data.source import absolute, loader
 from dpaudit.data.split import subset
-from dpaudit.errors import blamed
+from dpaudit.errors import wrap_errors
 from dpaudit.types import Data
 
 __all__ = ["absolute", "fingerprint", "load"]
@@ -42,7 +42,7 @@ def load(
         "bounds": _texts(bounds),
         "ignore": _texts(ignore),
     }
-    with blamed(f"the data set {source}"):
+    with wrap_errors(f"the data set {source}"):
         data = loader(source, options).load(seed)
         if not isinstance(data, Data):
             raise TypeError(f"it gave back {type(data).__name__}, not Data")

@@ -17,7 +17,7 @@ import numpy as np
 
 from dpaudit import files
 from dpaudit.errors import BadInput
-from dpaudit.files import in_file, opened
+from dpaudit.files import in_file, open_file
 from dpaudit.types import Array
 
 DELIMITERS = (",", ";", "\t")
@@ -66,7 +66,7 @@ class Cells:
 
 def read(path: Path) -> Cells:
     """The cells of a file whose header and quoting are sound."""
-    with opened(path, "a .csv or .csv.gz file") as file:
+    with open_file(path, "a .csv or .csv.gz file") as file:
         try:
             if path.name.lower().endswith(".gz"):
                 with gzip.open(file) as unpacked:

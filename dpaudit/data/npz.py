@@ -18,7 +18,7 @@ from dpaudit.checks import listed, refuse
 from dpaudit.data.arrays import as_records, form_problems, problems, problems_of_few
 from dpaudit.data.split import split
 from dpaudit.errors import BadInput
-from dpaudit.files import in_file, opened
+from dpaudit.files import in_file, open_file
 from dpaudit.protocols import Loader
 from dpaudit.types import Array, Data, Records
 
@@ -184,7 +184,7 @@ class Npz(Loader):
 
 def layout(path: str | os.PathLike[str]) -> tuple[tuple[int, ...], np.dtype[Any], bool]:
     """The shape of one of a file's records, the type of its values, whether it has a test set."""
-    with opened(Path(os.path.expanduser(path)), "a .npz file") as file:
+    with open_file(Path(os.path.expanduser(path)), "a .npz file") as file:
         archive = Archive(file, WAY_OUT)
         whole = "x_train" not in archive.names
         x = archive.blank("x" if whole else "x_train")
@@ -211,7 +211,7 @@ def named(
 ) -> tuple[dict[str, Array], list[str]]:
     """Those of the named arrays that a file of numbers has, and the names of all that it has."""
     try:
-        with opened(path, wanted) as content:
+        with open_file(path, wanted) as content:
             archive = Archive(content, way_out)
             present = [name for name in names if name in archive.names]
             refuse_too_large(archive.blank(name) for name in present)
@@ -242,7 +242,7 @@ def _read(
     An array whose shape or type is of no use is not unpacked: zeros take its place.
     """
     try:
-        with opened(path, "a .npz file", follow) as file:
+        with open_file(path, "a .npz file", follow) as file:
             archive = Archive(file, WAY_OUT)
             blanks, unreadable = _blanks(archive, wanted)
             sound = [name for name, blank in blanks.items() if not any(form_problems(name, blank))]

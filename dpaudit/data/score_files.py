@@ -12,7 +12,8 @@ from dpaudit.checks import listed
 from dpaudit.data import csv_text, npz
 from dpaudit.data.csv_text import Cells
 from dpaudit.errors import BadInput
-from dpaudit.types import IN, OUT, Array, Scores
+from dpaudit.results import Scores
+from dpaudit.types import IN, OUT, Array
 
 LONG, WIDE = ("world", "score"), ("out", "in")
 WORLDS = {"0": OUT, "out": OUT, "1": IN, "in": IN}

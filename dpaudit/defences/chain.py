@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpaudit.errors import BadInput, blamed
+from dpaudit.errors import BadInput, wrap_errors
 from dpaudit.protocols import Defence
 from dpaudit.types import OWN, Array, Observations
 
@@ -33,7 +33,7 @@ class Named(Defence):
     def protect(self, seen: Observations) -> Observations:
         given = {name: a for name, a in seen.items() if self.defence.random or name != OWN}
         shown = {name: _read_only(a) for name, a in given.items()}
-        with blamed(f"the defence {self.name}"):
+        with wrap_errors(f"the defence {self.name}"):
             kept = self.defence.protect(shown)
             if not isinstance(kept, Mapping):
                 raise TypeError(f"it gave back {type(kept).__name__}, not named arrays")

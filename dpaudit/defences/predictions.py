@@ -10,7 +10,7 @@ import numpy as np
 from dpaudit import checks
 from dpaudit.defences.chain import Composable
 from dpaudit.errors import BadInput
-from dpaudit.outputs import CHUNK, labels_of, softmax, summarised
+from dpaudit.outputs import CHUNK, labels_of, softmax, with_statistics
 from dpaudit.types import OWN, Array, Observations
 
 PREDICTIONS = ("mean", "probabilities")
@@ -70,7 +70,7 @@ def each_pass(
     rows = max(1, CHUNK // max(1, mc[:1].size))
     for i in range(0, len(mc), rows):
         passes[i : i + rows] = change(mc[i : i + rows].astype(np.float64))
-    return {**kept, **summarised({"mc": passes})}
+    return {**kept, **with_statistics({"mc": passes})}
 
 
 # ----------------------------------------------------------------

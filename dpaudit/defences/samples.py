@@ -9,7 +9,7 @@ import numpy as np
 from dpaudit import checks
 from dpaudit.defences.chain import Composable
 from dpaudit.defences.predictions import need
-from dpaudit.outputs import summarised
+from dpaudit.outputs import with_statistics
 from dpaudit.types import Observations
 
 
@@ -37,7 +37,7 @@ class FewerSamples(Composable):
     def protect(self, seen: Observations) -> Observations:
         need(self, seen, "mc")
         others = {name: seen[name] for name in ("logits", "probabilities") if name in seen}
-        return {**others, **summarised({"mc": np.asarray(seen["mc"])[:, : self.samples]})}
+        return {**others, **with_statistics({"mc": np.asarray(seen["mc"])[:, : self.samples]})}
 
     def __str__(self) -> str:
         return f"fewer-samples:{self.samples}"

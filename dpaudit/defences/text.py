@@ -8,7 +8,7 @@ import re
 
 from dpaudit import registry
 from dpaudit.defences.chain import Chain, Named, Nothing
-from dpaudit.errors import BadInput, blamed
+from dpaudit.errors import BadInput, wrap_errors
 from dpaudit.protocols import Defence
 
 NONE = "none"
@@ -63,7 +63,7 @@ def make(text: str) -> Named:
 def _one(text: str) -> Defence:
     name, colon, given = text.partition(":")
     plugin = registry.load("defences", name)
-    taken = list(registry.asked(plugin).values())
+    taken = list(registry.parameters(plugin).values())
     needed = [p.name for p in taken if p.default is p.empty]
     if needed and not colon:
         raise BadInput(
@@ -81,7 +81,7 @@ def _one(text: str) -> Defence:
             value=text,
         )
     numbers = [_number(given, text, taken[0])] if colon else []
-    with blamed(f"the defence '{text}'", "cannot be made"):
+    with wrap_errors(f"the defence '{text}'", "cannot be made"):
         made: Defence = plugin(*numbers)
     return made
 
@@ -161,7 +161,7 @@ def _range(given: str, text: str, name: str) -> list[str]:
             value=given,
         )
     between = [low * (high / low) ** (i / (POINTS - 1)) for i in range(1, POINTS - 1)]
-    taken = list(registry.asked(registry.load("defences", name)).values())
+    taken = list(registry.parameters(registry.load("defences", name)).values())
     if taken and takes_whole(taken[0]):
         inner = [str(round(x)) for x in between]
     else:

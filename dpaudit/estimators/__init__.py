@@ -8,7 +8,7 @@ from dpaudit.estimators.one_run import OneRun, OneRunFDP
 from dpaudit.estimators.paired_auc import PairedAUC
 from dpaudit.estimators.published import Point
 from dpaudit.estimators.rank_test import RankTest
-from dpaudit.types import Counts, Decisions, Guesses, Scores
+from dpaudit.results import Counts, Decisions, Guesses, Scores
 
 FREE: dict[type, str] = {
     Counts: "clopper-pearson",

@@ -24,8 +24,9 @@ from dpaudit.estimators.paired_auc import AUCBet
 from dpaudit.estimators.selections import known_curve
 from dpaudit.estimators.trials import Trials
 from dpaudit.protocols import Attack, Rule
-from dpaudit.rates import BoundCriterion, rounded
-from dpaudit.types import IN, OUT, Array, Bound, Claim, Scores
+from dpaudit.rates import BoundCriterion, round_scores
+from dpaudit.results import Bound, Scores
+from dpaudit.types import IN, OUT, Array, Claim
 
 FIRST = 10
 """Pairs that only fit rules; and pairs between the first fits."""
@@ -181,7 +182,7 @@ def _won(scores: Scores) -> list[float]:
 
 def _numbers(scores: Array) -> Array:
     """Rounded, as all scores are; what is no number is lower than any."""
-    return np.nan_to_num(rounded(scores), nan=-np.inf, posinf=np.inf, neginf=-np.inf)
+    return np.nan_to_num(round_scores(scores), nan=-np.inf, posinf=np.inf, neginf=-np.inf)
 
 
 def _between(trials: Trials, first: int, upto: int) -> Trials:

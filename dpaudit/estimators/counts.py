@@ -14,7 +14,8 @@ from dpaudit.estimators import inputs
 from dpaudit.estimators.sentences import ASSUMED, RULE, confident, credible, sentence
 from dpaudit.protocols import Estimator
 from dpaudit.rates import epsilon_interval, log_ratio, lower_rate, upper_rate
-from dpaudit.types import Array, Assumption, Bound, Counts, Outcome
+from dpaudit.results import Assumption, Bound, Counts, Outcome
+from dpaudit.types import Array
 
 
 @dataclass(frozen=True)

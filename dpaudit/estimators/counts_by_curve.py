@@ -16,7 +16,8 @@ from dpaudit.estimators.inputs import CurveEstimator
 from dpaudit.estimators.sentences import ASSUMED, RULE, confident, of_curve, sentence
 from dpaudit.protocols import Criterion, Estimator
 from dpaudit.rates import GaussianCriterion, lower_rate, upper_rate
-from dpaudit.types import Adjacency, Array, Assumption, Bound, Counts, Curve, Outcome
+from dpaudit.results import Assumption, Bound, Counts, Outcome
+from dpaudit.types import Adjacency, Array, Curve
 
 
 @dataclass(frozen=True)

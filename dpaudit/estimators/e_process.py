@@ -15,7 +15,8 @@ from dpaudit.errors import BadInput
 from dpaudit.estimators import inputs
 from dpaudit.estimators.sentences import ASSUMED, confident, sentence
 from dpaudit.protocols import Estimator
-from dpaudit.types import Array, Bound, Counts, Decisions, Outcome
+from dpaudit.results import Bound, Counts, Decisions, Outcome
+from dpaudit.types import Array
 
 FRACTIONS = 0.95 / 2.0 ** np.arange(6)
 """Of the largest stake: all are played side by side, because the best is known only afterwards."""

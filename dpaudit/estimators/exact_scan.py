@@ -14,7 +14,8 @@ from dpaudit.estimators.sentences import ASSUMED, SCORE, confident, sentence
 from dpaudit.estimators.simulation import Draws, enough, last_rejected
 from dpaudit.protocols import Estimator
 from dpaudit.rates import log_ratio, upper_rate
-from dpaudit.types import Array, Bound, Outcome, Scores
+from dpaudit.results import Bound, Outcome, Scores
+from dpaudit.types import Array
 
 ALL_THRESHOLDS = "all thresholds at once"
 """The selection of its bounds."""

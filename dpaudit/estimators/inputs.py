@@ -9,19 +9,10 @@ import numpy as np
 
 from dpaudit import checks
 from dpaudit.accounting.curves import family
-from dpaudit.errors import BadInput, blamed
+from dpaudit.errors import BadInput, wrap_errors
 from dpaudit.protocols import Criterion, Estimator
-from dpaudit.types import (
-    Adjacency,
-    Array,
-    Assumption,
-    Bound,
-    Counts,
-    Decisions,
-    Guesses,
-    Outcome,
-    Scores,
-)
+from dpaudit.results import Assumption, Bound, Counts, Decisions, Guesses, Outcome, Scores
+from dpaudit.types import Adjacency, Array
 
 Kind = TypeVar("Kind", Counts, Scores, Guesses, Decisions)
 
@@ -133,7 +124,7 @@ class Checked(Estimator):
         return self.estimator.criterion
 
     def bound(self, outcome: Outcome, delta: float) -> Bound:
-        with blamed(f"the estimator {self.name}"):
+        with wrap_errors(f"the estimator {self.name}"):
             bound = self.estimator.bound(outcome, delta)
             if not isinstance(bound, Bound):
                 raise TypeError(f"it gave back {type(bound).__name__}, not a Bound")

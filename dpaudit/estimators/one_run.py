@@ -13,9 +13,10 @@ from dpaudit.estimators import inputs
 from dpaudit.estimators.inputs import TOSSES, CurveEstimator, level, reached
 from dpaudit.estimators.sentences import ASSUMED, COINS, confident, of_curve, sentence
 from dpaudit.protocols import Estimator
-from dpaudit.rates import rounded
+from dpaudit.rates import round_scores
+from dpaudit.results import Bound, Guesses, Outcome
 from dpaudit.seeds import generator
-from dpaudit.types import Adjacency, Array, Bound, Curve, Guesses, Outcome
+from dpaudit.types import Adjacency, Array, Curve
 
 
 def guessed(scores: Array, put_in: Array, guesses: int) -> Guesses:
@@ -23,9 +24,9 @@ def guessed(scores: Array, put_in: Array, guesses: int) -> Guesses:
 
     `put_in` are the coins by which each canary was put in or left out. Where the guesses end among
     equal scores, a toss decides on which of these canaries they fall; the count is one that
-    `ties.SURE` of all tosses reach. Scores are rounded first (see `rates.rounded`).
+    `ties.SURE` of all tosses reach. Scores are rounded first (see `rates.round_scores`).
     """
-    levels = rounded(scores)
+    levels = round_scores(scores)
     calls = called(levels, guesses)
     right = calls == np.where(put_in, 1, -1)
     ends = {levels[calls == 1].min(), *levels[calls == -1].max(keepdims=True, initial=-np.inf)}

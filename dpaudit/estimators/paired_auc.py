@@ -23,7 +23,8 @@ from dpaudit.estimators.sentences import (
     sentence,
 )
 from dpaudit.rates import upper_rate
-from dpaudit.types import Adjacency, Array, Bound, Curve, Outcome, Scores
+from dpaudit.results import Bound, Outcome, Scores
+from dpaudit.types import Adjacency, Array, Curve
 
 
 @dataclass(frozen=True)

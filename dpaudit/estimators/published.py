@@ -10,8 +10,9 @@ import numpy as np
 from dpaudit.estimators.trials import Trials
 from dpaudit.protocols import Attack
 from dpaudit.rates import PointCriterion
+from dpaudit.results import Counts, Published
 from dpaudit.seeds import generator
-from dpaudit.types import IN, OUT, Counts, Published
+from dpaudit.types import IN, OUT
 
 
 @dataclass(frozen=True)

@@ -15,9 +15,10 @@ from dpaudit.errors import BadInput
 from dpaudit.estimators.inputs import TOSSES, CurveEstimator, level, reached
 from dpaudit.estimators.sentences import NOTHING_TO_CHOOSE, SCORE, confident, of_curve, sentence
 from dpaudit.estimators.simulation import Draws, enough, last_rejected
-from dpaudit.rates import rounded
+from dpaudit.rates import round_scores
+from dpaudit.results import Bound, Outcome, Scores
 from dpaudit.seeds import derive, generator
-from dpaudit.types import Adjacency, Array, Bound, Curve, Outcome, Scores
+from dpaudit.types import Adjacency, Array, Curve
 
 AT_ONCE = 2**18
 """Numbers that are tossed at a time: they stay in a processor's cache."""
@@ -26,7 +27,7 @@ AT_ONCE = 2**18
 def ranks(outcome: Outcome, who: str) -> tuple[Array, Array]:
     """Return the rank of each out- and each in-trial: the number of trials that score lower.
 
-    Equal scores have equal ranks. Scores are rounded first (see `rates.rounded`), unless they
+    Equal scores have equal ranks. Scores are rounded first (see `rates.round_scores`), unless they
     are to be raw.
     """
     if not isinstance(outcome, Scores):
@@ -37,7 +38,7 @@ def ranks(outcome: Outcome, who: str) -> tuple[Array, Array]:
         )
     out, inn = _usable(outcome.out, "out"), _usable(outcome.inn, "in")
     both = np.concatenate([out, inn])
-    scores = both if outcome.raw else rounded(both)
+    scores = both if outcome.raw else round_scores(both)
     rank = np.searchsorted(np.sort(scores), scores).astype(np.int64)
     return rank[: len(out)], rank[len(out) :]
 

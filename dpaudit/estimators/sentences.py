@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from dpaudit.accounting.curves import DPSGD, DPSGDSteps, Family
-from dpaudit.types import Assumption, Bound
+from dpaudit.results import Assumption, Bound
 
 
 def percent(x: float) -> str:

@@ -6,9 +6,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from dpaudit.errors import blamed
+from dpaudit.errors import wrap_errors
 from dpaudit.protocols import Attack, Criterion, Rule
-from dpaudit.types import IN, OUT, Array, Counts, Decisions, Scores
+from dpaudit.results import Counts, Decisions, Scores
+from dpaudit.types import IN, OUT, Array
 
 
 def indices(worlds: Array) -> Array:
@@ -58,7 +59,7 @@ class Trials:
 
     def fit(self, attack: Attack, criterion: Criterion) -> Rule:
         """The rule that an attack chooses on these trials."""
-        with blamed(f"the attack {self.attack}"):
+        with wrap_errors(f"the attack {self.attack}"):
             return attack.fit(self.features, self.worlds, criterion)
 
     def count(self, rule: Rule) -> Counts:
@@ -69,7 +70,7 @@ class Trials:
 
     def decisions(self, rule: Rule) -> Decisions:
         """What a rule says of these trials, in their order."""
-        with blamed(f"the attack {self.attack}"):
+        with wrap_errors(f"the attack {self.attack}"):
             says_in = rule.decide(self.features)
             if says_in.dtype != bool or says_in.shape != self.worlds.shape:
                 raise TypeError(f"its rule must decide by one bool a trial, not by {says_in!r:.60}")
@@ -77,7 +78,7 @@ class Trials:
 
     def scores(self, rule: Rule) -> Scores:
         """The scores of these trials, larger = more like D'."""
-        with blamed(f"the attack {self.attack}"):
+        with wrap_errors(f"the attack {self.attack}"):
             scores = rule.score(self.features)
         return replace(self.split(scores), raw=rule.raw)
 

@@ -11,8 +11,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from dpaudit.errors import BadInput, WorkersLost, blamed
-from dpaudit.versions import differing, versions
+from dpaudit.errors import BadInput, WorkersLost, wrap_errors
+from dpaudit.versions import version_differences, versions
 
 PATIENCE = 10
 """Seconds until a scheduler has to answer."""
@@ -111,7 +111,7 @@ def cluster(address: str, files: Sequence[Path] = ()) -> Iterator[Executor]:
     try:
         _refuse_unfit(client, address)
         for file in files:
-            with blamed(f"{file.name}", "cannot be imported by the cluster's workers"):
+            with wrap_errors(f"{file.name}", "cannot be imported by the cluster's workers"):
                 client.upload_file(str(file))
         yield Cluster(client)
     except distributed.KilledWorker as error:
@@ -146,7 +146,7 @@ def _refuse_unfit(client: Any, address: str) -> None:
             value=address,
         )
     for worker, there in found.items():
-        if other := differing(there, versions()):
+        if other := version_differences(there, versions()):
             raise BadInput(
                 f"the worker {worker} has other versions ({other}); make them alike",
                 "other-versions",

@@ -22,7 +22,7 @@ from multiprocessing.context import SpawnProcess
 from pathlib import Path
 from typing import Any
 
-from dpaudit.errors import DiskFull, WorkersLost, has_room, unwritable
+from dpaudit.errors import DiskFull, WorkersLost, has_room, write_error
 
 TRIES = 3
 """Workers that one task may lose before it is given up."""
@@ -198,7 +198,7 @@ class LocalPool(Executor):
             with os.fdopen(handle, "wb") as file:
                 pickle.dump(value, file)
         except OSError as error:
-            raise unwritable(self._folder, error) from error
+            raise write_error(self._folder, error) from error
         return Stored(Path(path))
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
@@ -304,7 +304,7 @@ def _temporary_folder() -> tempfile.TemporaryDirectory[str]:
         # Python names the places that it has tried, and not why it could not write there.
         if not has_room(Path.cwd()):
             raise DiskFull(f"there is no room for temporary files: {error}", "disk-full") from error
-        raise unwritable("temporary files", error) from error
+        raise write_error("temporary files", error) from error
 
 
 @contextmanager

@@ -7,7 +7,8 @@ from collections.abc import Collection, Sequence
 from dpaudit.config.adversaries import ADVERSARIES
 from dpaudit.estimators.power import LIMITED, models_needed
 from dpaudit.judging.facts import Settled
-from dpaudit.types import Bound, Claim
+from dpaudit.results import Bound
+from dpaudit.types import Claim
 
 BREAKS = (
     "Look for what breaks the claim: per-sample clipping, the noise's scale, the sampling "

@@ -15,9 +15,9 @@ from dpaudit.config.settings import ALL, Judging
 from dpaudit.errors import BadInput
 from dpaudit.judging.panel import EstimatorPanel
 from dpaudit.judging.run_data import refuse_lacking
-from dpaudit.outputs import summarised
+from dpaudit.outputs import with_statistics
 from dpaudit.protocols import Attack, Defence, lacking
-from dpaudit.seeds import own
+from dpaudit.seeds import row_seeds
 from dpaudit.types import OWN, Claim, Observation, Observations
 
 
@@ -85,9 +85,9 @@ class Choice(Judging):
 
     def refuse_blind(self, observation: Observation) -> None:
         """Refuse, by one trial or its example, what no attack will be able to judge."""
-        seen = summarised({name: np.asarray(a)[None] for name, a in observation.items()})
+        seen = with_statistics({name: np.asarray(a)[None] for name, a in observation.items()})
         self.fitting(seen)
-        left = self.defence_plugin.protect({**seen, OWN: own(0, [()])})
+        left = self.defence_plugin.protect({**seen, OWN: row_seeds(0, [()])})
         try:
             self.fitting(left)
         except BadInput as error:

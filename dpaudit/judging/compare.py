@@ -22,7 +22,8 @@ from dpaudit.judging.panel import pick
 from dpaudit.judging.run_data import RunData, fitting_names, read
 from dpaudit.judging.utility import Utility, utility
 from dpaudit.protocols import Attack, Defence, lacking
-from dpaudit.types import Bound, Claim, Published
+from dpaudit.results import Bound, Published
+from dpaudit.types import Claim
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,8 @@ from dpaudit.estimators import FREE, PairedAUC, Point
 from dpaudit.estimators.inputs import Checked
 from dpaudit.estimators.selections.promised import CURVES
 from dpaudit.estimators.sentences import of_others
-from dpaudit.types import Array, Bound, Counts, Guesses, Scores
+from dpaudit.results import Bound, Counts, Guesses, Scores
+from dpaudit.types import Array
 
 Given: TypeAlias = Counts | Scores | Guesses
 Standing: TypeAlias = Literal["above", "not_above", "out_of_reach"]
@@ -200,7 +201,7 @@ def _bound(
     name: str, curve: Family | None, question: Question, say: Callable[[str], None]
 ) -> Bound:
     q = question
-    wanted = registry.asked(registry.load("estimators", name)).get("curve")
+    wanted = registry.parameters(registry.load("estimators", name)).get("curve")
     _refuse_other_kind(name, q.outcome)
     if wanted and wanted.default is wanted.empty and not isinstance(curve, DPSGD):
         raise BadInput(

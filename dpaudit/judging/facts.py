@@ -14,7 +14,7 @@ from dpaudit.journal import Journal
 from dpaudit.judging.warnings import idle_canary
 from dpaudit.protocols import Mechanism
 from dpaudit.types import GIVEN, About, Backend, Canary, Claim, Known, Pair
-from dpaudit.versions import differing, versions
+from dpaudit.versions import version_differences, versions
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ def given(journal: Journal) -> Known:
 def refuse_other_versions(journal: Journal) -> None:
     """Refuse to go on by other code than the run was begun with: its trials would not be alike."""
     begun = Settled.from_dict(journal.facts or {}).versions
-    if other := differing(begun, versions()):
+    if other := version_differences(begun, versions()):
         raise BadInput(
             f"{journal.path.parent} was begun with other versions ({other}); "
             "go on with those, or choose another --out",

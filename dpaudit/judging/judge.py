@@ -28,18 +28,8 @@ from dpaudit.judging.panel import EstimatorPanel, pick
 from dpaudit.judging.run_data import RunData, fitting_names, read
 from dpaudit.judging.warnings import suspicions, untested
 from dpaudit.protocols import Attack
-from dpaudit.types import (
-    IN,
-    OUT,
-    Array,
-    Bound,
-    Claim,
-    Evidence,
-    Observations,
-    Report,
-    Scores,
-    Verdict,
-)
+from dpaudit.results import Bound, Evidence, Report, Scores, Verdict
+from dpaudit.types import IN, OUT, Array, Claim, Observations
 
 RAW = (
     "floating-point side channel (--raw-scores): scores were not rounded, so that what decides may "

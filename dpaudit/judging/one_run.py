@@ -26,7 +26,8 @@ from dpaudit.judging.choice import Choice
 from dpaudit.judging.judge import make_report
 from dpaudit.protocols import Attack, Estimator, has_fixed_score
 from dpaudit.rates import BoundCriterion
-from dpaudit.types import IN, OUT, Array, Claim, Report, Scores
+from dpaudit.results import Report, Scores
+from dpaudit.types import IN, OUT, Array, Claim
 
 
 def judge(journal: Journal, choice: Choice) -> Report:

@@ -20,7 +20,8 @@ from dpaudit.estimators.selections import Fixed, HoldOut, criterion, known_curve
 from dpaudit.estimators.trials import Trials
 from dpaudit.protocols import Attack, Criterion, Estimator
 from dpaudit.rates import lower_rate
-from dpaudit.types import Adjacency, Bound, Claim, Counts, Curve, Guesses, Scores
+from dpaudit.results import Bound, Counts, Guesses, Scores
+from dpaudit.types import Adjacency, Claim, Curve
 
 AUTO = "auto"
 """The strongest estimator that the attack and the claim allow."""
@@ -157,7 +158,10 @@ class EstimatorPanel:
                 option="estimator",
                 value=name,
             )
-        wanted, curve = registry.asked(registry.load("estimators", name)).get("curve"), self._curve
+        wanted, curve = (
+            registry.parameters(registry.load("estimators", name)).get("curve"),
+            self._curve,
+        )
         if wanted and wanted.default is wanted.empty and curve == "pure":
             raise BadInput(
                 f"{name} assumes a curve, and the claim has none that can be computed; choose an "

@@ -36,7 +36,8 @@ from dpaudit.estimators.power import (
     least,
 )
 from dpaudit.judging.plan_request import MOST_CANARIES, MOST_MODELS, PlanRequest
-from dpaudit.types import Assumption, Claim
+from dpaudit.results import Assumption
+from dpaudit.types import Claim
 
 
 @dataclass(frozen=True)

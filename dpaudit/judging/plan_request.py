@@ -14,7 +14,7 @@ from dpaudit.config.settings import Volume
 from dpaudit.errors import BadInput
 from dpaudit.estimators.power import Truth
 from dpaudit.registry import arguments
-from dpaudit.registry import asked as known
+from dpaudit.registry import parameters as known
 from dpaudit.types import Claim, GaussianCurve
 
 MOST_MODELS, MOST_CANARIES = 10**6, 20_000

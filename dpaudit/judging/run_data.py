@@ -12,14 +12,14 @@ from typing import Any
 import numpy as np
 
 from dpaudit import checks, registry
-from dpaudit.errors import BadInput, JournalError, blamed
+from dpaudit.errors import BadInput, JournalError, wrap_errors
 from dpaudit.estimators.trials import Trials, choosing
 from dpaudit.journal import Journal
 from dpaudit.journal.file import damaged
 from dpaudit.judging.facts import Settled
-from dpaudit.outputs import summarised
+from dpaudit.outputs import with_statistics
 from dpaudit.protocols import Attack, Defence, lacking
-from dpaudit.seeds import generator, only_trial, own, trials
+from dpaudit.seeds import generator, only_trial, row_seeds, trials
 from dpaudit.types import GIVEN, IN, INSERTED, OUT, OWN, Array, Claim, Known, Observations, Trial
 
 FEW = 8
@@ -75,7 +75,7 @@ class RunData:
         """All trials as an attack looks at them."""
         refuse_lacking(name, attack, self.seen)
         few = self._few()
-        with blamed(f"the attack {name}"):
+        with wrap_errors(f"the attack {name}"):
             features = attack.features(self.seen, self.known)
             again = attack.features({n: a[few] for n, a in self.seen.items()}, self.known)
             _refuse_mixing(f"the attack {name}", again, features[few])
@@ -162,7 +162,7 @@ def canaries(journal: Journal) -> RunData:
             seen={n: a[0] for n, a in seen.items() if a.ndim > 1 and n != INSERTED},
             worlds=np.where(inserted, IN, OUT),
             known=_known(journal),
-            own=own(journal.settings["seed"], (("canary", i) for i in range(len(inserted)))),
+            own=row_seeds(journal.settings["seed"], (("canary", i) for i in range(len(inserted)))),
         )
 
 
@@ -201,10 +201,10 @@ def pairs(journal: Journal, first: int, before: int) -> RunData:
     return RunData(
         settings=journal.settings,
         settled=Settled.from_dict(journal.facts or {}),
-        seen=summarised(journal.observations(first, before)),
+        seen=with_statistics(journal.observations(first, before)),
         worlds=worlds,
         known=_known(journal),
-        own=own(
+        own=row_seeds(
             journal.settings["seed"],
             zip(worlds.tolist(), indices.tolist(), strict=True),
         ),

@@ -21,7 +21,8 @@ from dpaudit.judging.choice import Choice
 from dpaudit.judging.judge import make_report
 from dpaudit.judging.warnings import untested
 from dpaudit.protocols import Attack
-from dpaudit.types import Claim, Growth, Report, Scores
+from dpaudit.results import Growth, Report, Scores
+from dpaudit.types import Claim
 
 MOST = 10**6
 """Models; nobody trains more to decide a claim."""

@@ -9,9 +9,9 @@ import numpy as np
 
 from dpaudit.errors import BadInput
 from dpaudit.journal import Journal
-from dpaudit.outputs import NO_LABEL, labels_of, summarised
+from dpaudit.outputs import NO_LABEL, labels_of, with_statistics
 from dpaudit.protocols import Defence
-from dpaudit.seeds import own
+from dpaudit.seeds import row_seeds
 from dpaudit.types import OWN, Array, Known, Observations
 
 LABELLED_BY = {"mc": "mean", "probabilities": "probabilities"}
@@ -52,7 +52,7 @@ def utility(journal: Journal, known: Known, defence: Defence) -> Utility | None:
     found: list[_OfModel] = []
     records, confident = 0, False
     for name, outputs in _test_outputs(journal, len(labels)):
-        kept = summarised(defence.protect(outputs))
+        kept = with_statistics(defence.protect(outputs))
         if LABELLED_BY[name] not in kept:
             return None
         said = np.asarray(kept[LABELLED_BY[name]], dtype=np.float64)
@@ -159,7 +159,7 @@ def _test_outputs(journal: Journal, most: int) -> Iterator[tuple[str, Observatio
             if name == "mc":  # a network that releases T passes has no more to be useful by
                 array = array[: journal.settings.get("samples")]
             rows = (("test", model, record) for record in range(array.shape[-2]))
-            numbers = own(journal.settings["seed"], rows)
-            yield name, {**summarised({name: np.moveaxis(array, -2, 0)}), OWN: numbers}
+            numbers = row_seeds(journal.settings["seed"], rows)
+            yield name, {**with_statistics({name: np.moveaxis(array, -2, 0)}), OWN: numbers}
         if found:
             return

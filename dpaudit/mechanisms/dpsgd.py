@@ -145,7 +145,7 @@ class DPSGD(Mechanism):
         adversary, told = self._adversary, self.recipe.told(self.records)
         return About(
             attacker=adversary.name,
-            adversary=adversary.told(0 if pair.canary.record else self.canaries),
+            adversary=adversary.describe(0 if pair.canary.record else self.canaries),
             deployment=adversary.follows,
             training={**told, "start": "crafted"} if adversary.crafts else told,
             warnings=[*self._warnings(), *self._weak(pair)],

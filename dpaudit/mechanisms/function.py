@@ -18,7 +18,7 @@ import numpy as np
 from dpaudit import checks
 from dpaudit.config.adversaries import OBSERVER
 from dpaudit.config.settings import Training
-from dpaudit.errors import BadInput, DpauditError, blamed
+from dpaudit.errors import BadInput, DpauditError, wrap_errors
 from dpaudit.mechanisms.classifier import delta_too_large
 from dpaudit.mechanisms.given import Arrays, TorchNeeded, released
 from dpaudit.mechanisms.reference import Reference, refuse_uncallable
@@ -261,7 +261,7 @@ class Function(Mechanism):
         random.seed(stream(seed, "random"))
         np.random.seed(stream(seed, "numpy") % 2**32)
         # Standard output is the report's alone.
-        with contextlib.redirect_stdout(sys.stderr), blamed(self.name):
+        with contextlib.redirect_stdout(sys.stderr), wrap_errors(self.name):
             return train(dataset, seed % 2**32)
 
     def _find(self) -> Callable[[Any, int], Any]:

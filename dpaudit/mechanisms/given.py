@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from dpaudit.errors import BadInput, blamed
+from dpaudit.errors import BadInput, wrap_errors
 from dpaudit.mechanisms.classifier import observed
 from dpaudit.types import Observation, Pair, Records, Trial
 
@@ -98,7 +98,7 @@ def forward_of(
     if isinstance(model, nn.Module):
         first = next(model.parameters(), x)
         x = x.to(first.device)
-    with blamed(f"the model of {name}", f"failed on a batch of {tuple(x.shape)}"):
+    with wrap_errors(f"the model of {name}", f"failed on a batch of {tuple(x.shape)}"):
         said = model(x)
     try:
         said = torch.as_tensor(said).detach().cpu().float()

@@ -12,7 +12,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from dpaudit.errors import BadInput, blamed
+from dpaudit.errors import BadInput, wrap_errors
 from dpaudit.registry import unknown
 
 
@@ -158,7 +158,7 @@ def refuse_uncallable(
 
 
 def _imported(module: str, where: str, name: str) -> ModuleType:
-    with blamed(where, "cannot be imported"):
+    with wrap_errors(where, "cannot be imported"):
         try:
             return importlib.import_module(module)
         except ModuleNotFoundError as error:

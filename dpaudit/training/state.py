@@ -17,8 +17,8 @@ import torch
 from torch import Tensor, nn
 
 from dpaudit.checks import listed
-from dpaudit.errors import BadInput, blamed
-from dpaudit.files import opened
+from dpaudit.errors import BadInput, wrap_errors
+from dpaudit.files import open_file
 from dpaudit.training import networks
 from dpaudit.training.networks import NETWORKS, Shape
 
@@ -41,7 +41,7 @@ PREFIXES = ("_module.", "module.", "_orig_mod.")
 
 def read(path: Path) -> State:
     """The tensors of a .pt, .pth or .safetensors file, by their names there."""
-    with opened(path, "a checkpoint") as file:
+    with open_file(path, "a checkpoint") as file:
         start = file.read(8)
     if not start:
         raise BadInput(
@@ -212,7 +212,7 @@ def load(
             "shape-mismatch",
             value=str(path),
         )
-    with blamed(name, f"does not take the parameters of {path}"):
+    with wrap_errors(name, f"does not take the parameters of {path}"):
         network.load_state_dict(state)
     strange = [n for n, t in network.state_dict().items() if not bool(torch.isfinite(t).all())]
     if strange:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dpaudit.estimators.trials import Trials
-from dpaudit.outputs import summarised
+from dpaudit.outputs import with_statistics
 from dpaudit.protocols import Attack
 from dpaudit.rates import BoundCriterion
 from dpaudit.types import Array, Known, Observations
@@ -42,7 +42,7 @@ def _play(
     mc = np.exp(passes)
     mc /= mc.sum(axis=-1, keepdims=True)
     seen = {"logits": logits.astype(np.float32), "mc": mc.astype(np.float32)}
-    return dict(summarised(seen)), worlds, {"label": np.array(label)}
+    return dict(with_statistics(seen)), worlds, {"label": np.array(label)}
 
 
 def _trials(attack: Attack, per_world: int, seed: int, **leak: Any) -> Trials:

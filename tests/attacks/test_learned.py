@@ -4,7 +4,7 @@ from refusals import refuses
 
 from dpaudit.attacks import Learned, Loss, Max, Mean, Min, inv_std, max_, mean, min_, minus_loss
 from dpaudit.attacks.learned import Discriminant, LearnedRule, spanned
-from dpaudit.outputs import softmax, summarised
+from dpaudit.outputs import softmax, with_statistics
 from dpaudit.rates import BoundCriterion, PointCriterion
 
 BOUND = BoundCriterion(1e-5)
@@ -99,7 +99,7 @@ def test_one_pass_certainty_and_divergence_leave_features_finite(play):
     seen["mc"][2] = np.nan
     seen["logits"][3] = [np.inf, -np.inf, 0.0]
     seen["logits"][4] = np.nan
-    x = Learned().features(summarised(seen), known)
+    x = Learned().features(with_statistics(seen), known)
     assert np.isfinite(x).all()
     assert np.isfinite(Learned().fit(x, worlds, BOUND).score(x)).all()
 

@@ -7,7 +7,7 @@ from dpaudit.attacks import InvStd, Max, Mean, Min, ThresholdAttack, inv_std, ma
 from dpaudit.attacks.rules import ThresholdRule
 from dpaudit.attacks.search import search
 from dpaudit.attacks.statistics import OR
-from dpaudit.outputs import summarised
+from dpaudit.outputs import with_statistics
 from dpaudit.rates import BoundCriterion, PointCriterion
 
 KNOWN = {"label": np.array(1)}
@@ -17,7 +17,7 @@ CRITERIA = [PointCriterion(1e-5), BoundCriterion(1e-5)]
 def seen_with(p, dtype=np.float32):
     """Observations of two classes whose true class has the probabilities p (trials, T)."""
     p = np.asarray(p)
-    return summarised({"mc": np.stack([1 - p, p], axis=-1).astype(dtype)})
+    return with_statistics({"mc": np.stack([1 - p, p], axis=-1).astype(dtype)})
 
 
 def test_statistics_are_those_of_the_true_class():

@@ -22,7 +22,7 @@ from dpaudit.attacks.search import ASCENT, EXACT, search
 from dpaudit.attacks.statistics import AND, OR
 from dpaudit.estimators.trials import Trials
 from dpaudit.rates import BoundCriterion, PointCriterion
-from dpaudit.types import Counts
+from dpaudit.results import Counts
 
 POINT, BOUND = PointCriterion(1e-5), BoundCriterion(1e-5)
 

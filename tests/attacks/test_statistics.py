@@ -6,7 +6,7 @@ from refusals import refuses
 
 from dpaudit.attacks import inv_std, max_, mean, min_, minus_loss
 from dpaudit.attacks.statistics import AND, LEAST, OR, Statistic
-from dpaudit.outputs import summarised
+from dpaudit.outputs import with_statistics
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,7 @@ def test_diverged_logits_and_samples_give_numbers_without_warnings(play):
     for poison in (np.nan, np.inf, -np.inf):
         poisoned = {name: array.copy() for name, array in seen.items()}
         poisoned["logits"][1], poisoned["mc"][1, 3] = poison, poison
-        poisoned = summarised({name: poisoned[name] for name in ("logits", "mc")})
+        poisoned = with_statistics({name: poisoned[name] for name in ("logits", "mc")})
         for statistic in (minus_loss, mean, inv_std, min_, max_):
             values = statistic.compute(poisoned, known)
             assert not np.isnan(values).any()

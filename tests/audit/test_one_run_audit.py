@@ -19,8 +19,9 @@ from dpaudit.judging import one_run
 from dpaudit.judging.choice import Choice
 from dpaudit.judging.plan import most_telling, plan
 from dpaudit.judging.plan_request import PlanRequest
+from dpaudit.results import Guesses
 from dpaudit.seeds import coins, only_trial, trial_seed
-from dpaudit.types import IN, INSERTED, OUT, Claim, GaussianCurve, Guesses, StepsCurve
+from dpaudit.types import IN, INSERTED, OUT, Claim, GaussianCurve, StepsCurve
 
 CONFIG = Config.from_dict(
     {

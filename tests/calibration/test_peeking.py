@@ -12,7 +12,7 @@ from dpaudit.calibration.results import Setting
 from dpaudit.calibration.simulated import NoLeak
 from dpaudit.estimators.selections import HoldOut
 from dpaudit.estimators.selections.hold_out import Fixed
-from dpaudit.types import Counts
+from dpaudit.results import Counts
 
 DELTA = 1e-5
 TRIALS = 50

@@ -12,7 +12,7 @@ from dpaudit.calibration.calibrate import MANY, SPENT
 from dpaudit.calibration.methods import Asked, Selected
 from dpaudit.calibration.simulated import Play, RandomizedResponse
 from dpaudit.protocols import Estimator
-from dpaudit.types import Counts
+from dpaudit.results import Counts
 
 DELTA = 1e-5
 N = 50

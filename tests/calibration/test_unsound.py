@@ -15,7 +15,8 @@ from dpaudit.calibration.simulated import Laplace, NoLeak, Play, mechanisms
 from dpaudit.estimators import OneRun
 from dpaudit.estimators.one_run import guessed
 from dpaudit.judging.plan import most_telling
-from dpaudit.types import IN, Claim, Scores
+from dpaudit.results import Scores
+from dpaudit.types import IN, Claim
 
 DELTA = 1e-5
 N = 50

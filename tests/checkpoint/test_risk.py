@@ -6,7 +6,7 @@ from chance import A
 from scipy.stats import binom, norm
 
 from dpaudit.checkpoint.scoring import auc, auc_interval, needed, risk, tpr_at
-from dpaudit.types import Scores
+from dpaudit.results import Scores
 
 
 def naive(scores):

@@ -32,7 +32,7 @@ def test_adversaries_are_listed_and_explained(name):
     told = " ".join(told.split())
     for part in (adversary.chose, adversary.sees, adversary.follows, adversary.paper):
         assert part in told
-    for setting, value in adversary.sets.items():
+    for setting, value in adversary.default_settings.items():
         assert f"--{setting.rstrip('s') if setting == 'attacks' else setting} " in told
         assert str(value[0] if isinstance(value, tuple) else value) in told
     assert name in said("run", "--help")

@@ -3,21 +3,21 @@
 import pytest
 from refusals import refuses
 
-from dpaudit.config import Config, brought
+from dpaudit.config import Config, plugin_defaults
 from dpaudit.config.adversaries import ADVERSARIES, OBSERVER
 
 STRONG = [name for name in ADVERSARIES if name != OBSERVER.name]
 
 
 def test_an_observer_brings_nothing_and_is_not_even_written_down():
-    assert brought({}) == brought({"adversary": "observer"}) == {}
+    assert plugin_defaults({}) == plugin_defaults({"adversary": "observer"}) == {}
     assert "adversary" not in Config().to_dict()
     assert Config.from_dict({"adversary": "observer"}) == Config()
 
 
 @pytest.mark.parametrize("name", STRONG)
 def test_a_configuration_has_what_its_adversary_brings_unless_something_else_is_given(name):
-    sets = ADVERSARIES[name].sets
+    sets = ADVERSARIES[name].default_settings
     config = Config.from_dict({"adversary": name})
     assert config.flat() | sets == config.flat()
     other = Config.from_dict(
@@ -54,7 +54,7 @@ def test_an_unknown_adversary_is_refused():
 
 @pytest.mark.parametrize("adversary", ADVERSARIES.values(), ids=ADVERSARIES)
 def test_every_adversary_says_what_it_controls_what_it_sees_and_what_follows(adversary):
-    told = adversary.told(0)
+    told = adversary.describe(0)
     assert told.startswith(f"{adversary.name}: chose ")
     assert told.endswith(f"; sees {adversary.sees}")
     assert adversary.follows
@@ -64,7 +64,7 @@ def test_every_adversary_says_what_it_controls_what_it_sees_and_what_follows(adv
 
 @pytest.mark.parametrize("name", STRONG)
 def test_only_of_a_gradient_it_is_said_that_one_was_put_in(name):
-    record, one, many = map(ADVERSARIES[name].told, (0, 1, 1000))
+    record, one, many = map(ADVERSARIES[name].describe, (0, 1, 1000))
     assert "gradient" not in record
     assert "a gradient" in one
     assert ("every step" in one) == (name == "per-step")

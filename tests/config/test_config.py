@@ -195,7 +195,7 @@ def test_a_value_of_the_wrong_type_is_refused(name, value):
     with refuses("wrong-type", option=name) as refused:
         Config.from_dict({name: value})
     assert refused.value.value is value
-    assert str(refused.value).endswith(f" {checks.shown(value)}")
+    assert str(refused.value).endswith(f" {checks.format_value(value)}")
 
 
 def test_unknown_and_ill_typed_settings_are_refused_in_one_message():

@@ -4,7 +4,7 @@ import pytest
 from refusals import refuses
 
 from dpaudit import checks, registry
-from dpaudit.config import brought, mechanism_settings
+from dpaudit.config import mechanism_settings, plugin_defaults
 from dpaudit.errors import BadInput
 from dpaudit.protocols import Mechanism
 
@@ -62,7 +62,7 @@ def test_later_texts_take_the_place_of_earlier_ones():
 
 
 def test_every_setting_is_told_with_its_default():
-    assert mechanism_settings.told("odd") == [
+    assert mechanism_settings.describe("odd") == [
         "--set size_of_it=(left out)",
         "--set rate=0.5",
         "--set kind=plain",
@@ -149,12 +149,12 @@ def test_fields_of_a_group_are_settings(monkeypatch):
 def test_defaults_of_a_group_are_those_of_a_run_with_its_mechanism(monkeypatch):
     monkeypatch.setattr(registry, "load", lambda kind, name: Grouped)
     monkeypatch.setattr(registry, "names", lambda kind: ["odd"])
-    assert brought({"mechanism": "odd"}) == {"epochs": 7}
+    assert plugin_defaults({"mechanism": "odd"}) == {"epochs": 7}
 
 
 def test_two_settings_with_one_name_are_refused():
     with refuses("plug-in-broken", option="scale"):
-        registry.asked(Collides)
+        registry.parameters(Collides)
 
 
 class Unsaid(Odd):
@@ -166,4 +166,4 @@ class Unsaid(Odd):
 def test_a_default_of_none_changes_no_setting_of_a_run(monkeypatch):
     monkeypatch.setattr(registry, "load", lambda kind, name: Unsaid)
     monkeypatch.setattr(registry, "names", lambda kind: ["odd"])
-    assert brought({"mechanism": "odd"}) == {"epochs": 3}
+    assert plugin_defaults({"mechanism": "odd"}) == {"epochs": 3}

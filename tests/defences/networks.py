@@ -5,8 +5,8 @@ import numpy as np
 from dpaudit.attacks import InvStd, Mean, MeanStd
 from dpaudit.estimators.published import in_sample
 from dpaudit.estimators.trials import Trials
-from dpaudit.outputs import summarised
-from dpaudit.seeds import own
+from dpaudit.outputs import with_statistics
+from dpaudit.seeds import row_seeds
 from dpaudit.types import IN, OUT, OWN
 
 KNOWN = {"label": np.array(1)}
@@ -17,7 +17,7 @@ def network(rows=6, classes=4, samples=5, seed=0):
     """All that is seen of a Bayesian network and of the same network without dropout."""
     draw = np.random.default_rng(seed)
     p = draw.dirichlet(np.ones(classes), size=rows).astype(np.float32)
-    return summarised(
+    return with_statistics(
         {
             "mc": draw.dirichlet(np.ones(classes), size=(rows, samples)).astype(np.float32),
             "probabilities": p,
@@ -31,7 +31,7 @@ def network(rows=6, classes=4, samples=5, seed=0):
 def numbered(seen, root=0):
     """With each row's own number, as trials have them."""
     rows = len(next(iter(seen.values())))
-    return {**seen, OWN: own(root, ((0, i) for i in range(rows)))}
+    return {**seen, OWN: row_seeds(root, ((0, i) for i in range(rows)))}
 
 
 def plain(seen):

@@ -6,7 +6,7 @@ from networks import network, numbered
 from refusals import refuses
 
 from dpaudit.defences import Noise, make
-from dpaudit.seeds import own
+from dpaudit.seeds import row_seeds
 from dpaudit.types import OWN
 
 
@@ -87,7 +87,7 @@ def test_rows_without_a_number_of_their_own_are_refused():
 
 
 def test_own_numbers_are_distinct_and_let_nobody_see_them():
-    numbers = own(7, [(w, i) for w in (0, 1) for i in range(500)])
+    numbers = row_seeds(7, [(w, i) for w in (0, 1) for i in range(500)])
     assert len(set(numbers.tolist())) == 1000
     assert OWN not in make("noise:0.1").protect(numbered(network()))
     assert OWN not in make("mean-std + noise:0.1").protect(numbered(network()))

@@ -19,7 +19,7 @@ from dpaudit.attacks import Loss, Mean, MeanStd
 from dpaudit.defences import ClipConfidence, FewerSamples, LabelOnly, Temperature, TopK, make
 from dpaudit.estimators.published import in_sample
 from dpaudit.estimators.trials import Trials
-from dpaudit.outputs import summarised
+from dpaudit.outputs import with_statistics
 from dpaudit.rates import PointCriterion
 from dpaudit.types import IN, OUT
 
@@ -172,7 +172,7 @@ def test_one_pass_has_no_deviation_to_tell_anything_from(text):
 )
 def test_a_search_among_ties_finds_what_a_search_by_hand_finds(text, attack):
     seen, worlds = leaking()
-    trials = Trials(attack.features(make(text).protect(summarised(seen)), KNOWN), worlds)
+    trials = Trials(attack.features(make(text).protect(with_statistics(seen)), KNOWN), worlds)
     assert len(np.unique(trials.features, axis=0)) < len(worlds), "there are ties"
     point = PointCriterion(DELTA)
     best = best_by_hand(attack, trials.features, worlds, point)

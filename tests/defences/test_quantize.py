@@ -12,7 +12,7 @@ from dpaudit.attacks import InvStd, Loss, Mean, MeanStd, ThresholdAttack, inv_st
 from dpaudit.defences import Quantize, make
 from dpaudit.estimators.published import in_sample
 from dpaudit.estimators.trials import Trials
-from dpaudit.outputs import summarised
+from dpaudit.outputs import with_statistics
 from dpaudit.rates import BoundCriterion, PointCriterion
 from dpaudit.types import IN, OUT
 
@@ -102,7 +102,7 @@ def network(rows=4, classes=3, samples=5, seed=0):
         "logits": np.log(p),
         "hidden": draw.normal(size=(rows, 9)),
     }
-    return summarised(seen)
+    return with_statistics(seen)
 
 
 def test_nothing_is_let_out_that_was_not_rounded():
@@ -151,7 +151,7 @@ def released(unit, samples=20, classes=3, per_world=60, seed=1):
     noise = draw.normal(size=(2 * per_world, samples, classes))
     p = np.exp(logits + noise * np.where(worlds == IN, 0.05, 0.3)[:, None, None])
     mc = p / p.sum(axis=-1, keepdims=True)
-    seen = summarised({"mc": mc, "logits": logits[:, 0]})
+    seen = with_statistics({"mc": mc, "logits": logits[:, 0]})
     return Quantize(unit).protect(seen), worlds
 
 

@@ -6,7 +6,7 @@ from unittest.mock import patch
 from hypothesis import settings
 from hypothesis import strategies as st
 
-from dpaudit.types import Counts, Guesses
+from dpaudit.results import Counts, Guesses
 
 DELTA = 1e-5
 KNOWN = Counts(fp=5, out=500, fn=60, inn=500)

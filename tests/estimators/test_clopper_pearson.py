@@ -10,7 +10,7 @@ from scipy.stats import binom
 
 from dpaudit.errors import BadInput
 from dpaudit.estimators import ClopperPearson
-from dpaudit.types import Counts, Guesses, Scores
+from dpaudit.results import Counts, Guesses, Scores
 
 DELTA = 1e-5
 KNOWN = Counts(fp=5, out=500, fn=60, inn=500)

@@ -13,7 +13,7 @@ from refusals import refuses
 from dpaudit.errors import BadInput
 from dpaudit.estimators import GDP, ClopperPearson, Jeffreys, JointBeta
 from dpaudit.estimators.sentences import ASSUMED, confident, credible
-from dpaudit.types import Counts, Decisions, Guesses, Scores
+from dpaudit.results import Counts, Decisions, Guesses, Scores
 
 EACH = pytest.mark.parametrize("estimator", [ClopperPearson, Jeffreys, JointBeta, GDP])
 SLACK = 1e-8

@@ -13,7 +13,7 @@ from dpaudit.accounting.curves import Pure
 from dpaudit.estimators import EProcess
 from dpaudit.estimators.paired_auc import AUCBet
 from dpaudit.estimators.sentences import ASSUMED, confident
-from dpaudit.types import Counts, Decisions, Guesses, Scores
+from dpaudit.results import Counts, Decisions, Guesses, Scores
 
 COARSE = {"step": 0.5, "highest": 3.0}
 

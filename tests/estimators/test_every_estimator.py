@@ -14,7 +14,8 @@ from refusals import refuses
 
 from dpaudit import registry
 from dpaudit.errors import BadInput
-from dpaudit.types import Bound, Counts, Decisions, DPSGDCurve, Guesses, Scores
+from dpaudit.results import Bound, Counts, Decisions, Guesses, Scores
+from dpaudit.types import DPSGDCurve
 
 CURVES = {"gaussian": "gaussian", "pure": "pure", "dpsgd": DPSGDCurve(0.3, 5, 1.0)}
 DRAWS = 499
@@ -27,7 +28,7 @@ def ways():
     The accountant's takes minutes in all.
     """
     for name in registry.names("estimators"):
-        asks = "curve" in registry.asked(registry.load("estimators", name))
+        asks = "curve" in registry.parameters(registry.load("estimators", name))
         for curve in CURVES if asks else ("",):
             marks = [pytest.mark.verify] if curve == "dpsgd" else []
             yield pytest.param(name, curve, marks=marks, id=f"{name}-{curve}".rstrip("-"))

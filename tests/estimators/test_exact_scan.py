@@ -8,7 +8,7 @@ from dpaudit.estimators import ClopperPearson, ExactScan
 from dpaudit.estimators.exact_scan import ALL_THRESHOLDS, Corners
 from dpaudit.estimators.sentences import ASSUMED, SCORE, confident
 from dpaudit.rates import log_ratio, upper_rate
-from dpaudit.types import Scores
+from dpaudit.results import Scores
 
 DELTA = 1e-5
 

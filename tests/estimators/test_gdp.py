@@ -9,7 +9,7 @@ from scipy.stats import binom, norm
 
 from dpaudit.accounting.curves import Gaussian
 from dpaudit.estimators import GDP, ClopperPearson
-from dpaudit.types import Counts
+from dpaudit.results import Counts
 
 
 def test_known_answers():

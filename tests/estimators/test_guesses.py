@@ -8,7 +8,7 @@ from scipy.stats import binom
 
 from dpaudit.estimators import OneRun, OneRunFDP
 from dpaudit.estimators.one_run import called, guessed, halves
-from dpaudit.types import Guesses
+from dpaudit.results import Guesses
 
 SCORES = np.array([0.3, 2.0, -1.0, 0.5, 1.0])
 

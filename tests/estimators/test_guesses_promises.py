@@ -12,7 +12,7 @@ from refusals import refuses
 from dpaudit.errors import BadInput
 from dpaudit.estimators import OneRun, OneRunFDP
 from dpaudit.estimators.sentences import COINS, confident
-from dpaudit.types import Counts, Decisions, Guesses, Scores
+from dpaudit.results import Counts, Decisions, Guesses, Scores
 
 EACH = pytest.mark.parametrize("estimator", [OneRun, OneRunFDP])
 SLACK = 1e-6

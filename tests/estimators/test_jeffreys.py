@@ -7,7 +7,7 @@ from scipy.integrate import quad
 from scipy.optimize import brentq
 
 from dpaudit.estimators import ClopperPearson, Jeffreys
-from dpaudit.types import Counts
+from dpaudit.results import Counts
 
 
 def test_known_answer():

@@ -7,7 +7,7 @@ from scipy.integrate import trapezoid
 from scipy.stats import beta, binom
 
 from dpaudit.estimators import JointBeta
-from dpaudit.types import Counts
+from dpaudit.results import Counts
 
 
 def test_known_answer():

@@ -25,7 +25,8 @@ from dpaudit.estimators.selections import HoldOut
 from dpaudit.estimators.selections.hold_out import Fixed
 from dpaudit.estimators.trials import Trials
 from dpaudit.rates import BoundCriterion
-from dpaudit.types import IN, OUT, DPSGDCurve, Scores
+from dpaudit.results import Scores
+from dpaudit.types import IN, OUT, DPSGDCurve
 
 DELTA = 1e-5
 KNOWN_TO = 0.05

@@ -8,7 +8,7 @@ from scipy.stats import beta, binom
 
 from dpaudit.estimators import OneRun
 from dpaudit.estimators.one_run import _PValue
-from dpaudit.types import Guesses
+from dpaudit.results import Guesses
 
 
 @pytest.mark.parametrize(

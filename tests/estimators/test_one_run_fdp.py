@@ -10,7 +10,8 @@ from dpaudit.accounting import epsilon as claimed
 from dpaudit.accounting.curves import DPSGD, Gaussian, Pure, symmetrised
 from dpaudit.estimators import OneRun, OneRunFDP
 from dpaudit.estimators.one_run import refuted_by_curve
-from dpaudit.types import DPSGDCurve, Guesses
+from dpaudit.results import Guesses
+from dpaudit.types import DPSGDCurve
 
 
 @pytest.mark.parametrize(

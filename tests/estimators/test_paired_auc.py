@@ -9,7 +9,8 @@ from dpaudit.accounting import gaussian_epsilon
 from dpaudit.accounting.curves import DPSGD
 from dpaudit.estimators import PairedAUC
 from dpaudit.estimators.sentences import ASSUMED, NOTHING_TO_CHOOSE, PAIRS, confident
-from dpaudit.types import DPSGDCurve, Scores
+from dpaudit.results import Scores
+from dpaudit.types import DPSGDCurve
 
 DELTA = 1e-5
 

@@ -9,7 +9,8 @@ from dpaudit.accounting import epsilon as claimed
 from dpaudit.accounting.curves import DPSGD, Pure, margin
 from dpaudit.estimators import PLD, ClopperPearson
 from dpaudit.rates import upper_rate
-from dpaudit.types import Counts, DPSGDCurve, GaussianCurve, Guesses, Scores
+from dpaudit.results import Counts, Guesses, Scores
+from dpaudit.types import DPSGDCurve, GaussianCurve
 
 DELTA = 1e-5
 CURVE = DPSGDCurve(sample_rate=0.3, steps=5, noise_multiplier=1.0)

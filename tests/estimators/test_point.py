@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpaudit.estimators import Point
-from dpaudit.types import Counts
+from dpaudit.results import Counts
 
 DELTA = 1e-5
 

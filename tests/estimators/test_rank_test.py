@@ -7,7 +7,8 @@ from dpaudit.accounting import gaussian_epsilon
 from dpaudit.estimators import PairedAUC, RankTest
 from dpaudit.estimators.rank_test import wins
 from dpaudit.estimators.sentences import NOTHING_TO_CHOOSE, confident
-from dpaudit.types import DPSGDCurve, GaussianCurve, Scores
+from dpaudit.results import Scores
+from dpaudit.types import DPSGDCurve, GaussianCurve
 
 DELTA = 1e-5
 

@@ -15,7 +15,7 @@ from scipy.stats import binom
 from dpaudit.accounting import gaussian_epsilon
 from dpaudit.estimators import ExactScan, PairedAUC, RankTest
 from dpaudit.estimators.rank_test import own_seed, pairs_won, ranks
-from dpaudit.types import Counts, Guesses, Scores
+from dpaudit.results import Counts, Guesses, Scores
 
 DELTA = 1e-5
 FEW = 199

@@ -5,7 +5,8 @@ from playground import settled
 
 from dpaudit.judging.advice import GRADIENT_BREAKS, STEP_BREAKS, after_one_run, next_steps
 from dpaudit.judging.facts import CanaryFacts
-from dpaudit.types import NOTHING_TO_CHOOSE, Bound, Claim, StepsCurve
+from dpaudit.results import NOTHING_TO_CHOOSE, Bound
+from dpaudit.types import Claim, StepsCurve
 
 CLAIM = Claim(1.0, 1e-5)
 GRADIENT = CanaryFacts("gradient", "by hand")

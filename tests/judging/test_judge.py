@@ -23,19 +23,11 @@ from dpaudit.judging.advice import next_steps
 from dpaudit.judging.choice import Choice
 from dpaudit.judging.judge import deciding, judge, verdict
 from dpaudit.judging.panel import pick
-from dpaudit.outputs import summarised
+from dpaudit.outputs import with_statistics
 from dpaudit.rates import BoundCriterion
+from dpaudit.results import NOTHING_TO_CHOOSE, Bound
 from dpaudit.seeds import generator, trials
-from dpaudit.types import (
-    IN,
-    NOTHING_TO_CHOOSE,
-    OUT,
-    Bound,
-    Claim,
-    DPSGDCurve,
-    GaussianCurve,
-    StepsCurve,
-)
+from dpaudit.types import IN, OUT, Claim, DPSGDCurve, GaussianCurve, StepsCurve
 
 DELTA = 1e-5
 FAST = ("loss", "mean", "min", "max")
@@ -86,7 +78,7 @@ def audits_of_nothing(games, models, attacks):
     criterion, estimator = BoundCriterion(DELTA), ClopperPearson()
     panels = Choice(tuple(attacks), **COUNTED).panels(attacks, Claim(8.0, DELTA), seed=0)
     for seed in range(games):
-        seen = summarised(observe(worlds, np.random.default_rng([7, seed])))
+        seen = with_statistics(observe(worlds, np.random.default_rng([7, seed])))
         played = {name: Trials(a.features(seen, KNOWN), worlds) for name, a in attacks.items()}
         halves = {name: t[choosing] for name, t in played.items()}
         primary = pick(attacks, panels, halves)
@@ -209,7 +201,7 @@ def test_primary_that_was_named_decides_even_if_it_is_the_weakest(path):
 
 def test_pick_takes_the_first_attack_where_there_is_nothing_to_go_by():
     worlds, _ = worlds_and_indices(2)
-    seen = summarised(observe(worlds, np.random.default_rng(0)))
+    seen = with_statistics(observe(worlds, np.random.default_rng(0)))
     attacks = Choice(FAST).attack_plugins
     panels = Choice(FAST).panels(attacks, Claim(8.0, DELTA), seed=0)
     choosing = {name: Trials(a.features(seen, KNOWN), worlds) for name, a in attacks.items()}

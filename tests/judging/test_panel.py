@@ -20,7 +20,7 @@ from dpaudit.journal import Journal
 from dpaudit.judging.choice import Choice
 from dpaudit.judging.judge import judge
 from dpaudit.judging.panel import BY_STEP, EstimatorPanel
-from dpaudit.outputs import summarised
+from dpaudit.outputs import with_statistics
 from dpaudit.rates import BoundCriterion, upper_rate
 from dpaudit.types import Claim, DPSGDCurve, GaussianCurve, StepsCurve
 
@@ -117,7 +117,7 @@ def test_the_rank_test_is_given_the_claims_curve_and_the_runs_seed(path):
     report = judged(path, "loss", "learned", primary="loss")
     worlds, _ = worlds_and_indices(120)
     for attack, judging in ((Loss(), slice(None)), (Learned(), 1)):
-        trials = Trials(attack.features(summarised(seen), KNOWN), worlds)
+        trials = Trials(attack.features(with_statistics(seen), KNOWN), worlds)
         half = trials if judging == slice(None) else trials.halves()[judging]
         scores = half.scores(trials.halves()[0].fit(attack, BoundCriterion(DELTA)))
         ranked, scanned = (
@@ -155,7 +155,7 @@ def test_steps_are_judged_in_pairs_by_what_they_make_up_and_by_nothing_else(path
     report = judged(path, "loss")
     bound, counted = report.bounds
     worlds, _ = worlds_and_indices(160)
-    trials = Trials(Loss().features(summarised(released(160, shift=3.0)), KNOWN), worlds)
+    trials = Trials(Loss().features(with_statistics(released(160, shift=3.0)), KNOWN), worlds)
     scores = trials.scores(trials.fit(Loss(), BoundCriterion(DELTA)))
     assert bound.epsilon == PairedAUC(STEPS).bound(scores, DELTA).epsilon > 0
     assert (bound.estimator, bound.assumption, bound.trials) == (BY_STEP, "accountant", (80, 80))

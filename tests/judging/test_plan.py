@@ -11,7 +11,8 @@ from dpaudit.errors import BadInput
 from dpaudit.estimators import PLD, ClopperPearson, ExactScan, OneRun, PairedAUC, RankTest
 from dpaudit.judging.plan import Pace, courses, plan, prospects
 from dpaudit.judging.plan_request import PlanRequest
-from dpaudit.types import Claim, Scores
+from dpaudit.results import Scores
+from dpaudit.types import Claim
 
 D = 1e-5
 TRIALS = (50, 100, 250, 500, 1000, 10000)

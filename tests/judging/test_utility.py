@@ -16,7 +16,7 @@ from dpaudit.judging.utility import (
     negative_log_likelihood,
     utility,
 )
-from dpaudit.outputs import summarised
+from dpaudit.outputs import with_statistics
 from dpaudit.seeds import trials
 
 
@@ -95,7 +95,7 @@ def test_every_measure_is_the_mean_over_models_of_a_loop(path):
     got = measured(path, "quantize:0.1", shown, labels)
     errors, nats, correlations, changes = [], [], [], []
     for model in shown:
-        seen = summarised({"mc": np.moveaxis(model, 1, 0)})
+        seen = with_statistics({"mc": np.moveaxis(model, 1, 0)})
         mean, std = (np.rint(seen[name] / 0.1) * 0.1 for name in ("mean", "std"))
         p = mean / mean.sum(axis=1, keepdims=True)
         ties = [sorted(row)[-1] == sorted(row)[-2] for row in mean]

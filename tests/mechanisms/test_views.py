@@ -227,7 +227,7 @@ def test_what_is_told_follows_the_adversary_and_its_canary(facing, armed):
         for kind, planted in ((Blank, 0), (Dirac, 1)):
             told = facing(name).about(armed(kind))
             assert told.attacker == name
-            assert told.adversary == ADVERSARIES[name].told(planted)
+            assert told.adversary == ADVERSARIES[name].describe(planted)
             assert told.deployment == ADVERSARIES[name].follows
 
 

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from dpaudit.rates import BoundCriterion
-from dpaudit.types import Bound, Claim, Counts, DPSGDCurve, Evidence, Published, Report, Scores
+from dpaudit.results import Bound, Counts, Evidence, Published, Report, Scores
+from dpaudit.types import Claim, DPSGDCurve
 
 
 def bound(attack: str = "loss", *, fp: int = 3, fn: int = 9, n: int = 25, **changes: Any) -> Bound:

@@ -32,7 +32,7 @@ GRADIENT = {"name": "dirac", "made": "a gradient along one parameter"}
 def facing(name: str, **changes: Any) -> Report:
     """A report against an adversary."""
     adversary = ADVERSARIES[name]
-    told = {"attacker": name, "adversary": adversary.told(0), "deployment": adversary.follows}
+    told = {"attacker": name, "adversary": adversary.describe(0), "deployment": adversary.follows}
     return replace(no_violation_found(), **{**told, **changes})
 
 

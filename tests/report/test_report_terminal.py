@@ -11,7 +11,8 @@ from report_examples import bound, inconclusive, no_violation_found, published, 
 
 from dpaudit.report import render
 from dpaudit.report.formats import at_least, duration, nearest
-from dpaudit.types import Claim, GaussianCurve, Growth, Report
+from dpaudit.results import Growth, Report
+from dpaudit.types import Claim, GaussianCurve
 
 REPORTS = {
     report.verdict.replace("_", " "): report

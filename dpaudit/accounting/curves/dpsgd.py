@@ -13,7 +13,8 @@ from dpaudit import accounting, checks
 from dpaudit.accounting import privacy_loss
 from dpaudit.accounting.curves.families import Family, Gaussian, Numbers, refuse_zero
 from dpaudit.accounting.privacy_loss import Side
-from dpaudit.types import Adjacency, Array, Assumption
+from dpaudit.results import Assumption
+from dpaudit.types import Adjacency, Array
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,8 @@ from scipy.special import expit, ndtr, ndtri
 
 from dpaudit import accounting
 from dpaudit.errors import BadInput
-from dpaudit.types import Array, Assumption
+from dpaudit.results import Assumption
+from dpaudit.types import Array
 
 Numbers = Union[Array, float]
 

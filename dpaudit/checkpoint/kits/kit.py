@@ -20,8 +20,8 @@ import numpy as np
 from dpaudit import checks
 from dpaudit.data import npz
 from dpaudit.data.fingerprints import fingerprint
-from dpaudit.errors import BadInput, unwritable
-from dpaudit.files import opened, regular
+from dpaudit.errors import BadInput, write_error
+from dpaudit.files import open_file, regular
 from dpaudit.seeds import coins as seeded
 from dpaudit.seeds import derive
 from dpaudit.types import Array, Records
@@ -222,7 +222,7 @@ def _about(file: Path) -> About:
 
 
 def _bytes(file: Path) -> bytes:
-    with opened(file, "a file of the kit", follow=False) as content:
+    with open_file(file, "a file of the kit", follow=False) as content:
         read = content.read(LARGEST + 1)
     if len(read) > LARGEST:
         said = "it is too large for a file of a kit"
@@ -273,7 +273,7 @@ class Looks:
         """What was looked at, in order; a line that was cut short counts as a look."""
         if not os.path.lexists(self.file):
             return []
-        with opened(self.file, WANTED, follow=False) as file:
+        with open_file(self.file, WANTED, follow=False) as file:
             content = file.read(LARGEST_LOOKS + 1)
         if len(content) > LARGEST_LOOKS:
             said = "it is too large for a list of looks"
@@ -303,4 +303,4 @@ class Looks:
                 "; looks at a kit are counted in its folder, so make that writable, or use a copy "
                 "of the kit"
             )
-            raise unwritable(self.file, error, way_out) from error
+            raise write_error(self.file, error, way_out) from error

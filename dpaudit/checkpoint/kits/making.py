@@ -22,7 +22,7 @@ from dpaudit.checkpoint.kits.kinds import KINDS, Source
 from dpaudit.checkpoint.kits.kit import CANARIES, PUBLIC, SEALED, About, Kit, Sealed, marked
 from dpaudit.data.arrays import as_given, as_records
 from dpaudit.data.fingerprints import marks
-from dpaudit.errors import BadInput, unwritable
+from dpaudit.errors import BadInput, write_error
 from dpaudit.estimators import OneRun, OneRunFDP
 from dpaudit.estimators.selections import GuessNumbers
 from dpaudit.files import probe_folder
@@ -267,7 +267,7 @@ def _place(contents: Contents, out: Path, named: Path) -> None:
         write(contents, fresh)
         fresh.rename(out)
     except OSError as error:
-        raise unwritable(named, error) from error
+        raise write_error(named, error) from error
     finally:
         shutil.rmtree(fresh, ignore_errors=True)
 

@@ -14,8 +14,9 @@ from dpaudit.accounting.curves import Family, Gaussian
 from dpaudit.estimators import EProcess, OneRun, OneRunFDP, one_run
 from dpaudit.estimators.e_process import FRACTIONS
 from dpaudit.estimators.power.truth import Truth, located
+from dpaudit.results import Assumption, Guesses
 from dpaudit.seeds import generator
-from dpaudit.types import Array, Assumption, Guesses
+from dpaudit.types import Array
 
 RUNS = 4000
 """Simulated: a chance has a standard error of at most 0.008."""

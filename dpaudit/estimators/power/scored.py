@@ -19,7 +19,8 @@ from dpaudit.estimators.rank_test import apart, wins
 from dpaudit.estimators.selections import criterion
 from dpaudit.estimators.simulation import Draws
 from dpaudit.rates import log_ratio, upper_rate
-from dpaudit.types import Array, Assumption, Counts, Scores
+from dpaudit.results import Assumption, Counts, Scores
+from dpaudit.types import Array
 
 FALSE_POSITIVES = ndtr(np.linspace(-6, 6, 121))
 """Rates among which the best threshold is looked for."""

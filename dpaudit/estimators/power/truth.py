@@ -10,7 +10,8 @@ from typing import Protocol
 from dpaudit.accounting.curves import Family, last_refuted
 from dpaudit.errors import BadInput
 from dpaudit.estimators import ClopperPearson, ExactScan
-from dpaudit.types import NOTHING_TO_CHOOSE, Assumption, Bound, Claim
+from dpaudit.results import NOTHING_TO_CHOOSE, Assumption, Bound
+from dpaudit.types import Claim
 
 
 class Prospect(Protocol):

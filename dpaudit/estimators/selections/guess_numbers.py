@@ -10,7 +10,8 @@ from dpaudit.errors import BadInput
 from dpaudit.estimators.one_run import guessed, halves
 from dpaudit.estimators.selections.hold_out import best
 from dpaudit.estimators.sentences import COINS, COINS_SEVERAL
-from dpaudit.types import Array, Bound, Guesses, Outcome
+from dpaudit.results import Bound, Guesses, Outcome
+from dpaudit.types import Array
 
 PARTS = (1, 2, 4, 8)
 """All canaries, half of them, a quarter and an eighth.

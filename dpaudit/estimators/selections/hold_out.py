@@ -14,7 +14,8 @@ from dpaudit.estimators.sentences import NOTHING_TO_CHOOSE, confident
 from dpaudit.estimators.trials import Trials
 from dpaudit.protocols import Attack, Criterion, Estimator, Rule
 from dpaudit.rates import BoundCriterion, PointCriterion
-from dpaudit.types import IN, OUT, Bound, Counts, Decisions, Outcome, Scores
+from dpaudit.results import Bound, Counts, Decisions, Outcome, Scores
+from dpaudit.types import IN, OUT
 
 Maker: TypeAlias = Callable[[float], Estimator]
 """Makes an estimator at some confidence, which a strategy may have to raise."""

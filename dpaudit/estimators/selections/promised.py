@@ -5,7 +5,8 @@ from __future__ import annotations
 from dpaudit.accounting.curves import Family, family, within_reach
 from dpaudit.errors import BadInput
 from dpaudit.protocols import Estimator
-from dpaudit.types import Assumption, Bound, Claim, Curve, GaussianCurve, StepsCurve
+from dpaudit.results import Assumption, Bound
+from dpaudit.types import Claim, Curve, GaussianCurve, StepsCurve
 
 CURVES = {"gaussian": "a Gaussian trade-off curve", "accountant": "an accountant's curve"}
 """The assumptions that are about a curve, in words."""

@@ -18,7 +18,7 @@ from dpaudit.papers.ensemble.learning import PERTURBATIONS
 from dpaudit.papers.ensemble.organisations import Learner
 from dpaudit.papers.ensemble.rows import Scaling
 from dpaudit.protocols import Mechanism
-from dpaudit.rates import rounded
+from dpaudit.rates import round_scores
 from dpaudit.seeds import generator
 from dpaudit.types import About, Array, Claim, Data, Known, Observation, Pair, Trial
 
@@ -266,7 +266,9 @@ def _leaning(made: Array, usual: Array) -> list[Observation]:
 
     Rounded before, because the low bits of a sum are not what it tells.
     """
-    from_out, from_inn = (np.linalg.norm(rounded(made) - rounded(u), axis=1) for u in usual)
+    from_out, from_inn = (
+        np.linalg.norm(round_scores(made) - round_scores(u), axis=1) for u in usual
+    )
     leaning = from_out - from_inn
     return [{"values": v, "leaning": s} for v, s in zip(made, leaning, strict=True)]
 

@@ -12,7 +12,7 @@ from dpaudit.accounting import gaussian_epsilon
 from dpaudit.accounting.curves import DPSGD, DPSGDSteps, Gaussian
 from dpaudit.estimators import PLD, PairedAUC, RankTest
 from dpaudit.estimators.paired_auc import AUCBet
-from dpaudit.types import Counts, Scores
+from dpaudit.results import Counts, Scores
 
 DELTA = 1e-5
 Q, T = 0.01, 5000

@@ -31,7 +31,7 @@ from dpaudit.estimators.power.guessed import GUESSES, RUNS, right
 from dpaudit.estimators.power.scored import statistic
 from dpaudit.estimators.rank_test import wins
 from dpaudit.estimators.simulation import Draws
-from dpaudit.types import Counts, Guesses, Scores
+from dpaudit.results import Counts, Guesses, Scores
 
 D = 1e-5
 GAUSS, PURE = Gaussian(), Pure(D)

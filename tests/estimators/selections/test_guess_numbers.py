@@ -14,7 +14,7 @@ from dpaudit.estimators.one_run import guessed
 from dpaudit.estimators.selections import GuessNumbers
 from dpaudit.estimators.selections.guess_numbers import FIXED_BEFOREHAND
 from dpaudit.estimators.sentences import COINS, COINS_SEVERAL
-from dpaudit.types import Guesses
+from dpaudit.results import Guesses
 
 DELTA = 1e-5
 

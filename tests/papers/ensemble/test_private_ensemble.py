@@ -13,8 +13,9 @@ from dpaudit.judging.run_data import fitting_names
 from dpaudit.papers.ensemble.adversary import Corner, Learner
 from dpaudit.papers.ensemble.mechanism import PrivateEnsemble
 from dpaudit.protocols import lacking
+from dpaudit.results import Counts, Scores
 from dpaudit.seeds import trials
-from dpaudit.types import IN, OUT, Counts, Data, Records, Scores
+from dpaudit.types import IN, OUT, Data, Records
 
 SURE = 1 - 1e-5
 """Of bounds that a test holds against the truth: one in 100,000 seeds would be a false alarm."""

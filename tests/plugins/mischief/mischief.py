@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 
 from dpaudit.protocols import Attack, CanaryBuilder, Defence, Estimator, Loader, Mechanism
-from dpaudit.types import Bound, Claim
+from dpaudit.results import Bound
+from dpaudit.types import Claim
 
 NUMBER = 5
 

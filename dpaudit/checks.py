@@ -58,7 +58,7 @@ def refuse(problems: Iterable[DpauditError | None], about: str = "") -> None:
     if len(found) == 1:
         if not about:
             raise first
-        raise first.retold(f"{about}: {first}")
+        raise first.with_sentence(f"{about}: {first}")
     numbered = "; ".join(f"({i}) {problem}" for i, problem in enumerate(found, 1))
     said = f"{len(found)} problems: {numbered}"
     raise BadInput(f"{about}: {said}" if about else said, "several-problems", problems=found)

@@ -44,7 +44,7 @@ class DpauditError(Exception):
     def __str__(self) -> str:
         return str(self.args[0])
 
-    def retold(self, sentence: str) -> Self:
+    def with_sentence(self, sentence: str) -> Self:
         """The same problem in another sentence, such as one that says where it is."""
         same = type(self)(sentence, self.code, option=self.option, value=self.value)
         same.problems = self.problems

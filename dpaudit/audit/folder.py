@@ -20,7 +20,7 @@ from dpaudit.judging.compare import Comparison
 from dpaudit.judging.judge import judge
 from dpaudit.protocols import Defence
 from dpaudit.report import comparison, to_terminal
-from dpaudit.types import Report
+from dpaudit.results import Report
 
 CONFIG = "config.toml"
 """The file in a run's folder that plays the same run again."""

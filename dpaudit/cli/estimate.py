@@ -84,7 +84,7 @@ def command(
     """
     from dpaudit.judging.estimates import Question, estimate
     from dpaudit.report import estimates, machine, to_terminal
-    from dpaudit.types import Scores
+    from dpaudit.results import Scores
 
     options = {f"--{'in' if name == 'inn' else name}": n for name, n in numbers.items()}
     outcome = _outcome(options, scores)

@@ -17,7 +17,7 @@ from dpaudit.cli.output import Destination, refuse_same
 from dpaudit.config.settings import Judging
 from dpaudit.journal import file
 from dpaudit.report.to_terminal import color_wanted
-from dpaudit.types import Report
+from dpaudit.results import Report
 
 if TYPE_CHECKING:
     from dpaudit.audit.folder import Run

@@ -185,7 +185,7 @@ class Config:
         try:
             return cls.from_dict(values)
         except BadInput as error:
-            raise error.retold(f"{path} is not a usable configuration: {error}") from error
+            raise error.with_sentence(f"{path} is not a usable configuration: {error}") from error
 
     def digest(self) -> str:
         """The hash that names the run's folder."""

@@ -91,7 +91,7 @@ class Choice(Judging):
         try:
             self.fitting(left)
         except BadInput as error:
-            raise error.retold(f"behind the defence {self.defence}, {error}") from error
+            raise error.with_sentence(f"behind the defence {self.defence}, {error}") from error
 
     def panels(
         self, attacks: Mapping[str, Attack], claim: Claim, seed: int

@@ -17,7 +17,7 @@ from dpaudit.report.machine import check, plain, write
 from dpaudit.report.run import render
 from dpaudit.report.run_verdict import in_one_line
 from dpaudit.report.wording import digits_needed, promise
-from dpaudit.types import Report
+from dpaudit.results import Report
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 

@@ -25,7 +25,7 @@ from dpaudit.report.run_attacks import (
 )
 from dpaudit.report.run_setting import trial_lines
 from dpaudit.report.wording import SLOTS, promise, worlds
-from dpaudit.types import Bound
+from dpaudit.results import Bound
 
 ABOUT = (
     "A defence changes what a model releases before anybody sees it. No model was trained for "

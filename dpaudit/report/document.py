@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias, Union
 
-from dpaudit.types import Verdict
+from dpaudit.results import Verdict
 
 if TYPE_CHECKING:
     from matplotlib import figure

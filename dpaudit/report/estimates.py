@@ -21,7 +21,7 @@ from dpaudit.report.document import (
 )
 from dpaudit.report.formats import NOTHING, at_least, at_most, nearest, percent, power
 from dpaudit.report.wording import stands_on
-from dpaudit.types import Bound, Counts, Guesses, Scores
+from dpaudit.results import Bound, Counts, Guesses, Scores
 from dpaudit.versions import versions
 
 DIGITS = 3

@@ -23,7 +23,7 @@ from dpaudit.report.drawing import (
 )
 from dpaudit.report.formats import nearest, value
 from dpaudit.report.run_attacks import AttackRow, attack_rows, slots
-from dpaudit.types import Bound, Growth, Published, Report
+from dpaudit.results import Bound, Growth, Published, Report
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

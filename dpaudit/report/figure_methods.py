@@ -29,7 +29,8 @@ from dpaudit.report.drawing import (
 )
 from dpaudit.report.formats import nearest, percent
 from dpaudit.report.plan import mechanism
-from dpaudit.types import Array, Published
+from dpaudit.results import Published
+from dpaudit.types import Array
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

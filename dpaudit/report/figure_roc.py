@@ -15,7 +15,8 @@ from dpaudit.report.drawing import CLAIM, INK, MUTED, blank, short, style
 from dpaudit.report.figure_scores import AttackScores
 from dpaudit.report.formats import percent
 from dpaudit.report.wording import PLANTED, Worlds
-from dpaudit.types import Adjacency, Array, Bound, Claim, Curve, GaussianCurve, Scores, StepsCurve
+from dpaudit.results import Bound, Scores
+from dpaudit.types import Adjacency, Array, Claim, Curve, GaussianCurve, StepsCurve
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -10,7 +10,8 @@ import numpy as np
 
 from dpaudit.report.drawing import IN, INK, MUTED, OUT, SMALL, blank, short, style
 from dpaudit.report.wording import PLANTED, Worlds
-from dpaudit.types import Array, Bound, Guesses, Report, Scores
+from dpaudit.results import Bound, Guesses, Report, Scores
+from dpaudit.types import Array
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -18,7 +18,7 @@ import numpy as np
 
 from dpaudit.errors import BadInput
 from dpaudit.files import write_whole
-from dpaudit.types import Bound, Published, Report
+from dpaudit.results import Bound, Published, Report
 
 VERSIONS = {
     "report": 1,

@@ -19,7 +19,7 @@ from dpaudit.report import document as parts
 from dpaudit.report import machine
 from dpaudit.report.document import Column, Document, Facts, Table, Text
 from dpaudit.report.formats import NOTHING, duration, nearest, percent, power
-from dpaudit.types import Assumption
+from dpaudit.results import Assumption
 from dpaudit.versions import versions
 
 ASSUMING: dict[Assumption, str] = {

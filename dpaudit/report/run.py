@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
-from dpaudit.errors import unwritable
+from dpaudit.errors import write_error
 from dpaudit.files import write_whole
 from dpaudit.judging.advice import BREAKS
 from dpaudit.report import drawing, run_figures, to_html, to_terminal
@@ -21,7 +21,7 @@ from dpaudit.report.run_attacks import attacks, decision
 from dpaudit.report.run_setting import contents, machinery, setting
 from dpaudit.report.run_verdict import sentence, verdict
 from dpaudit.report.wording import VERDICTS, claim_lines, digits_needed, game, question
-from dpaudit.types import Report
+from dpaudit.results import Report
 
 Section: TypeAlias = Callable[[Report, int], Sequence[Block]]
 
@@ -94,7 +94,7 @@ def write_folder(report: Report, folder: str | os.PathLike[str]) -> None:
         for name in set(run_figures.NAMES) - {figure.name for figure in figures}:
             (images / f"{name}.png").unlink(missing_ok=True)
     except OSError as error:
-        raise unwritable(images, error) from error
+        raise write_error(images, error) from error
     write_whole(Path(folder) / "report.html", whole.encode())
     for figure in figures:
         write_whole(images / f"{figure.name}.png", drawing.png(figure.drawing))

@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from dpaudit.report.document import SOFT_HYPHEN, Block, Column, Legend, Row, Table, Text
 from dpaudit.report.formats import NOTHING, at_least, nearest, percent
 from dpaudit.report.wording import SLOTS, assumes, claim_unit, right_guesses, unit, worlds
-from dpaudit.types import Bound, Claim, Published, Report
+from dpaudit.results import Bound, Published, Report
+from dpaudit.types import Claim
 
 PUBLISHED = [Column("published\nestimate"), Column("same search,\nno leak")]
 

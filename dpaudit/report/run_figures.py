@@ -22,7 +22,8 @@ from dpaudit.report.wording import (
     unit,
     worlds,
 )
-from dpaudit.types import Array, Growth, Guesses, Report
+from dpaudit.results import Growth, Guesses, Report
+from dpaudit.types import Array
 
 NAMES = ("bounds", "evidence", "scores", "roc", "canary")
 """All figures that a report may have, in the order of reading."""

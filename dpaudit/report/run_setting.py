@@ -19,7 +19,7 @@ from dpaudit.report.wording import (
     unit,
     worlds,
 )
-from dpaudit.types import Growth, Report
+from dpaudit.results import Growth, Report
 
 DATA = {
     "pool": "{} records in the training pool",

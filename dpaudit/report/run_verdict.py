@@ -17,7 +17,7 @@ from dpaudit.report.wording import (
     digits_needed,
     unit,
 )
-from dpaudit.types import Bound, Report
+from dpaudit.results import Bound, Report
 
 
 def verdict(report: Report, digits: int) -> list[Block]:

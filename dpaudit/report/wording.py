@@ -10,7 +10,8 @@ from dpaudit.accounting.curves import DPSGD, Family
 from dpaudit.config.adversaries import ADVERSARIES
 from dpaudit.report.document import Conclusion
 from dpaudit.report.formats import at_least, nearest, percent, power, value
-from dpaudit.types import Bound, Claim, GaussianCurve, Guesses, Report, Verdict
+from dpaudit.results import Bound, Guesses, Report, Verdict
+from dpaudit.types import Claim, GaussianCurve
 
 VERDICTS = {
     "VIOLATION": "VIOLATION",

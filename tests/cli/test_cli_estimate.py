@@ -18,7 +18,7 @@ from dpaudit.cli import main
 from dpaudit.estimators import ExactScan, PairedAUC, RankTest
 from dpaudit.protocols import Estimator
 from dpaudit.report import load_schema
-from dpaudit.types import Bound, Scores
+from dpaudit.results import Bound, Scores
 
 COUNTS = ("--fp", "5", "--out", "500", "--fn", "60", "--in", "500")
 GUESSES = ("--canaries", "1000", "--guesses", "200", "--correct", "180")

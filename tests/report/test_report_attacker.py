@@ -13,7 +13,7 @@ from report_examples import bound, no_violation_found, violation, with_evidence
 from dpaudit.config.adversaries import ADVERSARIES
 from dpaudit.report import load_schema, page, render, to_dict
 from dpaudit.report.run_setting import START, contents
-from dpaudit.types import Report
+from dpaudit.results import Report
 
 TRAINING = {
     "network": "cnn-small",

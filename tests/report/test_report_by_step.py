@@ -17,7 +17,8 @@ from dpaudit.estimators import PairedAUC
 from dpaudit.report import load_schema, page, render, to_dict
 from dpaudit.report.figure_roc import most_by_curve
 from dpaudit.report.run_figures import figures
-from dpaudit.types import Claim, Growth, Report, Scores, StepsCurve
+from dpaudit.results import Growth, Report, Scores
+from dpaudit.types import Claim, StepsCurve
 
 CLAIM = Claim(1.0, 1e-5, curve=StepsCurve(0.05, 200, 2.0), source="PLD accountant")
 

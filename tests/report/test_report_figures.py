@@ -12,7 +12,8 @@ from dpaudit.report import drawing, figure_bounds, figure_records, figure_roc, f
 from dpaudit.report.figure_roc import least, most, rectangle, roc
 from dpaudit.report.figure_scores import NO_NUMBER, AttackScores, attack_scores, histogram
 from dpaudit.report.run_figures import NAMES, figures
-from dpaudit.types import Array, Claim, Counts, Growth, Scores
+from dpaudit.results import Counts, Growth, Scores
+from dpaudit.types import Array, Claim
 
 LOWEST = float(np.finfo(float).min)
 DRAW = np.random.default_rng(11)

@@ -29,7 +29,8 @@ from report_examples import (
 from dpaudit.report import page, render
 from dpaudit.report.formats import at_least
 from dpaudit.report.run_setting import contents
-from dpaudit.types import Claim, Report
+from dpaudit.results import Report
+from dpaudit.types import Claim
 
 REPORTS = {
     "inconclusive": with_evidence(inconclusive(looks=3)),

@@ -15,7 +15,8 @@ from dpaudit.canaries import Null
 from dpaudit.data import load
 from dpaudit.report import page, render, to_dict
 from dpaudit.report.run_figures import figures
-from dpaudit.types import Claim, Growth, Report
+from dpaudit.results import Growth, Report
+from dpaudit.types import Claim
 
 MADE = Null().build(load("digits"), 0).canary.made
 CANARY = {"name": "none", "made": MADE, "label": 3}

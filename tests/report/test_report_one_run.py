@@ -15,7 +15,8 @@ from dpaudit.report import page, render, to_dict
 from dpaudit.report.figure_scores import attack_scores, draw_guesses, ends
 from dpaudit.report.run_figures import figures
 from dpaudit.report.run_setting import contents
-from dpaudit.types import Claim, Evidence, GaussianCurve, Guesses, Report, Scores
+from dpaudit.results import Evidence, Guesses, Report, Scores
+from dpaudit.types import Claim, GaussianCurve
 
 GUESSES = Guesses(canaries=1000, guesses=200, correct=197)
 

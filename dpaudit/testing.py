@@ -35,6 +35,7 @@ from dpaudit.protocols import CanaryBuilder
 from dpaudit.report.formats import power
 from dpaudit.report.run import refutation
 from dpaudit.report.run_verdict import in_one_line
+from dpaudit.results import Report
 from dpaudit.training.restored import restored
 from dpaudit.types import Canary, Claim, Data, Pair, neighbours
 

@@ -32,9 +32,9 @@ from dpaudit.judging.choice import Choice
 from dpaudit.judging.until_decided import fewest_models
 from dpaudit.mechanisms.function import Function
 from dpaudit.protocols import CanaryBuilder
-from dpaudit.report.conclusion import conclusion
 from dpaudit.report.formats import power
-from dpaudit.report.refutation import refutation
+from dpaudit.report.run import refutation
+from dpaudit.report.run_verdict import in_one_line
 from dpaudit.results import Report
 from dpaudit.training.isolation import isolated
 from dpaudit.types import Canary, Claim, Data, Pair, neighbours
@@ -149,7 +149,7 @@ def assert_private(
         same = _command(config, train, mechanism.claim, data, canary)
         raise PrivacyViolation(refutation(report, mechanism.name, false_alarm, same), report)
     if report.verdict == "INCONCLUSIVE":
-        raise NothingTested(" ".join([conclusion(report), *report.next_steps]), report)
+        raise NothingTested(" ".join([in_one_line(report), *report.next_steps]), report)
     return report
 
 

@@ -22,7 +22,7 @@ from dpaudit.accounting import gaussian_epsilon
 from dpaudit.cli import main
 from dpaudit.errors import BadInput
 from dpaudit.judging.advice import BREAKS
-from dpaudit.report.html import page
+from dpaudit.report import page
 from dpaudit.testing import MODELS, SIZE, NothingTested, PrivacyViolation, assert_private
 from dpaudit.types import Canary, Claim, Data, GaussianCurve, Pair, Records, StepsCurve, neighbours
 

@@ -18,7 +18,7 @@ from dpaudit.judging import compare, judge, one_run, until_decided
 from dpaudit.judging.choice import Choice
 from dpaudit.judging.compare import Comparison
 from dpaudit.protocols import Defence
-from dpaudit.report import comparison
+from dpaudit.report import comparison, to_terminal
 from dpaudit.results import Report
 
 CONFIG = "config.toml"
@@ -62,7 +62,7 @@ class Run:
 
     def compare(self, defences: Sequence[str | Defence], **choice: Any) -> str:
         """Return leak and utility behind each defence as text for a terminal."""
-        return comparison.render(self.compared(defences, **choice))
+        return to_terminal.write(comparison.document(self.compared(defences, **choice)))
 
     def compared(
         self,

@@ -52,7 +52,8 @@ def play(
     """Audit a mechanism on a pair; the same call on the same folder resumes the run.
 
     `workers` is a number of processes or any executor, such as `executors.SerialExecutor`,
-    which is this process. A script that starts processes calls this under ``if __name__ == "__main__":``.
+    which is this process. A script that starts processes calls this under ``if __name__ ==
+    "__main__":``.
 
     Until decided, it stops as soon as the claim is refuted or `budget`, in seconds, is spent;
     `attacks`, `defence` and `confidence` are then chosen here, before the first trial, else where

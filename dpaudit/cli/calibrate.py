@@ -44,15 +44,15 @@ def command(workers: int | None, json: Path | None, figure: Path | None, **setti
     from dpaudit.calibration.calibrate import calibrate
     from dpaudit.calibration.results import Setting
     from dpaudit.executors import cores
-    from dpaudit.report import calibration, calibration_json, drawing, figure_calibration
+    from dpaudit.report import calibration, drawing, figure_methods, machine, to_terminal
 
     setting = Setting(**settings)
     with Progress("parts") as progress:
         found = calibrate(setting, cores() if workers is None else workers, progress)
     deliver(
-        calibration.render(found),
-        (json, lambda path: calibration_json.dump(found, path)),
-        (figure, lambda path: drawing.dump(figure_calibration.draw(found), path)),
+        to_terminal.write(calibration.document(found)),
+        (json, lambda path: machine.write(calibration.to_dict(found), path)),
+        (figure, lambda path: drawing.dump(figure_methods.draw_calibration(found), path)),
     )
     if found.held is False:
         sys.exit(3)

@@ -88,18 +88,18 @@ def show(kit: Path, figure: Path | None) -> None:
         dpaudit canaries show kit
     """
     from dpaudit.checkpoint import kits
-    from dpaudit.report import drawing, figure_kit
+    from dpaudit.report import drawing, figure_records
 
     found = kits.read(kit)
     found.open_coins()
     where = figure or kits.writable(kit, "canaries.png")
-    drawing.dump(figure_kit.draw(found.canaries, found.flat), where)
+    drawing.dump(figure_records.draw_kit(found.canaries, found.flat), where)
     click.echo(_describe(found))
     click.echo(f"The sealed coins are intact: {found.about.commitment}\nDrawn in {where}")
 
 
 def _describe(kit: Kit, *more: str) -> str:
-    from dpaudit.report import figure_kit, wrapping
+    from dpaudit.report.to_terminal import wrap
 
     about = kit.about
     size = " x ".join(map(str, about.shape))
@@ -108,4 +108,4 @@ def _describe(kit: Kit, *more: str) -> str:
         f"{about.classes} classes, records of {size}; coins {about.coins}.",
         *more,
     ]
-    return "\n".join(line for text in lines for line in wrapping.wrap(text, figure_kit.COLUMNS))
+    return "\n".join(line for text in lines for line in wrap(text))

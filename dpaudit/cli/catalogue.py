@@ -12,7 +12,7 @@ from dpaudit.cli import completion
 from dpaudit.config import mechanism_settings
 from dpaudit.config.adversaries import ADVERSARIES, Adversary
 from dpaudit.errors import BadInput
-from dpaudit.report.wrapping import wrap
+from dpaudit.report.to_terminal import wrap
 from dpaudit.training.networks import NETWORKS
 
 WIDTH = 79

@@ -126,15 +126,15 @@ def command(scores: Path, json: Path | None, fail_on_violation: bool, **given: A
         dpaudit checkpoint model.pt --network mlp --members in.npz --nonmembers out.npz
     """
     from dpaudit.files import write_whole
-    from dpaudit.report import checkpoint, checkpoint_json, checkpoint_scores
+    from dpaudit.report import checkpoint, machine, to_terminal
 
     _reject_conflicts(given)
     with Progress() as progress:
         found = _audited(given, progress)
     deliver(
-        checkpoint.render(found, color=bool(sys.stdout and sys.stdout.isatty())),
-        (scores, lambda path: write_whole(path, checkpoint_scores.table(found).encode())),
-        (json, lambda path: checkpoint_json.dump(found, path)),
+        to_terminal.write(checkpoint.document(found), color=to_terminal.color_wanted()),
+        (scores, lambda path: write_whole(path, checkpoint.score_table(found).encode())),
+        (json, lambda path: machine.write(checkpoint.to_dict(found), path)),
     )
     click.echo(f"Every score is in {scores}", err=True)
     if fail_on_violation and found.verdict == "VIOLATION":

@@ -61,13 +61,13 @@ def command(
     """
     from dpaudit import defences
     from dpaudit.audit import Run
-    from dpaudit.report import comparison, comparison_json, drawing, figure_defences
+    from dpaudit.report import comparison, drawing, figure_methods, machine, to_terminal
 
     chosen = [*defence, *(one for text in sweep for one in defences.sweep(text))]
     with Progress("defences", quiet=True) as progress:
         found = Run(run).compared(chosen, progress, attacks=attack, **choice)
     deliver(
-        comparison.render(found),
-        (json, lambda path: comparison_json.dump(found, path)),
-        (figure, lambda path: drawing.dump(figure_defences.draw(found), path)),
+        to_terminal.write(comparison.document(found)),
+        (json, lambda path: machine.write(comparison.to_dict(found), path)),
+        (figure, lambda path: drawing.dump(figure_methods.draw_defences(found), path)),
     )

@@ -77,7 +77,7 @@ def command(
     against it; only one that assumes nothing, or the stated curve, can refute it.
     """
     from dpaudit.judging.estimates import EstimateRequest, estimate
-    from dpaudit.report import estimates, estimates_json
+    from dpaudit.report import estimates, machine, to_terminal
     from dpaudit.results import Scores
 
     stated = {name: given.pop(name) for name in ("delta", "confidence", "claim", "seed")}
@@ -87,7 +87,8 @@ def command(
     many = isinstance(outcome, Scores) and len(outcome.out) + len(outcome.inn) >= SLOW
     with Progress() as progress:
         found = estimate(question, progress.say if many or ":" in curve else lambda text: None)
-    deliver(estimates.render(found), (json, lambda path: estimates_json.dump(found, path)))
+    text = to_terminal.write(estimates.document(found))
+    deliver(text, (json, lambda path: machine.write(estimates.to_dict(found), path)))
 
 
 def _outcome(given: Mapping[str, int], scores: Path | None) -> StatedOutcome:

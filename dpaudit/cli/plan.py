@@ -80,8 +80,8 @@ def command(
     from dpaudit.audit import forecast
     from dpaudit.judging import plan
     from dpaudit.judging.plan_request import PlanRequest
-    from dpaudit.report import drawing, figure_plan, plan_json
-    from dpaudit.report import plan as terminal
+    from dpaudit.report import drawing, figure_methods, machine, to_terminal
+    from dpaudit.report import plan as plan_report
 
     wanted = {name: given.pop(name) for name in REQUEST}
     if wanted["canaries"] is not None and (given["models"] is not None or wanted["fixed_score"]):
@@ -115,10 +115,12 @@ def command(
         progress.say("planning")
         found = replace(plan.plan(question), pace=pace)
     deliver(
-        terminal.render(found),
-        (json, lambda path: plan_json.dump(found, path)),
+        to_terminal.write(plan_report.document(found)),
+        (json, lambda path: machine.write(plan_report.to_dict(found), path)),
         (
             figure,
-            lambda path: drawing.dump(figure_plan.draw(question, plan.plan_curves(question)), path),
+            lambda path: drawing.dump(
+                figure_methods.draw_plan(question, plan.plan_curves(question)), path
+            ),
         ),
     )

@@ -13,6 +13,7 @@ from dpaudit import report
 from dpaudit.cli import completion
 from dpaudit.cli.options import JUDGED, REPORTED, options
 from dpaudit.cli.output import deliver
+from dpaudit.report.to_terminal import color_wanted
 from dpaudit.results import Report
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ def show(
         found = replace(found, evidence=replace(found.evidence, canary=None, original=None))
     folder = run.path if keep else None
     deliver(
-        report.render(found, color=bool(sys.stdout and sys.stdout.isatty())),
+        report.render(found, color=color_wanted()),
         (folder, lambda path: report.dump(found, path / "report.json")),
         (folder, lambda path: report.write_folder(found, path)),
         (json, lambda path: report.dump(found, path)),

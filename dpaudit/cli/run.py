@@ -16,7 +16,6 @@ from dpaudit.cli.output import Progress
 from dpaudit.cli.report import SHOWN, show
 from dpaudit.cli.settings import configured
 from dpaudit.protocols import Mechanism
-from dpaudit.report.by_step import unit
 from dpaudit.types import Backend
 
 
@@ -92,6 +91,7 @@ def command(
     trains one model with a thousand canaries instead, and guesses which of them it had.
     """
     from dpaudit import audit
+    from dpaudit.report.wording import claim_unit
 
     if workers and cluster:
         sentence = "--workers are processes here; with --cluster start workers there"
@@ -107,7 +107,7 @@ def command(
         try:
             prepared = audit.prepare(config, progress.say, download, out)
             _name_backend(prepared.mechanism, progress)
-            progress.unit = unit(prepared.claim)
+            progress.unit = claim_unit(prepared.claim)
             folder = out or prepared.folder
             run = audit.run(
                 *(prepared, folder, workers, progress, progress.say, cluster),

@@ -1,12 +1,8 @@
-"""What an audit found: for a terminal, for a machine, and as a page with figures."""
+"""Reports of what was found: documents for a terminal and a browser, and formats for machines."""
 
-from dpaudit.report.files import dump_html, write_folder
-from dpaudit.report.html import page
-from dpaudit.report.junit import dump_junit
+from dpaudit.report.ci import dump_junit, dump_sarif, source
 from dpaudit.report.machine import dump, load_schema, to_dict
-from dpaudit.report.sarif import dump_sarif
-from dpaudit.report.source import source
-from dpaudit.report.terminal import render
+from dpaudit.report.run import dump_html, page, render, write_folder
 
 __all__ = [
     "dump",

@@ -1,26 +1,44 @@
-"""The audit of a user's own model, for a terminal."""
+"""The audit of a user's own model, as a document, as JSON, and as a table of its scores."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import csv
+import io
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from typing import Any
 
-from dpaudit.accounting.curves import DPSGD
 from dpaudit.checkpoint.audit import CheckpointReport
 from dpaudit.checkpoint.scoring import nonmembers_needed
-from dpaudit.report import one_run, promises, words
-from dpaudit.report.consistent import check_bound
+from dpaudit.report import machine
+from dpaudit.report.document import (
+    Block,
+    Column,
+    Document,
+    Facts,
+    Heading,
+    Legend,
+    Row,
+    Table,
+    Text,
+)
 from dpaudit.report.formats import at_least, at_most, nearest, percent, power
-from dpaudit.report.terminal import BOLD, RESET, bullets, verdict_lines
-from dpaudit.report.wrapping import labelled, row, wrap
-from dpaudit.results import Bound
+from dpaudit.report.run_verdict import not_refuted, out_of_reach
+from dpaudit.report.wording import (
+    EPSILON,
+    certified,
+    claim_lines,
+    conclusion,
+    digits_needed,
+    question,
+    right_guesses,
+    stands_on,
+)
 
-WIDTH = 79
-
-GAME = (
+KIT = (
     "One model was trained with many planted records, the canaries, each of them put in or left "
     "out by a fair coin. A score then guesses from the model which of them were in: the better it "
-    "guesses, the more a training gives away about one record. Epsilon measures this leak: 0 is "
-    "none, more is worse."
+    f"guesses, the more a training gives away about one record. {EPSILON}"
 )
 MEMBERS = (
     "One model is asked about records that it was trained on, the members, and about others. A "
@@ -29,57 +47,50 @@ MEMBERS = (
 )
 UNLESS = (
     "THESE ARE BOUNDS ONLY IF A FAIR COIN, TOSSED FOR EACH RECORD, CHOSE WHAT WAS TRAINED ON. "
-    "Nothing here shows that. Members that were chosen in any other way (an earlier month, another "
-    "source, a split by hand) may differ from the others by themselves; what the score then tells "
-    "apart is no leak, and the numbers below bound nothing. State --fair-coins if coins were "
-    "tossed, or train with a kit (dpaudit canaries make)."
+    "Nothing here shows that. Members that were chosen otherwise (an earlier month, another "
+    "source, a split by hand) may differ by themselves. The score then sees this difference and no "
+    "leak, and the numbers below bound nothing. State --fair-coins if coins were tossed, or train "
+    "with a kit (dpaudit canaries make)."
 )
 NO_COIN = (
     "NO BOUND: no fair coin chose these records, so that nothing can be said of epsilon. Train "
     "with a kit (dpaudit canaries make)."
 )
-TITLES = (
-    ["", "epsilon", "", "right", ""],
-    ["estimator", "at least", "ceiling", "guesses", "assumes"],
-)
+RISK = "Risk of this model by this score, which describes it and bounds no epsilon:"
+COLUMNS = [
+    Column("estimator", words=True),
+    Column("epsilon\nat least"),
+    Column("ceiling"),
+    Column("right\nguesses"),
+    Column("assumes", words=True),
+]
+GUESSES = {1: "in", -1: "out", 0: ""}
 
 
-def render(found: CheckpointReport, color: bool = False) -> str:
-    """Setting, risk, bounds, verdict and what to do, in lines of under 80 columns."""
-    for bound in found.bounds:
-        check_bound(bound)
-    digits = digits_needed(found)
-    blocks = [
-        _headline(found, digits),
-        _setting(found, digits),
-        _risk(found),
-        _bounds(found, digits, color),
-        _verdict(found, digits, color),
-        bullets("Warnings", found.warnings, "!", WIDTH),
-        bullets("What to do next", found.next_steps, "-", WIDTH),
+def document(report: CheckpointReport) -> Document:
+    """Build the document: setting, risk, bounds, verdict and what to do."""
+    machine.check_numbers(report.bounds)
+    claim = report.claim
+    digits = digits_needed(report) if claim.guarantees and report.bounds else 2
+    blocks: list[Block] = [
+        Text([KIT if report.candidates.coins == "kit" else MEMBERS]),
+        _setting(report, digits),
+        Heading(RISK),
+        Facts([(name, [text]) for name, text in risk_lines(report)]),
+        *_bounds(report, digits),
     ]
-    return "\n\n".join("\n".join(block) for block in blocks if block) + "\n"
+    if claim.guarantees:
+        blocks.append(conclusion(report.verdict, verdict_sentence(report, digits)))
+    if report.warnings:
+        blocks += [Heading("Warnings"), Text(report.warnings, mark="!")]
+    if report.next_steps:
+        blocks += [Heading("What to do next"), Text(report.next_steps, mark="-")]
+    title = question(claim, digits) if claim.guarantees else "how much does this model leak?"
+    return Document(blocks, title)
 
 
-def digits_needed(found: CheckpointReport) -> int:
-    """Decimals at which the first bound and its ceiling print on their own side of the claim."""
-    return words.digits_needed(found) if found.claim.guarantees and found.bounds else 2
-
-
-def _headline(found: CheckpointReport, digits: int) -> list[str]:
-    asked = "how much does this model leak?"
-    if found.claim.guarantees:
-        asked = promises.question(found.claim, digits)
-    title = f"dpaudit: {asked}"
-    return [
-        title,
-        "=" * len(title),
-        *wrap(GAME if found.candidates.coins == "kit" else MEMBERS, WIDTH),
-    ]
-
-
-def _setting(found: CheckpointReport, digits: int) -> list[str]:
-    claim, candidates = found.claim, found.candidates
+def _setting(report: CheckpointReport, digits: int) -> Facts:
+    claim, candidates = report.claim, report.candidates
     inn = int(candidates.put_in.sum())
     out = len(candidates.put_in) - inn
     records = [candidates.about]
@@ -88,166 +99,183 @@ def _setting(found: CheckpointReport, digits: int) -> list[str]:
         records.append(f"The coins are those that were sealed: {candidates.commitment}")
     elif candidates.coins == "stated":
         records.append("That a fair coin chose each of them is the user's statement.")
-    score = [f"{found.score.name}: {found.score.words}; fixed before any coin was looked at"]
-    if found.references:
+    score = [f"{report.score.name}: {report.score.words}; fixed before any coin was looked at"]
+    if report.references:
         score.append(
-            f"Reference models: {', '.join(found.references)}. They must not have been trained on "
+            f"Reference models: {', '.join(report.references)}. They must not have been trained on "
             "these canaries, whose coins they would give away."
         )
-    lines = [
-        ("Claim", promises.lines(claim, digits) if claim.guarantees else []),
-        ("Model", [found.model]),
-        ("Canaries" if candidates.coins == "kit" else "Records", records),
-        ("Score", score),
-    ]
-    return [line for label, texts in lines for line in labelled(label, texts, WIDTH)]
+    return Facts(
+        [
+            ("Claim", claim_lines(claim, digits) if claim.guarantees else []),
+            ("Model", [report.model]),
+            ("Canaries" if candidates.coins == "kit" else "Records", records),
+            ("Score", score),
+        ]
+    )
 
 
-# ---------------------------------------------------------------- risk
-
-
-def risk_lines(found: CheckpointReport) -> Iterator[tuple[str, str]]:
-    """The figures of risk, each with its name."""
-    risk = found.risk
+def risk_lines(report: CheckpointReport) -> Iterator[tuple[str, str]]:
+    """Yield the figures of risk, each with its name."""
+    risk = report.risk
     low, high = risk.interval
     yield (
         "AUC",
         f"{nearest(risk.auc, 3)} ({percent(risk.confidence)} interval {at_least(low, 3)} … "
         f"{at_most(high, 3)}, by Hoeffding's bound)",
     )
-    others = int((~found.candidates.put_in).sum())
+    others = int((~report.candidates.put_in).sum())
     what, which = ("canaries", "were left out")
-    if found.candidates.coins != "kit":
+    if report.candidates.coins != "kit":
         what, which = ("records", "are no members")
     for fpr, tpr in risk.tpr.items():
-        said = f"needs more {what}: {nonmembers_needed(fpr):,} that {which}, not {others:,}"
-        yield f"TPR at {percent(fpr)} FPR", said if tpr is None else percent(round(tpr, 3))
+        text = f"needs more {what}: {nonmembers_needed(fpr):,} that {which}, not {others:,}"
+        yield f"TPR at {percent(fpr)} FPR", text if tpr is None else percent(round(tpr, 3))
 
 
-def _risk(found: CheckpointReport) -> list[str]:
-    shown = list(risk_lines(found))
-    width = max(len(name) for name, _ in shown)
-    return [
-        *wrap("Risk of this model by this score, which describes it and bounds no epsilon:", WIDTH),
-        *(f"  {name:<{width}}  {text}" for name, text in shown),
-    ]
-
-
-# ---------------------------------------------------------------- bounds
-
-
-def _bounds(found: CheckpointReport, digits: int, color: bool) -> list[str]:
-    if not found.bounds:
-        return wrap(NO_COIN, WIDTH)
-    lines = []
-    if found.candidates.coins == "supposed":
-        warned = wrap(UNLESS, WIDTH)
-        lines += [f"{BOLD}{line}{RESET}" if color else line for line in warned] + [""]
+def _bounds(report: CheckpointReport, digits: int) -> list[Block]:
+    if not report.bounds:
+        return [Text([NO_COIN])]
     rows = [
-        [
-            bound.estimator,
-            at_least(bound.epsilon, digits),
-            nearest(bound.ceiling, digits),
-            f"{guesses.correct:,} of {guesses.guesses:,}",
-            assumes(bound, found),
-        ]
-        for bound in found.bounds
+        Row(
+            [
+                bound.estimator,
+                at_least(bound.epsilon, digits),
+                nearest(bound.ceiling, digits),
+                f"{guesses.correct:,} of {guesses.guesses:,}",
+                stands_on(bound, report.request.family),
+            ],
+            *(bound is report.bounds[0],) * 2,
+        )
+        for bound in report.bounds
         if (guesses := bound.guesses)
     ]
-    widths = [max(map(len, column)) for column in zip(*TITLES, *rows, strict=True)]
-    lines += [row(titles, widths) for titles in TITLES]
-    lines.append("-" * (sum(widths) + 2 * len(widths)))
-    first, *beside = (row(cells, widths) for cells in rows)
-    first = f">{first[1:]}"
-    lines += [f"{BOLD}{first}{RESET}" if color else first, *beside]
-    lines.append("")
-    for bound in found.bounds:
-        lines += wrap(f"{bound.estimator}: {bound.sentence}", WIDTH, indent="  ")
-    for text in reading(found):
-        lines += wrap(text, WIDTH, indent="  ")
-    return lines
-
-
-def assumes(bound: Bound, found: CheckpointReport) -> str:
-    """What a bound stands on, in a few words."""
-    curves = found.request.family
-    if bound.assumption == "accountant" and isinstance(curves, DPSGD):
-        return f"DP-SGD's curve: rate {curves.sample_rate:g}, {curves.rounds:,} steps"
-    return {"none": "nothing", "gaussian": "a Gaussian trade-off curve"}[bound.assumption]
-
-
-def reading(found: CheckpointReport) -> list[str]:
-    """Which bound decides, how it was selected, and what would make it none."""
-    first = found.bounds[0]
-    at = f"{percent(first.confidence)} confidence, delta {power(first.delta)}"
-    decides = "> decides" if found.claim.guarantees else "> shows most surely"
-    lines = [
-        f"{decides}: {first.estimator}, {first.rule}; {at}; selection: {first.selection}.",
+    return [
+        *([Text([UNLESS], strong=True)] if report.candidates.coins == "supposed" else []),
+        Table(COLUMNS, rows),
+        Legend([(bound.estimator, bound.sentence) for bound in report.bounds]),
+        Text(reading(report), mark=""),
     ]
-    for bound in found.bounds[1:]:
+
+
+def reading(report: CheckpointReport) -> list[str]:
+    """Say which bound decides, how it was selected, and what would invalidate it."""
+    first = report.bounds[0]
+    at = f"{percent(first.confidence)} confidence, delta {power(first.delta)}"
+    decides = "> decides" if report.claim.guarantees else "> shows most surely"
+    lines = [f"{decides}: {first.estimator}, {first.rule}; {at}; selection: {first.selection}."]
+    for bound in report.bounds[1:]:
         why = "as no such curve is claimed" if bound.assumption != "none" else "beside it"
         lines.append(f"{bound.estimator} decides nothing, {why}.")
-    return [*lines, _looked(found)]
+    return [*lines, _looks(report)]
 
 
-def _looked(found: CheckpointReport) -> str:
-    """What the bounds allow for of looking again, and what they do not."""
-    if found.candidates.looks is None:
+def _looks(report: CheckpointReport) -> str:
+    """Say what the bounds allow for of looking again, and what they do not."""
+    if report.candidates.looks is None:
         return (
             "Another score that is tried because of what this one showed is a selection which no "
             "number here allows for: fix it beforehand (--score), or train with a kit."
         )
-    if found.looks == 1:
+    if report.looks == 1:
         return (
             "This is the first look at the kit's coins. Any other (another model, score or number "
             "of guesses) is counted in the kit, and held to a higher confidence."
         )
-    asked, held = percent(found.request.confidence), percent(found.bounds[0].confidence)
+    wanted, held = percent(report.request.confidence), percent(report.bounds[0].confidence)
     return (
-        f"This is look {found.looks:,} at the kit's coins, held to {held} confidence instead of "
-        f"{asked}. That allows for the looks before it, not for a score that was made up because "
-        "of what they told of single canaries: for that, train with a fresh kit."
+        f"This is look {report.looks:,} at the kit's coins, held to {held} confidence instead of "
+        f"{wanted}. That allows for the looks before it, not for a score that was made up because "
+        "of what they showed of single canaries: for that, train with a fresh kit."
     )
 
 
-# ---------------------------------------------------------------- the verdict
-
-
-def _verdict(found: CheckpointReport, digits: int, color: bool) -> list[str]:
-    if not found.claim.guarantees:
-        return []
-    return verdict_lines(found.verdict, verdict_sentence(found, digits), WIDTH, color)
-
-
-def verdict_sentence(found: CheckpointReport, digits: int) -> str:
-    """What the verdict rests on, with its numbers, and what it does not say."""
-    claim, guesses = found.claim, found.guesses
+def verdict_sentence(report: CheckpointReport, digits: int) -> str:
+    """Say what the verdict rests on, with its numbers, and what it does not say."""
+    claim, guesses = report.claim, report.guesses
     claimed = nearest(claim.epsilon, digits)
     if guesses is None:
         return f"without a fair coin nothing can be said of the claim of {claimed}."
-    bound = found.bounds[0]
-    ceiling, shown = nearest(bound.ceiling, digits), words.certified(bound, claim, digits)
-    if found.candidates.coins == "supposed":
+    bound = report.bounds[0]
+    ceiling, shown = nearest(bound.ceiling, digits), certified(bound, claim, digits)
+    if report.candidates.coins == "supposed":
         above = bound.epsilon > claim.epsilon
         would = "would refute" if above else "would not refute"
         return (
             f"if a fair coin chose each record, {shown}, which {would} the claim of {claimed}; "
             "nobody says that one did, so it decides nothing."
         )
-    many = f"{len(found.scores):,} canaries"
-    if found.verdict == "VIOLATION":
+    many = f"{len(report.scores):,} canaries"
+    if report.verdict == "VIOLATION":
         return (
             f"{shown}, above the claim of {claimed}. The claim does not hold for the training of "
-            f"this model. ({one_run.right(guesses)}; so many could certify at most {ceiling}.)"
+            f"this model. ({right_guesses(guesses)}; so many could certify at most {ceiling}.)"
         )
     if bound.ceiling < claim.epsilon:
-        return (
-            f"{many} could not have certified more than {ceiling} (by {bound.estimator}, "
-            f"{percent(bound.confidence)} confidence), below the claim of {claimed}. This audit "
-            f"can neither refute nor support the claim; {shown}."
-        )
-    return (
-        f"{shown}, which does not refute the claim of {claimed}; {many} could have certified up to "
-        f"{ceiling}. This is not a proof of privacy: other canaries or a stronger score may show "
-        "more."
+        return out_of_reach(bound, ceiling, claimed, many, shown)
+    return not_refuted(
+        shown, claimed, many, ceiling, "other canaries or a stronger score may show more"
     )
+
+
+def to_dict(report: CheckpointReport) -> dict[str, Any]:
+    """Return all of it but the single scores as plain values; infinite or missing is None."""
+    machine.check_numbers(report.bounds)
+    claim, request, candidates, risk = report.claim, report.request, report.candidates, report.risk
+    inn = int(candidates.put_in.sum())
+    return machine.contract(
+        "checkpoint",
+        {
+            "claim": claim.to_dict() if claim.guarantees else None,
+            "verdict": report.verdict if claim.guarantees else None,
+            "bounds": [
+                {**machine.bound_values(bound), "guesses": bound.guesses and asdict(bound.guesses)}
+                for bound in report.bounds
+            ],
+            "coins": candidates.coins,
+            "commitment": candidates.commitment,
+            "canaries": {"in": inn, "out": len(candidates.put_in) - inn, "about": candidates.about},
+            "model": report.model,
+            "score": {"name": report.score.name, "about": report.score.words},
+            "references": report.references,
+            "looks": report.looks,
+            "risk": {
+                "auc": risk.auc,
+                "interval": risk.interval,
+                "confidence": risk.confidence,
+                "tpr": [{"fpr": fpr, "tpr": tpr} for fpr, tpr in risk.tpr.items()],
+            },
+            "delta": claim.delta,
+            "confidence": request.confidence,
+            "curve": request.curve or None,
+            "seed": report.seed,
+            "warnings": report.warnings,
+            "next_steps": report.next_steps,
+            "versions": report.versions,
+        },
+    )
+
+
+def score_table(report: CheckpointReport) -> str:
+    """Write a CSV row for each record: number, label, coin, guess, score and statistics."""
+    statistics = report.outputs.statistics
+    text = io.StringIO(newline="")
+    rows = csv.writer(text, lineterminator="\n")
+    rows.writerow(["canary", "label", "coin", "guess", "score", "log_odds", "loss", *statistics])
+    for i, score in enumerate(report.scores):
+        numbers: Sequence[float] = [
+            report.outputs.log_odds[i],
+            -report.outputs.log_p[i] + 0.0,
+            *(values[i] for values in statistics.values()),
+        ]
+        rows.writerow(
+            [
+                i,
+                int(report.candidates.records.y[i]),
+                "in" if report.candidates.put_in[i] else "out",
+                GUESSES[int(report.calls[i])],
+                repr(float(score)),
+                *(f"{number:.9g}" for number in numbers),
+            ]
+        )
+    return text.getvalue()

@@ -1,4 +1,4 @@
-"""What all figures share: colours, type, and how a drawing becomes bytes.
+"""Shared parts of all figures: colours, type, and the bytes of a drawing.
 
 The same report gives the same bytes, whatever the user's matplotlibrc, clock and machine.
 matplotlib is imported on first use, because most commands draw nothing.
@@ -9,7 +9,7 @@ from __future__ import annotations
 import io
 import re
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,6 +18,7 @@ from dpaudit.files import write_whole
 from dpaudit.report.formats import printable
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 WIDTH = 5.6
@@ -37,28 +38,20 @@ DARK = {
     IN: "#f5924e",
     CLAIM: "#3dcc9f",
 }
-"""What each colour becomes where the reader prefers a dark page."""
+"""Each colour on a dark page."""
 
 SETTINGS: dict[Any, Any] = {
     "font.family": ["DejaVu Sans"],  # comes with matplotlib
-    "font.size": 10.0,
-    "axes.titlesize": 10.0,
+    **dict.fromkeys(("font.size", "axes.titlesize"), 10.0),
+    **dict.fromkeys(
+        ("axes.labelsize", "xtick.labelsize", "ytick.labelsize", "legend.fontsize"), SMALL
+    ),
+    **dict.fromkeys(("figure.facecolor", "axes.facecolor"), PAPER),
+    **dict.fromkeys(("text.color", "axes.labelcolor", "axes.titlecolor"), INK),
+    **dict.fromkeys(("xtick.labelcolor", "ytick.labelcolor"), INK),
+    **dict.fromkeys(("axes.edgecolor", "xtick.color", "ytick.color"), MUTED),
     "axes.titlelocation": "left",
-    "axes.labelsize": SMALL,
-    "xtick.labelsize": SMALL,
-    "ytick.labelsize": SMALL,
-    "legend.fontsize": SMALL,
     "legend.frameon": False,
-    "figure.facecolor": PAPER,
-    "axes.facecolor": PAPER,
-    "text.color": INK,
-    "axes.labelcolor": INK,
-    "axes.titlecolor": INK,
-    "axes.edgecolor": MUTED,
-    "xtick.color": MUTED,
-    "ytick.color": MUTED,
-    "xtick.labelcolor": INK,
-    "ytick.labelcolor": INK,
     "grid.color": FAINT,
     "grid.linewidth": 0.6,
     "axes.axisbelow": True,
@@ -72,7 +65,7 @@ SETTINGS: dict[Any, Any] = {
 
 @contextmanager
 def style() -> Iterator[None]:
-    """The look of every figure; to be held while drawing and while writing."""
+    """Set the look of every figure while it is drawn and while it is written."""
     import matplotlib
 
     with matplotlib.rc_context(), warnings.catch_warnings():
@@ -90,8 +83,21 @@ def blank(height: float) -> Figure:
     return Figure(figsize=(WIDTH, height), layout="constrained")
 
 
+def name_rows(axes: Axes, names: Sequence[str]) -> None:
+    """Name the rows 0, 1, … of a figure on the left, the first on top."""
+    axes.set_yticks(range(len(names)), names)
+    axes.set_ylim(len(names) - 0.5, -0.5)
+
+
+def beside(axes: Axes, y: float, text: str, color: str, offset: float = 4, **look: Any) -> None:
+    """Write a text on the right of the axes, where it hides nothing."""
+    placed: dict[str, Any] = {"ha": "left", "va": "center", "annotation_clip": False, **look}
+    place, points = ("axes fraction", "data"), "offset points"
+    axes.annotate(text, (1, y), (offset, 0), place, textcoords=points, color=color, **placed)
+
+
 def png(figure: Figure) -> bytes:
-    """The figure as a PNG on white, 1,120 pixels wide."""
+    """Return the figure as a PNG on white, 1,120 pixels wide."""
     file = io.BytesIO()
     with style():
         figure.savefig(file, format="png", dpi=200, metadata={"Software": None})
@@ -99,7 +105,7 @@ def png(figure: Figure) -> bytes:
 
 
 def svg(figure: Figure) -> bytes:
-    """The figure as an SVG that follows the reader's choice of a light or a dark page."""
+    """Return the figure as an SVG that follows the reader's choice of a light or dark page."""
     file = io.BytesIO()
     with style():
         nothing = {"Date": None, "Creator": None, "Format": None, "Type": None}

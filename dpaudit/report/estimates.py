@@ -1,58 +1,52 @@
-"""Estimators side by side, for a terminal."""
+"""Estimators side by side, as a document and as JSON."""
 
 from __future__ import annotations
 
 import math
-import textwrap
 from collections.abc import Sequence
+from typing import Any
 
-from dpaudit.accounting.curves import DPSGD
 from dpaudit.judging.estimates import EstimateRequest, Estimates
-from dpaudit.report.consistent import check_bound
-from dpaudit.report.formats import at_least, at_most, nearest, percent, power, printable
-from dpaudit.report.words import NOTHING
-from dpaudit.report.wrapping import labelled, row, wrap
-from dpaudit.results import Bound, Counts, Guesses
+from dpaudit.report import machine
+from dpaudit.report.document import (
+    Block,
+    Column,
+    Document,
+    Facts,
+    Heading,
+    Legend,
+    Row,
+    Table,
+    Text,
+)
+from dpaudit.report.formats import NOTHING, at_least, at_most, nearest, percent, power
+from dpaudit.report.wording import stands_on
+from dpaudit.results import Bound, Counts, Guesses, Scores
+from dpaudit.versions import versions
 
-WIDTH, DIGITS = 79, 3
-INTERVAL = ("two-sided", "interval")
-TITLES = [("", "estimator"), ("epsilon", "at least"), INTERVAL, ("", "ceiling"), ("", "assumes")]
-
-
-def render(found: Estimates) -> str:
-    """Table, sentences, how to read them and, last, the claim; in lines of under 80 columns."""
-    for bound in found.bounds:
-        check_bound(bound)
-    blocks = [
-        _asked(found.request),
-        _table(found),
-        _beside(found),
-        [line for b in found.bounds for line in _indented(f"{b.estimator}: {b.sentence}")],
-        wrap(reading(found), WIDTH),
-        _against_claim(found),
-    ]
-    return "\n\n".join("\n".join(block) for block in blocks if block)
+DIGITS = 3
 
 
-def _indented(text: str) -> list[str]:
-    return wrap(text, WIDTH, indent="  ")
-
-
-# ---------------------------------------------------------------- what was asked
-
-
-def _asked(question: EstimateRequest) -> list[str]:
+def document(estimates: Estimates) -> Document:
+    """Build the document: table, sentences, how to read them and, last, the claim."""
+    machine.check_numbers(estimates.bounds)
+    question = estimates.request
     curve = question.curve or "not stated; Gaussian where one is assumed"
     at = f"delta {power(question.delta)}, {percent(question.confidence)} confidence each"
-    return [
-        *labelled("Given", [outcome_line(question)], WIDTH),
-        *labelled("Asked", [at], WIDTH),
-        *labelled("Curve", [curve], WIDTH),
+    beside = _beside(estimates)
+    blocks: list[Block] = [
+        Facts([("Given", [outcome_line(question)]), ("Asked", [at]), ("Curve", [curve])]),
+        _table(estimates),
+        *([Text(beside, mark="")] if beside else []),
+        Legend([(bound.estimator, bound.sentence) for bound in estimates.bounds]),
+        Text([reading(estimates)]),
+        *_against_claim(estimates),
     ]
+    return Document(blocks)
 
 
 def outcome_line(question: EstimateRequest) -> str:
-    """What the bounds are computed from."""
+    """Say what the bounds are computed from."""
     o = question.outcome
     if isinstance(o, Counts):
         return f"{o.fp:,} of {o.out:,} out-trials called in, {o.fn:,} of {o.inn:,} in-trials out"
@@ -61,48 +55,22 @@ def outcome_line(question: EstimateRequest) -> str:
     return f"scores of {len(o.out):,} out-trials and {len(o.inn):,} in-trials"
 
 
-# ---------------------------------------------------------------- the table
-
-
-def assumes(bound: Bound, question: EstimateRequest) -> str:
-    """What a bound stands on, in a few words."""
-    curves = question.family
-    if bound.assumption == "accountant" and isinstance(curves, DPSGD):
-        return f"DP-SGD's curve: sample rate {curves.sample_rate:g}, {curves.rounds:,} steps"
-    return {
-        "none": "nothing",
-        "gaussian": "a Gaussian trade-off curve",
-        "accountant": "the accountant's curve",
-        "prior": "a prior: credible, not certified",
-    }[bound.assumption]
-
-
-def _table(found: Estimates) -> list[str]:
-    intervals = any(bound.interval for bound in found.bounds)
-    titles = [title for title in TITLES if intervals or title is not INTERVAL]
-    rows = [_cells(bound, found.request, intervals) for bound in found.bounds]
-    widths = [max(map(len, (*top, *below))) for top, *below in zip(titles, *rows, strict=True)]
-    room = WIDTH - 2 - sum(w + 2 for w in widths[:-1])
-    widths[-1] = min(widths[-1], room)
-    lines = [row([first for first, _ in titles], widths)]
-    lines += [row([second for _, second in titles], widths)]
-    lines.append("-" * (2 + sum(widths) + 2 * (len(widths) - 1)))
-    for *numbers, words in rows:
-        first, *more = textwrap.wrap(words, widths[-1])
-        lines.append(row([*numbers, first], widths))
-        lines += [row([""] * len(numbers) + [rest], widths) for rest in more]
-    return lines
-
-
-def _cells(bound: Bound, question: EstimateRequest, intervals: bool) -> list[str]:
-    ceiling = "no limit" if math.isinf(bound.ceiling) else nearest(bound.ceiling, DIGITS)
-    return [
-        printable(bound.estimator),
-        at_least(bound.epsilon, DIGITS),
-        *([_interval(bound.interval)] if intervals else []),
-        ceiling,
-        assumes(bound, question),
+def _table(estimates: Estimates) -> Table:
+    intervals = any(bound.interval for bound in estimates.bounds)
+    columns = [
+        Column("estimator", words=True),
+        Column("epsilon\nat least"),
+        *([Column("two-sided\ninterval")] if intervals else []),
+        Column("ceiling"),
+        Column("assumes", words=True),
     ]
+    rows = []
+    for bound in estimates.bounds:
+        ceiling = "no limit" if math.isinf(bound.ceiling) else nearest(bound.ceiling, DIGITS)
+        cells = [bound.estimator, at_least(bound.epsilon, DIGITS)]
+        interval = [_interval(bound.interval)] if intervals else []
+        rows.append(Row([*cells, *interval, ceiling, stands_on(bound, estimates.request.family)]))
+    return Table(columns, rows)
 
 
 def _interval(interval: tuple[float, float] | None) -> str:
@@ -112,148 +80,156 @@ def _interval(interval: tuple[float, float] | None) -> str:
     return f"{at_least(low, DIGITS)} … {at_most(high, DIGITS)}"
 
 
-def _beside(found: Estimates) -> list[str]:
+def _beside(estimates: Estimates) -> list[str]:
+    """Tell the point estimate, and which estimators were left out."""
     lines = []
-    o = found.request.outcome
-    if found.point is not None and isinstance(o, Counts):
+    o = estimates.request.outcome
+    if estimates.point is not None and isinstance(o, Counts):
         skipped = " A direction without an error is skipped." if min(o.fp, o.fn) == 0 else ""
-        lines += _indented(
-            f"Point estimate {nearest(found.point, DIGITS)}: the formula on the observed rates "
+        lines.append(
+            f"Point estimate {nearest(estimates.point, DIGITS)}: the formula on the observed rates "
             f"themselves. It describes them, and bounds nothing.{skipped}"
         )
-    for left in found.left_out:
+    for left in estimates.left_out:
         named = left.estimator in left.reason.lower()
-        lines += _indented(
-            f"Left out: {left.reason if named else f'{left.estimator}: {left.reason}'}."
-        )
+        lines.append(f"Left out: {left.reason if named else f'{left.estimator}: {left.reason}'}.")
     return lines
 
 
-# ---------------------------------------------------------------- how to read it
+FIXED: dict[type, str] = {
+    Counts: "All of them need decisions by a rule that was fixed beforehand: a threshold chosen on "
+    "these same trials would make every number here too large (then give --scores).",
+    Guesses: "They need canaries that were put in by independent fair coins, all of them counted, "
+    "and a number of guesses that was fixed before their scores were seen.",
+    Scores: "The score must have been fixed without these trials, larger meaning in. A threshold "
+    "chosen on these same scores is covered by no bound on counts; exact-scan allows for the "
+    "choice, rank-test and paired-auc need none. paired-auc pairs trials by their order in the "
+    "file.",
+}
+"""Conditions on each kind of outcome."""
 
 
-def reading(found: Estimates) -> str:
-    """Which bounds hold on what, and what would make them none."""
-    question = found.request
-    free = list(dict.fromkeys(b.estimator for b in found.bounds if b.assumption == "none"))
-    curved = [b for b in found.bounds if b.assumption in ("gaussian", "accountant")]
-    parts = [
-        "How to read it. Each row says by itself that the leak is at least so large, with "
-        f"{percent(question.confidence)} confidence."
-    ]
-    if free:
-        parts.append(f"What assumes nothing holds for any mechanism ({_and(free)}).")
-    if curved:
-        parts.append(
-            "A bound that assumes a curve is one only for a mechanism that has it; for another it "
-            "may be far above the truth."
-        )
-    if any(b.assumption == "prior" for b in found.bounds):
-        parts.append(
-            "One that assumes a prior may exceed the truth more often than its percentage says."
-        )
-    parts.append(_fixed(question))
-    if any(b.interval for b in found.bounds):
-        parts.append(
-            "An interval's upper end limits what this decision rule shows, not what the mechanism "
-            "leaks."
-        )
-    parts.append(
-        "The ceiling is the most that so many could show without any error; an epsilon of 0 "
-        "means that nothing was shown, not that nothing leaks."
-    )
-    beside = [b.estimator for b in found.bounds if not found.named(b)]
-    if beside:
-        parts.append(f"{_and(beside)} was not asked for, and stands beside as it assumes nothing.")
-    if len(found.bounds) - len(beside) > 1:
-        parts.append(
-            "To take the largest of these after seeing them is itself a selection, which no row "
-            "allows for: name one beforehand (--estimator NAME)."
-        )
-    return " ".join(parts)
-
-
-def _fixed(question: EstimateRequest) -> str:
-    if isinstance(question.outcome, Counts):
-        return (
-            "All of them need decisions by a rule that was fixed beforehand: a threshold chosen on "
-            "these same trials would make every number here too large (then give the scores, "
-            "--scores)."
-        )
-    if isinstance(question.outcome, Guesses):
-        return (
-            "They need canaries that were put in by independent fair coins, all of them counted, "
-            "and a number of guesses that was fixed before their scores were seen."
-        )
-    return (
-        "The score must have been fixed without these trials, larger meaning in. A threshold "
-        "chosen on these same scores, and its errors counted, would be covered by no bound on "
-        "counts; exact-scan looks at all thresholds and allows for the choice, rank-test and "
-        "paired-auc have none to choose. paired-auc pairs trials by their order in the file."
-    )
+def reading(estimates: Estimates) -> str:
+    """Say which bounds hold on what, and what would invalidate them."""
+    question, assumed = estimates.request, {bound.assumption for bound in estimates.bounds}
+    free = list(dict.fromkeys(b.estimator for b in estimates.bounds if b.assumption == "none"))
+    unnamed = [b.estimator for b in estimates.bounds if not estimates.named(b)]
+    sure = percent(question.confidence)
+    parts = {
+        f"How to read it. Each row alone says with {sure} confidence that the leak is at least so "
+        "large.": True,
+        f"Bounds that assume nothing hold for any mechanism ({_and(free)}).": free,
+        "A bound that assumes a curve holds only for a mechanism that has it; for another it may "
+        "be far above the truth.": assumed & {"gaussian", "accountant"},
+        "One that assumes a prior may exceed the truth more often than its percentage "
+        "says.": "prior" in assumed,
+        FIXED[type(question.outcome)]: True,
+        "An interval's upper end limits what this decision rule shows, not what the mechanism "
+        "leaks.": any(b.interval for b in estimates.bounds),
+        "The ceiling is the most that so many could show without any error; an epsilon of 0 means "
+        "that nothing was shown, not that nothing leaks.": True,
+        f"{_and(unnamed)} was not asked for; it is shown as it assumes nothing.": unnamed,
+        "To take the largest of these after seeing them is itself a selection, which no row "
+        "allows for: name one beforehand (--estimator "
+        "NAME).": len(estimates.bounds) - len(unnamed) > 1,
+    }
+    return " ".join(part for part, applies in parts.items() if applies)
 
 
 def _and(names: Sequence[str]) -> str:
-    *first, last = names
-    return f"{', '.join(first)} and {last}" if first else last
+    return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
 
 
-# ---------------------------------------------------------------- the claim
-
-
-def _against_claim(found: Estimates) -> list[str]:
-    claim = found.request.claim
+def _against_claim(estimates: Estimates) -> list[Block]:
+    claim = estimates.request.claim
     if claim is None:
         return []
-    shown = f"{claim:.12g}"
-    lines = [f"Claim: epsilon {shown} at delta {power(found.request.delta)}"]
-    for bound in found.bounds:
-        lines += _indented(f"{bound.estimator}, assuming {_briefly(bound)}: {_said(found, bound)}")
-    if found.deciding is None and any(found.may_refute(bound) for bound in found.bounds):
-        lines += wrap(
-            "Only one bound decides, that which was named before the outcome was seen: "
-            "--estimator NAME.",
-            WIDTH,
+    compared = []
+    for bound in estimates.bounds:
+        assumed, *_ = stands_on(bound, estimates.request.family).split(":")
+        compared.append(
+            (f"{bound.estimator}, assuming {assumed}", _compare(estimates, bound, claim))
         )
-    return lines
+    blocks: list[Block] = [
+        Heading(f"Claim: epsilon {claim:.12g} at delta {power(estimates.request.delta)}"),
+        Legend(compared),
+    ]
+    if estimates.deciding is None and any(
+        estimates.may_refute(bound) for bound in estimates.bounds
+    ):
+        named = "Only one bound decides: the one that was named before the outcome was seen"
+        blocks.append(Text([f"{named} (--estimator NAME)."]))
+    return blocks
 
 
-def _briefly(bound: Bound) -> str:
-    return {
-        "none": "nothing",
-        "gaussian": "a Gaussian curve",
-        "accountant": "DP-SGD's curve",
-        "prior": "a prior",
-    }[bound.assumption]
-
-
-def _said(found: Estimates, bound: Bound) -> str:
-    claim = found.request.claim or 0.0
-    shown, value = f"{claim:.12g}", _beyond(bound.epsilon, claim)
-    match found.standing(bound):
-        case "above" if bound is found.deciding:
-            return f"{value} is above {shown}, which refutes the claim."
-        case "above" if found.may_refute(bound):
-            return f"{value} is above {shown}, which would refute it, had it alone been named."
+def _compare(estimates: Estimates, bound: Bound, claim: float) -> str:
+    """Compare a bound with the claim in words."""
+    limit, value = f"{claim:.12g}", _on_its_side(bound.epsilon, claim)
+    match estimates.standing(bound):
+        case "above" if bound is estimates.deciding:
+            return f"{value} is above {limit}, which refutes the claim."
+        case "above" if estimates.may_refute(bound):
+            return f"{value} is above {limit}, which would refute it, had it alone been named."
+        case "above" if bound.assumption == "prior":
+            return f"{value} is above {limit}, but a credible bound refutes nothing."
         case "above":
-            return f"{value} is above {shown}, but {_powerless(bound)}."
+            unstated = "the claim states no such curve (--curve), so it is not refuted"
+            return f"{value} is above {limit}, but {unstated}."
         case "out_of_reach":
             most = nearest(bound.ceiling, DIGITS)
-            return f"{value} is below {shown}; so many could show at most {most}: undecided."
+            return f"{value} is below {limit}; so many could show at most {most}: undecided."
         case "not_above":
-            return f"{value} is not above {shown}, which does not refute the claim."
+            return f"{value} is not above {limit}, which does not refute the claim."
 
 
-def _powerless(bound: Bound) -> str:
-    if bound.assumption == "prior":
-        return "a credible bound refutes nothing"
-    return "the claim states no such curve (--curve), so it is not refuted"
-
-
-def _beyond(epsilon: float, claim: float) -> str:
-    """Rounded down, with as many digits as it takes to stay on its own side of the claim."""
+def _on_its_side(epsilon: float, claim: float) -> str:
+    """Round down, with as many digits as it takes to stay on the same side of the claim."""
     for digits in range(DIGITS, 13):
         shown = at_least(epsilon, digits)
         if (float(shown) > claim) == (epsilon > claim):
             return shown
     return repr(epsilon)
+
+
+def to_dict(estimates: Estimates) -> dict[str, Any]:
+    """Return all of it as plain values; infinite or missing values are None."""
+    question, deciding = estimates.request, estimates.deciding
+    machine.check_numbers(estimates.bounds)
+    return machine.contract(
+        "estimates",
+        {
+            "outcome": _outcome(question),
+            "delta": question.delta,
+            "confidence": question.confidence,
+            "curve": question.curve or None,
+            "claim": question.claim,
+            "seed": question.seed,
+            "bounds": [_bound(estimates, bound) for bound in estimates.bounds],
+            "left_out": [
+                {"estimator": left.estimator, "reason": left.reason} for left in estimates.left_out
+            ],
+            "deciding": None if deciding is None else estimates.bounds.index(deciding),
+            "point": estimates.point,
+            "versions": versions(),
+        },
+    )
+
+
+def _outcome(question: EstimateRequest) -> dict[str, Any]:
+    o = question.outcome
+    if isinstance(o, Counts):
+        return {"kind": "counts", "fp": o.fp, "out": o.out, "fn": o.fn, "in": o.inn}
+    if isinstance(o, Guesses):
+        numbers = {"canaries": o.canaries, "guesses": o.guesses, "correct": o.correct}
+        return {"kind": "guesses", **numbers}
+    return {"kind": "scores", "out": len(o.out), "in": len(o.inn)}
+
+
+def _bound(estimates: Estimates, bound: Bound) -> dict[str, Any]:
+    whole = machine.bound_values(bound)
+    names = ("estimator", "assumption", "selection", "epsilon", "confidence", "interval")
+    return {
+        **{name: whole[name] for name in (*names, "ceiling", "sentence")},
+        "may_refute": estimates.may_refute(bound),
+        "against_claim": None if estimates.request.claim is None else estimates.standing(bound),
+    }

@@ -1,15 +1,29 @@
-"""Figure: what each attack found, against the claim."""
+"""Figures of what was found against the claim: bounds by attack, and evidence by models."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from dpaudit.report.drawing import CLAIM, FAINT, INK, MUTED, PAPER, blank, short, style
-from dpaudit.report.formats import nearest
-from dpaudit.report.table import Row, rows, slots
-from dpaudit.results import Report
+import numpy as np
+
+from dpaudit.report.drawing import (
+    CLAIM,
+    FAINT,
+    INK,
+    MUTED,
+    OUT,
+    PAPER,
+    blank,
+    name_rows,
+    short,
+    style,
+)
+from dpaudit.report.formats import nearest, value
+from dpaudit.report.run_attacks import AttackRow, attack_rows, slots
+from dpaudit.results import Bound, Growth, Published, Report
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -20,24 +34,30 @@ DECIDES, CEILING, BEYOND = "certified, decides", "ceiling", "ceiling, far to the
 ESTIMATE, NULL = "published estimate (no bound)", "same search, no leak: mean to 95 %"
 
 FAR, NEAR = 5.0, 1.5
-"""A claim, or a ceiling, so many times beyond all else is pointed to, lest it flatten the rest."""
+"""A claim, or a ceiling, so many times beyond all else is pointed to: it would flatten it."""
+
+LEAST = 1e-3
+"""Less is drawn as this: how much of a stake is lost says nothing of the claim."""
+
+MOST = 1e3
+"""Times what is needed: more is drawn as this: it would flatten the way there."""
 
 
 @dataclass(frozen=True)
 class Axis:
-    """Where a value is drawn: up to `end` in its place, an infinite one at `infinity`."""
+    """An axis that ends at `end`, and has a place for infinite values at `infinity`."""
 
     end: float
     infinity: float | None
 
     def place(self, x: float) -> float:
-        """The place of a value that is not NaN."""
+        """Return the place of a value that is not NaN."""
         return x if math.isfinite(x) or self.infinity is None else self.infinity
 
 
 def axis(report: Report) -> Axis:
-    """An axis from 0 that has room for every finite value, and for infinity where it occurs."""
-    values = [x for row in rows(report) for x in _values(row) if not math.isnan(x)]
+    """Make an axis with room for every finite value, and for infinity if it occurs."""
+    values = [x for row in attack_rows(report) for x in _values(row) if not math.isnan(x)]
     ceilings = [bound.ceiling for bound in report.bounds]
     finite = [x for x in (*values, min(ceilings)) if math.isfinite(x)]
     largest = max(finite, default=0.0) or 1.0
@@ -51,16 +71,15 @@ def axis(report: Report) -> Axis:
 
 
 def draw(report: Report, digits: int) -> Figure:
-    """One line per attack, in the order of the table."""
-    found, scale = rows(report), axis(report)
+    """Draw a row for each attack, in the order of the table."""
+    rows, scale, columns = attack_rows(report), axis(report), slots(report.bounds)
     with style():
-        columns = slots(report.bounds)
-        figure = blank(1.75 + (0.3 + 0.12 * len(columns)) * len(found))
+        figure = blank(1.75 + (0.3 + 0.12 * len(columns)) * len(rows))
         axes = figure.add_subplot()
-        for i, row in enumerate(found):
-            _row(axes, row, -i, columns, scale)
+        for i, row in enumerate(rows):
+            _row(axes, row, i, columns, scale)
         _claim(axes, report, digits, scale)
-        _frame(axes, found, scale)
+        _frame(axes, rows, scale)
         handles, labels = axes.get_legend_handles_labels()
         known = dict(zip(labels, handles, strict=True))
         order = [DECIDES, *map(_never, columns), CEILING, BEYOND, ESTIMATE, NULL]
@@ -69,50 +88,35 @@ def draw(report: Report, digits: int) -> Figure:
         return figure
 
 
-def _values(row: Row) -> list[float]:
-    values = [bound.epsilon for bound in row.bounds.values()]
-    if row.published:
-        values.append(row.published.epsilon_in_sample)
-        values += [row.published.null_mean, row.published.null_q95] if _shuffled(row) else []
-    return values
-
-
-def _shuffled(row: Row) -> bool:
+def _values(row: AttackRow) -> list[float]:
     p = row.published
-    return p is not None and p.permutations > 0 and not math.isnan(p.null_mean + p.null_q95)
+    estimate = [p.epsilon_in_sample] if p else []
+    null = [p.null_mean, p.null_q95] if p and _shuffled(p) else []
+    return [*(bound.epsilon for bound in row.bounds.values()), *estimate, *null]
+
+
+def _shuffled(p: Published) -> bool:
+    return p.permutations > 0 and not math.isnan(p.null_mean + p.null_q95)
 
 
 def _never(slot: str) -> str:
-    """The legend's words for a bound that does not decide."""
+    """Return the legend of a bound that does not decide."""
     return f"certified {slot}, never decides" if slot != "by prior" else "credible by prior"
 
 
-def _row(axes: Axes, row: Row, y: float, columns: list[str], scale: Axis) -> None:
+def _row(axes: Axes, row: AttackRow, y: float, columns: list[str], scale: Axis) -> None:
     # The estimate on top, below it a line for each kind of bound; these alone in the middle.
-    up = 0.24 if row.published is not None else 0.24 + 0.24 / len(columns)
-    lines = [y + up - 0.48 * i / len(columns) for i in range(len(columns) + 1)]
-    if row.published is not None:
-        if _shuffled(row):
-            ends = scale.place(row.published.null_mean), scale.place(row.published.null_q95)
-            axes.plot(
-                ends,
-                [lines[0]] * 2,
-                color=FAINT,
-                linewidth=9,
-                solid_capstyle="butt",
-                label=NULL,
-            )
-        axes.plot(
-            scale.place(row.published.epsilon_in_sample),
-            lines[0],
-            "D",
-            color=MUTED,
-            ls="",
-            markerfacecolor=PAPER,
-            markersize=6,
-            label=ESTIMATE,
-        )
-    for slot, line in zip(columns, lines[1:], strict=True):
+    p, n = row.published, len(columns)
+    up = 0.24 if p is not None else 0.24 + 0.24 / n
+    top, *lines = (y - up + 0.48 * i / n for i in range(n + 1))
+    if p is not None:
+        if _shuffled(p):
+            ends = scale.place(p.null_mean), scale.place(p.null_q95)
+            band: dict[str, Any] = {"linewidth": 9, "solid_capstyle": "butt", "label": NULL}
+            axes.plot(ends, [top] * 2, color=FAINT, **band)
+        estimate = scale.place(p.epsilon_in_sample)
+        axes.plot(estimate, top, "D", color=MUTED, ls="", mfc=PAPER, ms=6, label=ESTIMATE)
+    for slot, line in zip(columns, lines, strict=True):
         if slot not in row.bounds:
             continue
         low, high = row.bounds[slot].epsilon, scale.place(row.bounds[slot].ceiling)
@@ -129,42 +133,27 @@ def _claim(axes: Axes, report: Report, digits: int, scale: Axis) -> None:
     claimed = report.claim.epsilon
     text = f"claim {nearest(claimed, digits)}" if report.claim.guarantees else "no claim"
     if math.isfinite(claimed) and claimed > scale.end:
+        look: dict[str, Any] = {"color": CLAIM, "ha": "right", "va": "center"}
+        arrow = {"arrowstyle": "->", "color": CLAIM}
         axes.annotate(
             f"{text}, far to the right",
-            xy=(1, 1.05),
-            xytext=(0.8, 1.05),
-            xycoords="axes fraction",
-            textcoords="axes fraction",
-            color=CLAIM,
-            ha="right",
-            va="center",
-            arrowprops={"arrowstyle": "->", "color": CLAIM},
+            *((1, 1.05), (0.8, 1.05), "axes fraction", "axes fraction", arrow),
+            **look,
         )
         return
     x = scale.place(claimed)
     axes.axvline(x, color=CLAIM, linewidth=2)
-    axes.annotate(
-        text,
-        xy=(x, 1),
-        xycoords=("data", "axes fraction"),
-        xytext=(0, 3),
-        textcoords="offset points",
-        color=CLAIM,
-        ha="center",
-        va="bottom",
-    )
+    place: Any = axes.get_xaxis_transform()
+    axes.text(x, 1.01, text, color=CLAIM, ha="center", va="bottom", transform=place)
 
 
-def _frame(axes: Axes, found: list[Row], scale: Axis) -> None:
+def _frame(axes: Axes, rows: list[AttackRow], scale: Axis) -> None:
     from matplotlib.ticker import MaxNLocator
 
     axes.set_xlabel("epsilon: 0 is no leak, more is worse")
-    axes.set_yticks(
-        [-i for i in range(len(found))],
-        [short(row.attack, 24) + (" (decides)" if row.deciding else "") for row in found],
-    )
-    axes.set_ylim(-len(found) + 0.45, 0.55)
-    for label, row in zip(axes.get_yticklabels(), found, strict=True):
+    decides = {True: " (decides)", False: ""}
+    name_rows(axes, [short(row.attack, 24) + decides[bool(row.deciding)] for row in rows])
+    for label, row in zip(axes.get_yticklabels(), rows, strict=True):
         label.set_fontweight("bold" if row.deciding else "normal")
     axes.tick_params(axis="y", length=0)
     axes.grid(axis="x")
@@ -175,3 +164,34 @@ def _frame(axes: Axes, found: list[Row], scale: Axis) -> None:
         axes.axvline((scale.end + scale.infinity) / 2, color=MUTED, linewidth=0.8, linestyle=":")
     axes.set_xticks(ticks, labels)
     axes.set_xlim(-0.02 * scale.end, (scale.infinity or scale.end) * 1.03)
+
+
+def draw_evidence(growth: Growth, bounds: Sequence[Bound], units: str) -> Figure:
+    """Draw the wealth of a stake of 1 over the number of trials, on a logarithmic scale."""
+    courses = ((growth.wealth, INK, "-"), (growth.beside, OUT, "--"))
+    with style():
+        figure = blank(4.0)
+        axes = figure.add_subplot()
+        for (course, color, line), bound in zip(courses, bounds, strict=False):
+            wealth = np.clip([1.0, *course], LEAST, MOST * growth.needed)
+            label = f"{bound.estimator}{' (decides)' if bound is bounds[0] else ''}"
+            trials = 2 * np.arange(len(wealth))
+            axes.plot(trials, wealth, line, color=color, linewidth=1.4, label=label)
+            axes.plot(trials[-1], wealth[-1], "o", color=color, ms=4, zorder=3, clip_on=False)
+        axes.axhline(growth.needed, color=CLAIM, linewidth=2)
+        box = {"facecolor": PAPER, "edgecolor": "none", "pad": 1}
+        place: Any = ("axes fraction", "data")
+        text = f"refutes the claim: {value(round(growth.needed, 6))}"
+        points = "offset points"
+        axes.annotate(
+            text, (0, growth.needed), (3, 5), place, textcoords=points, color=CLAIM, bbox=box
+        )
+        axes.set_yscale("log")
+        axes.yaxis.set_major_formatter(lambda wealth, _: f"{wealth:g}")
+        axes.yaxis.set_minor_formatter(lambda *_: "")
+        axes.set_ylim(top=max(3 * growth.needed, axes.get_ylim()[1]))
+        axes.set_xlabel(units)
+        axes.set_ylabel("evidence against the claim")
+        axes.grid(axis="y")
+        figure.legend(loc="outside lower center", ncols=2)
+        return figure

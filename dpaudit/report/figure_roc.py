@@ -1,19 +1,22 @@
-"""Figure: every possible cut of every attack, against what the claim allows."""
+"""Figure of error rates: each cut of each attack against what the claim allows."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
+from dpaudit.accounting.curves import family, within_reach
+from dpaudit.rates import upper_rate
 from dpaudit.report.drawing import CLAIM, INK, MUTED, blank, short, style
+from dpaudit.report.figure_scores import AttackScores
 from dpaudit.report.formats import percent
-from dpaudit.report.judged import Judged
-from dpaudit.report.tradeoff import least, most, promised, rectangle, roc
-from dpaudit.report.worlds import PLANTED, Worlds
-from dpaudit.types import Array, Claim
+from dpaudit.report.wording import PLANTED, Worlds
+from dpaudit.results import Bound, Scores
+from dpaudit.types import Adjacency, Array, Claim, Curve, GaussianCurve, StepsCurve
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -22,17 +25,91 @@ if TYPE_CHECKING:
 FINEST = 1e-6
 """The smallest rate that gets a place on an axis."""
 WIDE = 1.5
-"""Up to this epsilon the forbidden corners have room for a word."""
+"""Up to this epsilon the forbidden corners have room for a label."""
 
-View = Callable[[Array], Array]
-"""What is drawn upwards, from true-positive rates."""
+View: TypeAlias = Callable[[Array], Array]
+"""From true-positive rates to heights in a panel."""
 
 
-def draw(attacks: list[Judged], claim: Claim, worlds: Worlds = PLANTED) -> Figure:
-    """Left all rates; right the two kinds of error, enlarged where they are rare.
+def most(fpr: Array, claim: Claim) -> Array:
+    """Return the largest true-positive rate that the claim allows at each false-positive rate.
 
-    At a claim of epsilon 8 the left region is nearly everything, and the right one shows how
-    far from its border so many models end.
+    TPR <= e^eps FPR + delta and 1 - FPR <= e^eps (1 - TPR) + delta (Kairouz, Oh and
+    Viswanath 2015).
+    """
+    x, d = np.asarray(fpr, dtype=float), claim.delta
+    if math.isinf(claim.epsilon):
+        return np.ones_like(x)
+    # Not e^epsilon times x, which overflows; 0 stays 0.
+    some = x > 0
+    logs = claim.epsilon + np.log(x, out=np.zeros_like(x), where=some)
+    steep = np.where(some, np.exp(np.minimum(logs, 0.0)), 0.0) + d
+    flat = 1 - math.exp(-claim.epsilon) * (1 - d - x)
+    allowed: Array = np.minimum(1.0, np.minimum(steep, flat))
+    return allowed
+
+
+def least(fpr: Array, claim: Claim) -> Array:
+    """Return the smallest true-positive rate: the inverted attack is limited as well."""
+    lowest: Array = 1 - most(1 - np.asarray(fpr, dtype=float), claim)
+    return lowest
+
+
+def most_by_curve(fpr: Array, claim: Claim) -> Array | None:
+    """Return the largest true-positive rate under the claim's curve, or None without a curve.
+
+    It is never more than epsilon and delta allow, except for single steps: the claim is about
+    all steps together.
+    """
+    if claim.curve is None or not within_reach(claim.curve):
+        return None
+    known = family(claim.curve, claim.delta, claim.adjacency)
+    curve: Array = 1 - known.trade_off(_parameter(claim.curve, claim.adjacency), fpr)
+    return curve
+
+
+def _parameter(c: Curve, adjacency: Adjacency) -> float:
+    """Return the parameter of a claim's curve within its family."""
+    if isinstance(c, GaussianCurve):
+        return c.mu
+    if isinstance(c, StepsCurve) or c.sample_rate < 1:
+        return c.noise_multiplier
+    # Steps that all see every record make one Gaussian mechanism; a record that is replaced
+    # moves a sum by twice the clip.
+    moved = 2 if adjacency == "replace" else 1
+    return moved * math.sqrt(c.steps) / c.noise_multiplier
+
+
+def roc(scores: Scores) -> tuple[Array, Array]:
+    """Return the false- and true-positive rates of 'score > t' for every t, from (0, 0) on."""
+    cuts = np.unique(np.concatenate([scores.out, scores.inn]))[::-1]
+    fpr = 1 - np.searchsorted(np.sort(scores.out), cuts, side="left") / scores.out.size
+    tpr = 1 - np.searchsorted(np.sort(scores.inn), cuts, side="left") / scores.inn.size
+    return np.concatenate([[0.0], fpr]), np.concatenate([[0.0], tpr])
+
+
+@dataclass(frozen=True)
+class Rectangle:
+    """Limits of a rule's true rates, with the bound's confidence: FPR <= `fpr`, TPR >= `tpr`."""
+
+    fpr: float
+    tpr: float
+
+
+def rectangle(bound: Bound) -> Rectangle | None:
+    """Return the Clopper-Pearson rectangle from whose corner the bound is computed."""
+    c = bound.counts
+    if c is None:
+        return None
+    a = (1 - bound.confidence) / 2
+    return Rectangle(float(upper_rate(c.fp, c.out, a)), 1 - float(upper_rate(c.fn, c.inn, a)))
+
+
+def draw(attacks: list[AttackScores], claim: Claim, worlds: Worlds = PLANTED) -> Figure:
+    """Draw all rates on the left; on the right both kinds of error, enlarged where they are rare.
+
+    At a claim of epsilon 8 the left region is nearly everything; the right one shows how far the
+    curves are from its border.
     """
     with style():
         figure = blank(3.5)
@@ -53,14 +130,14 @@ def draw(attacks: list[Judged], claim: Claim, worlds: Worlds = PLANTED) -> Figur
         return figure
 
 
-def lowest(attacks: list[Judged], claim: Claim) -> float:
-    """Where the axes of rare errors end: below what can be counted, and what is allowed if seen."""
+def lowest(attacks: list[AttackScores], claim: Claim) -> float:
+    """Return the end of the axes of rare errors, below what can be counted."""
     n = max(max(a.scores.out.size, a.scores.inn.size) for a in attacks)
     border = 0.0 if claim.by_step else 0.03 * math.exp(-claim.epsilon)
     return float(min(0.4 / n, border)) if border >= FINEST else max(FINEST, 0.4 / n)
 
 
-def _panel(axes: Axes, attacks: list[Judged], claim: Claim, fpr: Array, up: View) -> None:
+def _panel(axes: Axes, attacks: list[AttackScores], claim: Claim, fpr: Array, up: View) -> None:
     for i, attack in enumerate(attacks):
         x, tpr = _smooth(*roc(attack.scores))
         name = short(attack.attack) if i == 0 else "other attacks" if i == 1 else None
@@ -69,26 +146,24 @@ def _panel(axes: Axes, attacks: list[Judged], claim: Claim, fpr: Array, up: View
     _rule(axes, attacks[0], up)
     if not claim.by_step:
         _region(axes, claim, fpr, up)
-    if (curve := promised(fpr, claim)) is not None:
+    if (curve := most_by_curve(fpr, claim)) is not None:
         name = f"the most {'of a step ' if claim.by_step else ''}by the claim's curve"
         axes.plot(fpr, up(curve), color=CLAIM, linewidth=1.3, linestyle="-.", label=name)
     axes.plot(fpr, up(fpr), color=MUTED, linewidth=1, linestyle=":", label="guessing")
 
 
 def _region(axes: Axes, claim: Claim, fpr: Array, up: View) -> None:
-    """What epsilon and delta allow."""
-    # The border at the smallest rate goes on to 0: an axis of logarithms has no place between.
-    x, low, high = np.append(0.0, fpr), least(fpr, claim), most(fpr, claim)
-    ends = [up(np.append(y[0], y)) for y in (low, high)]
-    axes.fill_between(
-        x, ends[0], ends[1], color=CLAIM, alpha=0.16, linewidth=0, label="allowed by the claim"
-    )
-    for end in ends:
-        axes.plot(x, end, color=CLAIM, linewidth=1)
+    """Draw the region that epsilon and delta allow."""
+    # The border at the smallest rate goes on to 0: a logarithmic axis has no place between.
+    x = np.append(0.0, fpr)
+    low, high = (up(np.append(y[0], y)) for y in (least(fpr, claim), most(fpr, claim)))
+    label = "allowed by the claim"
+    axes.fill_between(x, low, high, color=CLAIM, alpha=0.16, linewidth=0, label=label)
+    axes.plot(x, low, x, high, color=CLAIM, linewidth=1)
 
 
 def _with_kinks(fpr: Array, claim: Claim) -> Array:
-    """The grid, and where the region has its corners."""
+    """Add the corners of the region to a grid."""
     corner = (1 - claim.delta) / (1 + math.exp(min(claim.epsilon, 700.0)))
     kinks = np.array([corner, 1 - corner, claim.delta, 1 - claim.delta])
     grid: Array = np.union1d(fpr, kinks[kinks >= fpr[0]])
@@ -96,7 +171,7 @@ def _with_kinks(fpr: Array, claim: Claim) -> Array:
 
 
 def _smooth(x: Array, y: Array) -> tuple[Array, Array]:
-    """The same line with more points: between tied scores it is straight, in logarithms bent."""
+    """Return the line with more points: on a logarithmic axis it is no longer straight."""
     steps = len(x) - 1
     place = np.arange(steps + 1)
     fine = np.linspace(0, steps, steps * max(1, 400 // steps) + 1)
@@ -108,8 +183,8 @@ def _forbidden(axes: Axes, x: float, y: float, side: str) -> None:
     axes.text(x, y, text, color=CLAIM, fontsize=8, ha=side, va="bottom", transform=axes.transAxes)
 
 
-def _rule(axes: Axes, deciding: Judged, up: View) -> None:
-    """The rule that decides, and the rectangle that its true rates are in."""
+def _rule(axes: Axes, deciding: AttackScores, up: View) -> None:
+    """Draw the rule that decides, and the rectangle that its true rates are in."""
     counts, corner = deciding.bound.counts, rectangle(deciding.bound)
     if counts is None or corner is None:
         return
@@ -122,30 +197,28 @@ def _rule(axes: Axes, deciding: Judged, up: View) -> None:
 
 
 def _percents(axes: Axes, of: str, worlds: Worlds) -> None:
-    """Axes of shares, `of` whatever a trial is."""
+    """Label axes of shares `of` trials."""
     from matplotlib.ticker import PercentFormatter
 
-    axes.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), box_aspect=1)
+    axes.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), box_aspect=1, title="all rates")
     axes.set_xlabel(f"{of}{worlds.out}, accused\n(false positives)")
     axes.set_ylabel(f"{of}{worlds.inn}, found")
-    axes.set_title("all rates")
     for axis in (axes.xaxis, axes.yaxis):
         axis.set_major_formatter(PercentFormatter(1.0, decimals=0))
         axis.set_ticks([0, 0.25, 0.5, 0.75, 1])
 
 
 def _logarithms(axes: Axes, floor: float, of: str, worlds: Worlds) -> None:
-    """Logarithmic axes that have a place for 0 all the same, below `floor`."""
+    """Make the axes logarithmic, with a place for 0 below `floor`."""
     from matplotlib.ticker import NullLocator
 
     span = -math.log10(floor)
     decades = [10.0**-k for k in range(0, int(span - 0.5) + 1, 1 if span < 3 else 2)]
     for scale in (axes.set_xscale, axes.set_yscale):
         scale("symlog", linthresh=floor, linscale=max(0.3, 0.1 * span))
-    axes.set(xlim=(0, 1), ylim=(0, 1), box_aspect=1)
+    axes.set(xlim=(0, 1), ylim=(0, 1), box_aspect=1, title="rare errors, enlarged")
     axes.set_xlabel(f"{of}{worlds.out}, accused\n(false positives)")
     axes.set_ylabel(f"{of}{worlds.inn}, missed")
-    axes.set_title("rare errors, enlarged")
     for axis in (axes.xaxis, axes.yaxis):
         axis.set_ticks([0, *decades], ["0", *(percent(x).replace(" ", "") for x in decades)])
         axis.set_minor_locator(NullLocator())

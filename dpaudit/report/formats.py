@@ -10,19 +10,27 @@ from typing import Any
 from dpaudit.checks import printable as printable
 from dpaudit.estimators.sentences import percent as percent
 
+NOTHING = "—"
+"""Stands where a table has no number."""
+
+
+def clean(text: str) -> str:
+    """Replace control codes by spaces, and keep a per-cent sign on the line of its number."""
+    return printable(text).replace(" %", "\N{NO-BREAK SPACE}%")
+
 
 def nearest(x: float, digits: int = 2) -> str:
-    """The number, rounded."""
+    """Round a number."""
     return _fixed(x, digits, ROUND_HALF_EVEN)
 
 
 def at_least(x: float, digits: int = 2) -> str:
-    """The number, rounded down, so that a lower bound stays one when it is printed."""
+    """Round down, so that a lower bound stays one when it is printed."""
     return _fixed(x, digits, ROUND_FLOOR)
 
 
 def at_most(x: float, digits: int = 2) -> str:
-    """The number, rounded up: the upper end of an interval."""
+    """Round up, as the upper end of an interval is."""
     return _fixed(x, digits, ROUND_CEILING)
 
 
@@ -37,12 +45,12 @@ def _fixed(x: float, digits: int, rounding: str) -> str:
 
 
 def power(x: float) -> str:
-    """A small number such as delta: 1e-5, not 1e-05."""
+    """Write a small number such as delta: 1e-5, not 1e-05."""
     return f"{x:g}".replace("e-0", "e-").replace("e+0", "e+")
 
 
 def duration(seconds: float) -> str:
-    """A time: 0.4 s, 12 s, 3 min 20 s, 2 h 5 min."""
+    """Write a time: 0.4 s, 12 s, 3 min 20 s, 2 h 5 min."""
     if not math.isfinite(seconds):
         return "not measured"
     if seconds < 9.95:
@@ -56,7 +64,7 @@ def duration(seconds: float) -> str:
 
 
 def value(x: Any) -> str:
-    """Anything that a free-form field may hold."""
+    """Write any value of a free-form field."""
     if isinstance(x, Mapping):
         return ", ".join(f"{str(key).replace('_', ' ')} {value(item)}" for key, item in x.items())
     if x is None or isinstance(x, bool):

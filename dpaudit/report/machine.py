@@ -1,12 +1,16 @@
-"""The report for a machine: report.json, a contract that report.schema.json spells out."""
+"""JSON for machines: report.json, which report.schema.json spells out, and what all formats share.
+
+A report whose numbers contradict each other is refused before anyone reads it.
+"""
 
 from __future__ import annotations
 
 import json
 import math
 import os
-from collections.abc import Mapping
-from dataclasses import asdict
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, fields
 from importlib.resources import files
 from typing import Any
 
@@ -14,66 +18,66 @@ import numpy as np
 
 from dpaudit.errors import BadInput
 from dpaudit.files import write_whole
-from dpaudit.report.consistent import check
 from dpaudit.results import Bound, Published, Report
 
-VERSION = 1
-"""Of the contract; grows when a reader of the old one would misread the new one."""
+VERSIONS = {
+    "report": 1,
+    "comparison": 1,
+    "checkpoint": 1,
+    "plan": 1,
+    "estimates": 1,
+    "calibration": 2,
+}
+"""Of each contract; grows when a reader of the old one would misread the new one."""
+
+
+REFERENCE = re.compile(r'"#/\$defs/([^"]+)"')
 
 
 def load_schema(name: str = "report") -> dict[str, Any]:
-    """The JSON Schema (2020-12) of what is written: 'report', 'comparison', 'plan' and others."""
+    """Load the whole JSON Schema (2020-12) of 'report', 'comparison', 'plan' or another file.
+
+    Definitions that it shares with others are added to its own, so that it refers to nothing
+    outside: any validator takes it as it is.
+    """
+    schema, shared = _read(name), _read("shared")["$defs"]
+    defined: dict[str, Any] = schema.setdefault("$defs", {})
+    while missing := set(REFERENCE.findall(json.dumps(schema))) - defined.keys():
+        defined.update((part, shared[part]) for part in sorted(missing))
+    return schema
+
+
+def _read(name: str) -> dict[str, Any]:
     text = files("dpaudit.report").joinpath(f"{name}.schema.json").read_text(encoding="utf-8")
     schema: dict[str, Any] = json.loads(text)
     return schema
 
 
 def to_dict(report: Report) -> dict[str, Any]:
-    """The report as plain values that JSON can hold; what is infinite or missing is None."""
+    """Return the report as plain values that JSON can hold; infinite or missing values are None."""
     check(report)
-    values: dict[str, Any] = plain(
-        {
-            "version": VERSION,
-            "claim": report.claim.to_dict(),
-            "verdict": report.verdict,
-            "primary": report.primary,
-            "bounds": [bound_values(bound) for bound in report.bounds],
-            "published": [published_values(published) for published in report.published],
-            "why": report.why,
-            "untested": report.untested,
-            "looks": report.looks,
-            "deciders": report.deciders or [report.primary],
-            "models": report.models,
-            "growth": report.growth
-            and {
-                "models": [2 * (i + 1) for i in range(len(report.growth.wealth))],
-                "wealth": report.growth.wealth,
-                "beside": report.growth.beside,
-                "needed": report.growth.needed,
-                "most": report.growth.most,
-            },
-            "guesses": report.guesses and asdict(report.guesses),
-            "data": report.data,
-            "canary": report.canary,
-            "adversary": report.adversary,
-            "attacker": report.attacker,
-            "deployment": report.deployment,
-            "training": report.training or None,
-            "defence": report.defence,
-            "backend": report.backend,
-            "seconds": report.seconds,
-            "utility": report.utility,
-            "versions": report.versions,
-            "seed": report.seed,
-            "warnings": report.warnings,
-            "next_steps": report.next_steps,
-        }
-    )
-    return values
+    growth = report.growth
+    values = {f.name: getattr(report, f.name) for f in fields(report) if f.name != "evidence"}
+    values |= {
+        "claim": report.claim.to_dict(),
+        "bounds": [bound_values(bound) for bound in report.bounds],
+        "published": [published_values(published) for published in report.published],
+        "deciders": report.deciders or [report.primary],
+        "growth": growth
+        and {"models": [2 * (i + 1) for i in range(len(growth.wealth))], **asdict(growth)},
+        "guesses": report.guesses and asdict(report.guesses),
+        "training": report.training or None,
+    }
+    return contract("report", values)
+
+
+def contract(name: str, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return plain values below the version of their contract."""
+    return {"version": VERSIONS[name], **{key: plain(value) for key, value in values.items()}}
 
 
 def dump(report: Report, path: str | os.PathLike[str]) -> None:
-    """Write report.json whole or not at all: a failure leaves the old file as it was."""
+    """Write report.json, whole or not at all: a failure leaves the old file as it was."""
     write(to_dict(report), path)
 
 
@@ -85,42 +89,29 @@ def write(values: Mapping[str, Any], path: str | os.PathLike[str]) -> None:
 
 
 def bound_values(bound: Bound) -> dict[str, Any]:
-    """A bound as plain values."""
-    counts = bound.counts
+    """Return a bound as plain values."""
+    values, counts = asdict(bound), bound.counts
+    del values["guesses"]
     return {
-        "attack": bound.attack,
-        "rule": bound.rule,
-        "estimator": bound.estimator,
-        "assumption": bound.assumption,
-        "selection": bound.selection,
-        "epsilon": bound.epsilon,
-        "delta": bound.delta,
-        "confidence": bound.confidence,
-        "ceiling": bound.ceiling,
+        **values,
         "counts": counts
         and {"fp": counts.fp, "out": counts.out, "fn": counts.fn, "in": counts.inn},
         "trials": bound.trials and {"out": bound.trials[0], "in": bound.trials[1]},
-        "interval": bound.interval,
-        "sentence": bound.sentence,
     }
 
 
 def published_values(published: Published) -> dict[str, Any]:
-    """A published estimate as plain values; what was not measured is None."""
-    several, shuffled = published.chunks > 1, published.permutations > 0
-    return {
-        "attack": published.attack,
-        "epsilon_in_sample": published.epsilon_in_sample,
-        "epsilon_in_sample_std": published.epsilon_in_sample_std if several else None,
-        "chunks": published.chunks,
-        "null_mean": published.null_mean if shuffled else None,
-        "null_q95": published.null_q95 if shuffled else None,
-        "permutations": published.permutations,
-    }
+    """Return a published estimate as plain values; what was not measured is None."""
+    values = asdict(published)
+    if published.chunks <= 1:
+        values["epsilon_in_sample_std"] = None
+    if published.permutations == 0:
+        values |= {"null_mean": None, "null_q95": None}
+    return values
 
 
 def plain(value: Any) -> Any:
-    """The value in JSON's own types; numpy's scalars and arrays become Python's."""
+    """Return a value in JSON's own types; numpy's scalars and arrays become Python's."""
     if isinstance(value, (np.generic, np.ndarray)):
         value = value.tolist()
     if value is None or isinstance(value, (bool, int, str)):
@@ -131,5 +122,93 @@ def plain(value: Any) -> Any:
         return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
         return [plain(item) for item in value]
-    said = f"a report cannot hold {value!r}: {type(value).__name__} has no form in JSON"
-    raise BadInput(said, "not-json", value=type(value).__name__)
+    kind = type(value).__name__
+    raise BadInput(
+        f"a report cannot hold {value!r}: {kind} has no form in JSON", "not-json", value=kind
+    )
+
+
+def check(report: Report) -> None:
+    """Raise BadInput unless all numbers may be printed and the verdict fits them."""
+    claim, size = report.claim, len(report.bounds)
+    _require(0 <= report.primary < size, "primary", report.primary, f"below {size}, its bounds")
+    _require(claim.epsilon >= 0, "claim.epsilon", claim.epsilon, "a number >= 0")
+    _require(0 <= claim.delta < 1, "claim.delta", claim.delta, "in [0, 1)")
+    inside = all(0 <= i < size for i in report.deciders)
+    _require(inside, "deciders", report.deciders, f"below {size}, its bounds")
+    check_numbers(report.bounds, report.published)
+    if report.claim.by_step:
+        _check_steps(report)
+    _check_verdict(report)
+
+
+def check_numbers(bounds: Iterable[Bound], published: Iterable[Published] = ()) -> None:
+    """Raise BadInput unless each bound is one that its trials can give, and estimates are numbers.
+
+    A point estimate has no confidence, and is no bound.
+    """
+    for bound in bounds:
+        of = f"of attack {bound.attack!r} by {bound.estimator}"
+        finite = bound.epsilon >= 0 and math.isfinite(bound.epsilon)
+        _require(finite, "bound.epsilon", bound.epsilon, f"finite and >= 0, {of}", "not-finite")
+        # Bound and ceiling are computed in different ways, and may differ by rounding.
+        reachable = bound.ceiling >= bound.epsilon * (1 - 1e-6)
+        most = f"at most its ceiling {bound.ceiling}, {of}"
+        _require(reachable, "bound.epsilon", bound.epsilon, most, "above-ceiling")
+        _require(0 <= bound.delta < 1, "bound.delta", bound.delta, f"in [0, 1), {of}")
+        certain = 0 < bound.confidence < 1
+        _require(certain, "bound.confidence", bound.confidence, f"in (0, 1), {of}")
+    for p in published:
+        number = p.epsilon_in_sample
+        wanted = f"a number >= 0, of attack {p.attack!r}"
+        _require(number >= 0, "published.epsilon_in_sample", number, wanted)
+
+
+def _require(fits: bool, option: str, value: Any, wanted: str, code: str = "out-of-range") -> None:
+    if not fits:
+        raise BadInput(f"{option} must be {wanted}, not {value}", code, option=option, value=value)
+
+
+def _check_steps(report: Report) -> None:
+    """Refuse numbers on the leak of single steps beside a claim about all of them."""
+    for bound in report.bounds:
+        if bound.assumption != "accountant":
+            raise BadInput(
+                f"the bound of attack {bound.attack!r} by {bound.estimator} is on the leak of a "
+                "single step, and the claim is about the training that they make up",
+                "single-steps",
+                option="bounds",
+            )
+    if report.published:
+        raise BadInput(
+            "published estimates are of single steps, and the claim is about all",
+            "single-steps",
+            option="published",
+        )
+
+
+def _check_verdict(report: Report) -> None:
+    """Refuse a verdict that does not follow from the primary bound.
+
+    Only a bound with an assumption may exceed the claim without refuting it.
+    """
+    bound, claimed = report.bounds[report.primary], report.claim.epsilon
+    refuted = bound.epsilon > claimed
+    decides = bound.assumption == "none"
+    if not report.claim.guarantees:
+        fits = report.verdict == "NO_GUARANTEE_CLAIMED"
+    elif report.verdict == "VIOLATION":
+        fits = refuted
+    elif report.verdict == "NO_VIOLATION_FOUND":
+        could = report.reach >= claimed and not report.untested
+        fits = could and not (refuted and decides)
+    else:
+        fits = report.verdict == "INCONCLUSIVE" and not (refuted and decides)
+    if not fits:
+        raise BadInput(
+            f"the verdict {report.verdict} contradicts its numbers: claim {claimed}, "
+            f"bound {bound.epsilon}, ceiling {report.reach}",
+            "contradiction",
+            option="verdict",
+            value=report.verdict,
+        )

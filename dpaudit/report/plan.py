@@ -1,23 +1,26 @@
-"""A plan for a terminal."""
+"""A plan, as a document and as JSON: what an audit could show before it is run."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from dataclasses import asdict
+from itertools import groupby
+from typing import Any
 
 from dpaudit.accounting.curves import DPSGD, stated
 from dpaudit.accounting.sampled import Sampled
 from dpaudit.config.adversaries import OBSERVER
 from dpaudit.estimators.bets import LOOK
 from dpaudit.estimators.power.stopped import LONGEST
-from dpaudit.judging.plan import ModelsUntilDecided, Plan, PlanRow
+from dpaudit.judging import plan as planning
+from dpaudit.judging.plan import ModelsUntilDecided, Plan
 from dpaudit.judging.plan_request import PlanRequest
-from dpaudit.report.formats import duration, nearest, percent, power
-from dpaudit.report.words import NOTHING
-from dpaudit.report.wrapping import labelled, wrap
+from dpaudit.report import document as parts
+from dpaudit.report import machine
+from dpaudit.report.document import Column, Document, Facts, Table, Text
+from dpaudit.report.formats import NOTHING, duration, nearest, percent, power
 from dpaudit.results import Assumption
-
-WIDTH = 79
+from dpaudit.versions import versions
 
 ASSUMING: dict[Assumption, str] = {
     "none": "assuming nothing",
@@ -27,29 +30,19 @@ ASSUMING: dict[Assumption, str] = {
 }
 
 
-def render(plan: Plan) -> str:
-    """What was asked, the table, how to read it and what to do, in lines of under 80 columns."""
-    blocks = [
-        _asked(plan),
-        _table(plan),
-        wrap(reading(plan.request), WIDTH),
-        [line for step in steps(plan) for line in wrap(step, WIDTH, indent="  ")],
-    ]
-    return "\n\n".join("\n".join(block) for block in blocks)
-
-
-# ---------------------------------------------------------------- what was asked
-
-
-def _asked(plan: Plan) -> list[str]:
+def document(plan: Plan) -> Document:
+    """Build the document: the request, the table, how to read it and what to do."""
     q = plan.request
     claim = f"epsilon {_epsilon(q.claim)}, delta {power(q.delta)}, {_curve(q.curve)}"
-    lines = [*labelled("Claim", [claim], WIDTH)]
-    lines += labelled(q.unit.capitalize(), _number(plan), WIDTH)
-    lines += labelled("Supposed", _supposed(q), WIDTH)
-    if plan.pace:
-        lines += labelled("Time", [_pace(plan)], WIDTH)
-    return lines
+    facts = Facts(
+        [
+            ("Claim", [claim]),
+            (q.unit.capitalize(), _number(plan)),
+            ("Supposed", _supposed(q)),
+            ("Time", [_pace(plan)] if plan.pace else []),
+        ]
+    )
+    return Document([facts, _table(plan), Text([reading(q)]), Text(steps(plan), mark="-")])
 
 
 def _curve(name: str) -> str:
@@ -76,7 +69,7 @@ def _supposed(q: PlanRequest) -> list[str]:
 
 
 def mechanism(q: PlanRequest) -> str:
-    """What is supposed to leak."""
+    """Return the name of what is supposed to leak."""
     if q.leaking == "pure":
         return "randomized response"
     return "DP-SGD" if isinstance(stated(q.leaking), DPSGD) else "a Gaussian mechanism"
@@ -107,38 +100,26 @@ def _pace(plan: Plan) -> str:
     return f"{one}; {q.number:,} take about {duration(pace.time(q.number))} in {processes}"
 
 
-# ---------------------------------------------------------------- the table
-
-
-def _table(plan: Plan) -> list[str]:
+def _table(plan: Plan) -> Table:
     q = plan.request
-    titles = [
-        ("", "", "estimator"),
-        ("", "", "ceiling"),
-        ("", "typical", "bound"),
-        ("", "chance", "to refute"),
-        (f"{q.unit} for", "a ceiling", f"> {_epsilon(q.claim)}"),
-        ("", f"for {percent(q.goal.power)}", "chance"),
-        *(
-            [("", f"{percent(q.goal.power)} for", f"> {_epsilon(q.goal.reach)}")]
-            if q.goal.reach
-            else []
-        ),
+    columns = [
+        Column("estimator", words=True),
+        Column("ceiling"),
+        Column("typical\nbound"),
+        Column("chance\nto refute"),
+        Column(f"{q.unit} for\na ceiling\n> {_epsilon(q.claim)}"),
+        Column(f"for {percent(q.goal.power)}\nchance"),
     ]
-    rows = [_cells(row, q) for row in plan.rows]
-    widths = [max(map(len, (*top, *below))) for top, *below in zip(titles, *rows, strict=True)]
-    lines = [_line([title[i] for title in titles], widths) for i in range(3)]
-    lines.append("-" * (2 + sum(widths) + 2 * (len(widths) - 1)))
-    before = None
-    for row, cells in zip(plan.rows, rows, strict=True):
-        if row.assumption != before:
-            lines.append(f"{ASSUMING[row.assumption]}:")
-            before = row.assumption
-        lines.append(_line(cells, widths))
-    return lines
+    if q.goal.reach:
+        columns.append(Column(f"{percent(q.goal.power)} for\n> {_epsilon(q.goal.reach)}"))
+    rows = []
+    for assumption, group in groupby(plan.rows, key=lambda row: row.assumption):
+        rows.append(parts.Row([f"{ASSUMING[assumption]}:"]))
+        rows += [parts.Row(_cells(row, q)) for row in group]
+    return Table(columns, rows)
 
 
-def _cells(row: PlanRow, q: PlanRequest) -> list[str]:
+def _cells(row: planning.PlanRow, q: PlanRequest) -> list[str]:
     return [
         row.estimator,
         nearest(row.ceiling),
@@ -151,7 +132,7 @@ def _cells(row: PlanRow, q: PlanRequest) -> list[str]:
 
 
 def chance(share: float) -> str:
-    """A probability in per cent, never 0 or 1 by rounding."""
+    """Write a probability in per cent, never 0 or 1 by rounding."""
     if math.isnan(share):
         return NOTHING
     if share <= 0.005:
@@ -159,23 +140,14 @@ def chance(share: float) -> str:
     return "> 99 %" if share >= 0.995 else f"{100 * share:.0f} %"
 
 
-def _needed(number: int | None, row: PlanRow) -> str:
+def _needed(number: int | None, row: planning.PlanRow) -> str:
     if number is not None:
         return f"{number:,}"
     return f"> {row.searched:,}" if row.searched < 10**6 else "> 1e6"
 
 
-def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
-    first, *numbers = cells
-    padded = (cell.rjust(w) for cell, w in zip(numbers, widths[1:], strict=True))
-    return ("  " + "  ".join([first.ljust(widths[0]), *padded])).rstrip()
-
-
-# ---------------------------------------------------------------- how to read it, what to do
-
-
 def reading(q: PlanRequest) -> str:
-    """What the columns are, and what they are not."""
+    """Explain the columns, and what they do not say."""
     by_knots = any(isinstance(curves, Sampled) for curves in (q.claimed, q.truth.curves))
     close = " DP-SGD's curves are interpolated, to a per cent or two." if by_knots else ""
     if q.size.guesses is not None:
@@ -187,8 +159,8 @@ def reading(q: PlanRequest) -> str:
         f"How to read it. The ceiling is the most that {_many(q)}{_so_guessed(q)} could show "
         "without any error. Typical bound (the median outcome) and chance are computed or "
         "simulated (to 5 % or so) for what is supposed: a real attack shows less, and "
-        f"{others}. They are a forecast, and no bound. A chance rises like the teeth of a saw, so "
-        f"that the numbers for one are about right.{close}"
+        f"{others}. They are a forecast, and no bound. Power does not rise smoothly with size, so "
+        f"the numbers for a chance are approximate.{close}"
     )
 
 
@@ -199,11 +171,11 @@ def _many(q: PlanRequest) -> str:
 
 
 def steps(plan: Plan) -> list[str]:
-    """What to do with it."""
+    """Say what to do with the plan."""
     q, best = plan.request, plan.best
-    found = []
+    lines = []
     if best is None:
-        found.append(
+        lines.append(
             f"No estimator here has a chance of {percent(q.goal.power)} to refute the claim, as "
             "far as the last column looks; suppose a larger true epsilon (--true-epsilon)."
         )
@@ -212,58 +184,60 @@ def steps(plan: Plan) -> list[str]:
         takes = f"{number:,} {q.unit} by {best.estimator} {_how(q, best)}"
         if plan.pace and q.size.canaries is None:
             takes += f", about {duration(plan.pace.time(number))} here"
-        found.append(
+        lines.append(
             f"To refute the claim with a chance of {percent(q.goal.power)} if "
             f"{mechanism(q)} leaks {_epsilon(q.truth.true)} takes about {takes}, and more with a "
             "real attack."
         )
     if plan.until_decided is not None:
-        found.append(_stopping(plan.until_decided, plan))
+        lines.append(_stopping(plan.until_decided, plan))
     short = [r for r in plan.rows if r.ceiling < q.claim]
     if short:
         names = " and ".join(r.estimator for r in short)
-        found.append(
+        lines.append(
             f"With {_many(q)}{_so_guessed(q)} {names} cannot refute it whatever leaks: the ceiling "
             "is below the claim."
         )
     if q.curve == "none" and q.leaking != "pure":
-        found.append(
+        lines.append(
             f"Fewer refute the same leak if the claim states its curve: --curve {q.leaking}."
         )
     if plan.pace is None and q.size.canaries is None:
-        found.append("How long that takes on this machine: the same line with --probe.")
-    return found
+        lines.append("How long that takes on this machine: the same line with --probe.")
+    return lines
 
 
 def _so_guessed(q: PlanRequest) -> str:
     return ", so guessed," if q.size.canaries and q.size.guesses is None else ""
 
 
-def _stopping(found: ModelsUntilDecided, plan: Plan) -> str:
-    """What --until-decided takes, and what that supposes."""
+def _stopping(decided: ModelsUntilDecided, plan: Plan) -> str:
+    """Say how many models --until-decided takes, and what that supposes."""
     until, q = "Until decided (--until-decided),", plan.request
-    if found.half is None:
+    if decided.half is None:
         return f"{until} most audits would take over {2 * LONGEST:,} models."
 
     def after(models: int, unit: str = "") -> str:
         time = f" (about {duration(plan.pace.time(models))})" if plan.pace else ""
         return f"{models:,}{unit}{time}"
 
-    often = f", {percent(q.goal.power)} of them after {after(found.power)}" if found.power else ""
+    often = (
+        f", {percent(q.goal.power)} of them after {after(decided.power)}" if decided.power else ""
+    )
     best = "" if q.curve != "none" else " and the best threshold known beforehand"
     return (
-        f"{until} half of audits stop after {after(found.half, ' models')}{often}; that supposes a "
-        f"look every {LOOK} models{best}."
+        f"{until} half of audits stop after {after(decided.half, ' models')}{often}; that supposes "
+        f"a look every {LOOK} models{best}."
     )
 
 
 def _epsilon(x: float) -> str:
-    """With as many digits as a small one needs."""
+    """Write an epsilon, with as many digits as a small one needs."""
     return nearest(x) if x >= 0.1 else f"{x:.2g}"
 
 
-def _how(q: PlanRequest, best: PlanRow) -> str:
-    """The command that does it."""
+def _how(q: PlanRequest, best: planning.PlanRow) -> str:
+    """Return the options that do it."""
     if q.size.canaries is not None:
         return f"in one training, {best.guesses:,} of them guessed"
     usual = "exact-scan" if q.curve == "none" else "rank-test"
@@ -272,3 +246,28 @@ def _how(q: PlanRequest, best: PlanRow) -> str:
     if q.adversary != OBSERVER.name:
         fixed = f" --adversary {q.adversary}"
     return f"(--models {best.for_power}{named}{fixed})"
+
+
+def to_dict(plan: Plan) -> dict[str, Any]:
+    """Return all of it as plain values that JSON can hold."""
+    q, pace = plan.request, plan.pace
+    total = pace.time(q.number) if pace and q.size.canaries is None else None
+    return machine.contract(
+        "plan",
+        {
+            "claim": {"epsilon": q.claim, "delta": q.delta, "curve": q.curve},
+            "models": q.number if q.size.canaries is None else None,
+            "canaries": q.size.canaries,
+            "fixed_score": q.fixed_score,
+            "confidence": q.goal.confidence,
+            "reach": q.goal.reach,
+            "true_epsilon": q.truth.true,
+            "true_curve": q.leaking,
+            "power": q.goal.power,
+            "estimators": [asdict(row) for row in plan.rows],
+            "best": None if plan.best is None else plan.rows.index(plan.best),
+            "until_decided": plan.until_decided and asdict(plan.until_decided),
+            "pace": pace and {**asdict(pace), "total": total},
+            "versions": versions(),
+        },
+    )

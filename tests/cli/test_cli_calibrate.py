@@ -8,8 +8,7 @@ from jsonschema import Draft202012Validator
 
 from dpaudit.calibration import calibrate as module
 from dpaudit.calibration.results import Calibration, CalibrationRow, Measurement, Setting
-from dpaudit.report import calibration, calibration_json, figure_calibration
-from dpaudit.report.machine import load_schema
+from dpaudit.report import calibration, figure_methods, load_schema, to_terminal
 
 SMALL = ("calibrate", "--repetitions", 2, "--trials", 10, "--workers", 1)
 
@@ -26,7 +25,7 @@ def valid(written):
 
 
 def printed(found):
-    return " ".join(calibration.render(found).split())
+    return " ".join(to_terminal.write(calibration.document(found)).split())
 
 
 @pytest.mark.parametrize("name", ["c.png", "c.svg"])
@@ -55,7 +54,7 @@ def test_what_did_not_hold_is_said_plainly():
     assert "loss by some way on no leak with 50 trials, 21.9 %" in said
     assert "(1,600 fresh audits, 99.9 % interval; at first 80 of 400)" in said
     assert "HELD: each" not in said
-    written = calibration_json.to_dict(found)
+    written = calibration.to_dict(found)
     assert valid(written)
     assert written["held"] is False
     assert [r["broken"] for r in written["rows"]] == [True, False, False]
@@ -71,8 +70,8 @@ def test_what_held_says_what_would_have_been_found():
     assert "each of 81 is above the truth no more often than it states, in 5 % of audits" in said
     assert "of its rate, 1 of them measured twice." in said
     assert "A bound that is wrong in 8.6 % of audits would have been found with 80 %" in said
-    assert "though none is wrong has a chance of at most 0.1 %" in said
-    written = calibration_json.to_dict(found)
+    assert "flagging any is at most 0.1 %" in said
+    written = calibration.to_dict(found)
     assert written["found"] == pytest.approx(0.0859, abs=1e-4)
     assert 0 < written["by_chance"] < 0.001
 
@@ -81,23 +80,23 @@ def test_too_few_repetitions_hold_nothing():
     found = Calibration(Setting(repetitions=1), [row(0, measured=Measurement(0, 1, 0.0))])
     assert "TOO FEW" in printed(found)
     assert "No rate of false alarms would have been found with 80 %" in printed(found)
-    assert calibration_json.to_dict(found)["held"] is None
-    assert valid(calibration_json.to_dict(found))
+    assert calibration.to_dict(found)["held"] is None
+    assert valid(calibration.to_dict(found))
 
 
 def test_what_is_infinite_or_without_a_truth_has_a_form():
     rows = [row(400, "no bound", "Laplace", float("inf")), row(0)]
     found = Calibration(Setting(), rows)
-    written = calibration_json.to_dict(found)
+    written = calibration.to_dict(found)
     assert valid(written)
     assert [r["mean"] for r in written["rows"]] == [None, 0.25]
     assert [r["share"] for r in written["rows"]] == [None, None]
-    assert "infinity" in calibration.render(found)
+    assert "infinity" in to_terminal.write(calibration.document(found))
 
 
 def test_bounds_and_others_are_told_apart_in_the_figure():
     found = Calibration(Setting(), [row(10), row(20, "credible"), row(390, "no bound")])
-    figure = figure_calibration.draw(found)
+    figure = figure_methods.draw_calibration(found)
     (legend,) = figure.legends
     assert [" ".join(text.get_text().split()[-2:]) for text in legend.get_texts()] == [
         *("5 %", "bound", "a prior", "no bound"),
@@ -141,7 +140,7 @@ def test_a_bound_that_does_not_hold_is_a_fault_of_dpaudit(cli, monkeypatch, alar
 
 def test_the_figure_says_how_much_of_the_truth_each_row_shows():
     found = Calibration(Setting(), [row(10), row(10, mechanism="Laplace", mean=0.25)])
-    nothing, laplace = figure_calibration.draw(found).axes
+    nothing, laplace = figure_methods.draw_calibration(found).axes
     assert [text.get_text() for text in nothing.texts] == []
     assert [text.get_text() for text in laplace.texts] == ["25 %"]
 

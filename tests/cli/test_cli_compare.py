@@ -15,7 +15,7 @@ from refusals import Line
 from dpaudit import registry
 from dpaudit.journal import Journal
 from dpaudit.protocols import Defence
-from dpaudit.report.machine import load_schema
+from dpaudit.report import load_schema
 from dpaudit.seeds import trials
 
 DPAUDIT = Path(sys.executable).with_name("dpaudit")

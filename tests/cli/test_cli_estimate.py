@@ -17,7 +17,7 @@ from dpaudit.cli import estimate as module
 from dpaudit.cli import main
 from dpaudit.estimators import ExactScan, PairedAUC, RankTest
 from dpaudit.protocols import Estimator
-from dpaudit.report.machine import load_schema
+from dpaudit.report import load_schema
 from dpaudit.results import Bound, Scores
 
 COUNTS = ("--fp", "5", "--out-trials", "500", "--fn", "60", "--in-trials", "500")

@@ -12,7 +12,7 @@ from jsonschema import Draft202012Validator
 from dpaudit.accounting import gaussian_epsilon
 from dpaudit.cli import plan as module
 from dpaudit.estimators.bets import LOOK
-from dpaudit.report.machine import load_schema
+from dpaudit.report import load_schema
 
 CLAIM = ("--claim", "1,1e-5", "--true-epsilon", "6")
 

@@ -11,11 +11,8 @@ from jsonschema import Draft202012Validator
 from report_examples import bound, no_violation_found, violation, with_evidence
 
 from dpaudit.config.adversaries import ADVERSARIES
-from dpaudit.report import render, to_dict
-from dpaudit.report.contents import contents
-from dpaudit.report.html import page
-from dpaudit.report.machine import load_schema
-from dpaudit.report.setting import START
+from dpaudit.report import load_schema, page, render, to_dict
+from dpaudit.report.run_setting import START, contents
 from dpaudit.results import Report
 
 TRAINING = {

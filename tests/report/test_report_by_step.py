@@ -14,11 +14,9 @@ from report_examples import bound, published, violation, with_evidence
 
 from dpaudit.accounting.curves import DPSGDSteps
 from dpaudit.estimators import PairedAUC
-from dpaudit.report import render, to_dict
-from dpaudit.report.figures import pictures
-from dpaudit.report.html import page
-from dpaudit.report.machine import load_schema
-from dpaudit.report.tradeoff import promised
+from dpaudit.report import load_schema, page, render, to_dict
+from dpaudit.report.figure_roc import most_by_curve
+from dpaudit.report.run_figures import figures
 from dpaudit.results import Growth, Report, Scores
 from dpaudit.types import Claim, StepsCurve
 
@@ -67,7 +65,7 @@ def test_trials_are_called_steps_and_not_models() -> None:
         assert "400 scored: 200 with the canary, 200 without it" in said
         assert "Steps" in said
         assert "models" not in said
-    alts = " ".join(p.alt + p.caption for p in pictures(with_evidence(scored(growth=growth))))
+    alts = " ".join(p.alt + p.caption for p in figures(with_evidence(scored(growth=growth)), 2))
     assert "After 4 steps" in alts
     assert alts.count("models") == alts.count("models were"), "that saw the canary"
 
@@ -97,9 +95,9 @@ def test_steps_are_drawn_against_the_curve_of_a_step_and_no_region(adjacency: An
     claim = replace(CLAIM, adjacency=adjacency)
     fpr = np.linspace(0, 1, 21)
     of_step = 1 - DPSGDSteps(0.05, 200, adjacency).trade_off(2.0, fpr)
-    np.testing.assert_array_equal(promised(fpr, claim), of_step)
-    drawn = {p.name: p for p in pictures(with_evidence(scored(claim=claim)))}
-    for axes in drawn["roc"].figure.axes:
+    np.testing.assert_array_equal(most_by_curve(fpr, claim), of_step)
+    drawn = {p.name: p for p in figures(with_evidence(scored(claim=claim)), 2)}
+    for axes in drawn["roc"].drawing.axes:
         assert all("allowed" not in name for name in axes.get_legend_handles_labels()[1])
         assert not axes.texts
         assert axes.get_xlabel().startswith("steps without the canary, accused")

@@ -8,11 +8,10 @@ import pytest
 from report_examples import bound, inconclusive, published, violation, with_evidence
 
 from dpaudit.rates import BoundCriterion
-from dpaudit.report import drawing, figure_bounds, figure_canary, figure_roc, figure_scores
-from dpaudit.report.figures import NAMES, pictures
-from dpaudit.report.histogram import histogram
-from dpaudit.report.judged import NO_NUMBER, Judged, judged
-from dpaudit.report.tradeoff import least, most, rectangle, roc
+from dpaudit.report import drawing, figure_bounds, figure_records, figure_roc, figure_scores
+from dpaudit.report.figure_roc import least, most, rectangle, roc
+from dpaudit.report.figure_scores import NO_NUMBER, AttackScores, attack_scores, histogram
+from dpaudit.report.run_figures import NAMES, figures
 from dpaudit.results import Counts, Growth, Scores
 from dpaudit.types import Array, Claim
 
@@ -33,8 +32,8 @@ SCORES = {
 CUTS = [None, 0.0, 0.2, 1.0, 1.5, 2.5, -40.0, 1e300, math.inf, -math.inf]
 
 
-def one(scores: Scores, cut: float | None = None, **changes: Any) -> Judged:
-    return Judged("loss", scores, cut, bound("loss", **changes))
+def one(scores: Scores, cut: float | None = None, **changes: Any) -> AttackScores:
+    return AttackScores("loss", scores, cut, bound("loss", **changes))
 
 
 # ---------------------------------------------------------------- histograms
@@ -90,16 +89,16 @@ def test_a_cut_that_is_not_shown_is_told() -> None:
 
 def test_the_deciding_attack_comes_first_and_each_attack_once() -> None:
     report = inconclusive()
-    assert [a.attack for a in judged(with_evidence(report))] == [
+    assert [a.attack for a in attack_scores(with_evidence(report))] == [
         "mean+std",
         "loss",
         "min+max",
         "all-four",
     ]
     twice = inconclusive(bounds=[bound("loss"), bound("loss", estimator="gdp")], primary=1)
-    (only,) = judged(with_evidence(twice))
+    (only,) = attack_scores(with_evidence(twice))
     assert only.bound.estimator == "gdp"
-    assert judged(report) == []
+    assert attack_scores(report) == []
 
 
 def test_what_is_no_number_ranks_below_all_else() -> None:
@@ -108,7 +107,7 @@ def test_what_is_no_number_ranks_below_all_else() -> None:
         scores=[Scores(np.array([math.nan, 1.0]), np.array([0.0, -math.inf]))],
         cuts=[None],
     )
-    (attack,) = judged(report)
+    (attack,) = attack_scores(report)
     assert attack.scores.out.tolist() == [NO_NUMBER, 1.0]
 
 
@@ -238,7 +237,7 @@ def test_bounds_without_an_estimate_are_around_the_name_of_their_attack(bounds: 
 def test_every_shape_of_canary_can_be_drawn(shape: tuple[int, ...], alone: bool) -> None:
     canary = np.linspace(-2, 3, math.prod(shape)).reshape(shape)
     original = None if alone else np.zeros(shape)
-    figure = figure_canary.draw(canary, original, ", label 3")
+    figure = figure_records.draw(canary, original, ", label 3")
     titles = [axes.get_title(loc) for axes in figure.axes for loc in ("center", "left")]
     shown = [title for title in titles if title]
     assert shown[-1] == "result, label 3"
@@ -247,7 +246,9 @@ def test_every_shape_of_canary_can_be_drawn(shape: tuple[int, ...], alone: bool)
 
 
 def test_a_canary_that_replaced_another_record_stands_beside_it() -> None:
-    figure = figure_canary.draw(np.ones((1, 2, 2)), np.zeros((1, 2, 2)), ", label 3", replaced=True)
+    figure = figure_records.draw(
+        np.ones((1, 2, 2)), np.zeros((1, 2, 2)), ", label 3", replaced=True
+    )
     assert [axes.get_title() for axes in figure.axes] == ["in D", "in D', label 3"]
 
 
@@ -255,8 +256,8 @@ def test_pixels_are_clipped_and_colours_kept() -> None:
     record = np.zeros((4, 2, 2))
     record[0] = 7.0
     record[1] = -7.0
-    assert figure_canary.as_picture(record).tolist() == [[[1.0, 0.0, 0.0]] * 2] * 2
-    assert figure_canary.as_picture(record[:1]).tolist() == [[1.0, 1.0], [1.0, 1.0]]
+    assert figure_records.as_picture(record).tolist() == [[[1.0, 0.0, 0.0]] * 2] * 2
+    assert figure_records.as_picture(record[:1]).tolist() == [[1.0, 1.0], [1.0, 1.0]]
 
 
 @pytest.mark.parametrize(
@@ -264,8 +265,8 @@ def test_pixels_are_clipped_and_colours_kept() -> None:
 )
 def test_noise_is_shown_as_strongly_as_it_fits(largest: float, factor: float) -> None:
     noise = np.array([-largest, largest / 2])
-    assert figure_canary.amplification(noise) == pytest.approx(factor)
-    figure = figure_canary.draw(np.full((1, 2, 2), largest), np.zeros((1, 2, 2)), "")
+    assert figure_records.amplification(noise) == pytest.approx(factor)
+    figure = figure_records.draw(np.full((1, 2, 2), largest), np.zeros((1, 2, 2)), "")
     title = figure.axes[1].get_title("center")
     assert title == ("noise" if factor == 1 else f"noise, {factor:g} × as strong")
 
@@ -276,9 +277,9 @@ def test_a_record_that_is_no_number_can_be_drawn(broken: float) -> None:
         record: Array = np.full(shape, broken)
         alone = inconclusive(bounds=[bound()], primary=0)
         report = with_evidence(alone, canary=record, original=-record)
-        *_, picture = pictures(report)
+        *_, picture = figures(report, 2)
         assert picture.name == "canary"
-        assert drawing.png(picture.figure)
+        assert drawing.png(picture.drawing)
 
 
 # ---------------------------------------------------------------- all of them
@@ -288,7 +289,7 @@ def test_every_figure_is_named_beforehand() -> None:
     """A stale figure is found by its name."""
     growth = Growth(wealth=[1.0], beside=[1.0], needed=20.0, most=400)
     report = with_evidence(violation(growth=growth))
-    assert tuple(picture.name for picture in pictures(report)) == NAMES
+    assert tuple(picture.name for picture in figures(report, 2)) == NAMES
 
 
 def test_names_in_figures_are_short_and_plain() -> None:
@@ -316,16 +317,16 @@ def growing(**changes: Any) -> Any:
 
 def test_evidence_is_drawn_where_a_run_was_to_stop_once_decided() -> None:
     report = growing(claim=Claim(epsilon=0.1, delta=1e-5))
-    drawn = {picture.name: picture for picture in pictures(report)}
+    drawn = {picture.name: picture for picture in figures(report, 2)}
     assert list(drawn) == ["bounds", "evidence"]
     evidence = drawn["evidence"]
     assert "After 6 models: auc-bet 25, e-process 1e+300" in evidence.alt
     assert "reaches 20 at any time with a probability of at most 0.05" in evidence.caption
-    axes = evidence.figure.axes[0]
+    axes = evidence.drawing.axes[0]
     one, end, other, last, needed = (np.asarray(line.get_ydata()) for line in axes.lines)
     assert (end, last) == (25, 2e4), "where each course ends is marked"
     assert one.tolist() == [1, 1, 4, 25]
     assert other.tolist() == [1, 1, 1e-3, 2e4], "cut off where it says nothing"
     assert set(needed) == {20}
     assert [text.get_text() for text in axes.get_yticklabels()].count("10") == 1
-    assert "evidence" not in {picture.name for picture in pictures(violation())}
+    assert "evidence" not in {picture.name for picture in figures(violation(), 2)}

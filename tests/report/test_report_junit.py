@@ -7,7 +7,7 @@ import pytest
 from report_examples import bound, inconclusive, no_violation_found, violation
 
 from dpaudit.report import render
-from dpaudit.report.junit import dump_junit, to_junit
+from dpaudit.report.ci import dump_junit, to_junit
 
 
 def suite_of(report):

@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import re
 import stat
 from pathlib import Path
 from typing import Any
@@ -44,6 +45,16 @@ def test_schema_is_a_valid_schema_and_names_no_host() -> None:
         "const": 1,
         "description": schema["properties"]["version"]["description"],
     }
+
+
+@pytest.mark.parametrize(
+    "name", ["report", "comparison", "checkpoint", "plan", "estimates", "calibration"]
+)
+def test_every_schema_is_whole_when_it_is_loaded(name: str) -> None:
+    schema = load_schema(name)
+    Draft202012Validator.check_schema(schema)
+    references = set(re.findall(r'"\$ref": "([^"]+)"', json.dumps(schema)))
+    assert references == {f"#/$defs/{part}" for part in schema["$defs"]}
 
 
 LATER = {"attacker", "training", "untested", "why"}

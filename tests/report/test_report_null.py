@@ -13,10 +13,8 @@ from report_examples import inconclusive, no_violation_found, violation, with_ev
 
 from dpaudit.canaries import Null
 from dpaudit.data import load
-from dpaudit.report import render
-from dpaudit.report.figures import pictures
-from dpaudit.report.html import page
-from dpaudit.report.machine import to_dict
+from dpaudit.report import page, render, to_dict
+from dpaudit.report.run_figures import figures
 from dpaudit.results import Growth, Report
 from dpaudit.types import Claim
 
@@ -46,11 +44,11 @@ REPORTS = [
 
 def said(report: Report) -> list[str]:
     """All words of a report, in every form."""
-    drawn = list(pictures(report))
-    figures = [text.get_text() for p in drawn for text in p.figure.findobj(Text)]
+    drawn = list(figures(report, 2))
+    words = [text.get_text() for p in drawn for text in p.drawing.findobj(Text)]
     told = [word for p in drawn for word in (p.title, p.caption, p.alt)]
     shown = html.unescape(re.sub(r"<[^>]*>", " ", page(report).partition("</style>")[2]))
-    texts = [render(report), shown, json.dumps(to_dict(report)), *figures, *told]
+    texts = [render(report), shown, json.dumps(to_dict(report)), *words, *told]
     return [" ".join(text.split()) for text in texts]
 
 

@@ -11,12 +11,10 @@ import pytest
 from report_examples import violation
 
 from dpaudit.estimators import OneRun, OneRunFDP
-from dpaudit.report import render, to_dict
-from dpaudit.report.contents import contents
-from dpaudit.report.figure_guesses import draw, ends
-from dpaudit.report.figures import pictures
-from dpaudit.report.html import page
-from dpaudit.report.judged import judged
+from dpaudit.report import page, render, to_dict
+from dpaudit.report.figure_scores import attack_scores, draw_guesses, ends
+from dpaudit.report.run_figures import figures
+from dpaudit.report.run_setting import contents
 from dpaudit.results import Evidence, Guesses, Report, Scores
 from dpaudit.types import Claim, GaussianCurve
 
@@ -65,12 +63,12 @@ def test_a_machine_is_told_the_same_and_null_of_other_runs() -> None:
 
 def test_the_scores_of_canaries_are_drawn_with_where_guesses_end() -> None:
     report = one_run()
-    drawn = {picture.name: picture for picture in pictures(report)}
+    drawn = {picture.name: picture for picture in figures(report, 2)}
     assert drawn.keys() == {"bounds", "scores"}
-    (attack,) = judged(report)
+    (attack,) = attack_scores(report)
     ranked = np.sort(np.concatenate([attack.scores.out, attack.scores.inn]))
     assert ends(attack, GUESSES) == (ranked[99], ranked[900])
-    (axes,) = drawn["scores"].figure.axes
+    (axes,) = drawn["scores"].drawing.axes
     assert {text.get_text().strip() for text in axes.texts} >= {"called out", "called in"}
     assert "197 of 200 guesses" in drawn["scores"].alt
     assert "guesses" in drawn["bounds"].caption
@@ -78,17 +76,17 @@ def test_the_scores_of_canaries_are_drawn_with_where_guesses_end() -> None:
 
 
 def test_a_single_guess_calls_nothing_out() -> None:
-    (attack,) = judged(one_run())
+    (attack,) = attack_scores(one_run())
     alone = Guesses(1000, 1, 1)
     assert ends(attack, alone)[0] == -np.inf
-    (axes,) = draw(attack, alone).axes
+    (axes,) = draw_guesses(attack, alone).axes
     assert [text.get_text().strip() for text in axes.texts] == ["called in"]
 
 
 def test_canaries_that_were_all_put_in_leave_nothing_to_draw() -> None:
     everything = Scores(out=np.empty(0), inn=np.arange(3.0))
     report = one_run(evidence=Evidence(scores=[everything] * 2, cuts=[None] * 2))
-    assert [picture.name for picture in pictures(report)] == ["bounds"]
+    assert [picture.name for picture in figures(report, 2)] == ["bounds"]
 
 
 def test_the_page_says_that_it_shows_no_record() -> None:

@@ -5,7 +5,7 @@ import re
 from report_examples import violation
 
 from dpaudit.judging.advice import BREAKS
-from dpaudit.report.refutation import refutation
+from dpaudit.report.run import refutation
 
 
 def said(**changes):

@@ -97,7 +97,7 @@ def test_every_verdict_shows_claim_bound_and_ceiling_in_its_sentence(verdict: st
 
 def test_inconclusive_says_what_so_many_models_could_show() -> None:
     text = flat(render(inconclusive()))
-    assert re.search(r"INCONCLUSIVE: \D+ 1\.84 \D+ 50 ", text)
+    assert re.search(r"INCONCLUSIVE: 50 \D+ 1\.84 ", text)
 
 
 def test_sections_come_in_the_order_of_reading() -> None:
@@ -178,7 +178,7 @@ def test_no_line_is_wider_than_asked_for(report: Report, width: int) -> None:
     assert max(map(len, render(report, width=width).splitlines())) <= width
 
 
-@pytest.mark.parametrize(("asked", "given"), [(0, 80), (40, 80), (500, 96)])
+@pytest.mark.parametrize(("asked", "given"), [(0, 79), (40, 79), (500, 96)])
 def test_width_stays_where_the_table_can_be_read(asked: int, given: int) -> None:
     assert render(inconclusive(), width=asked) == render(inconclusive(), width=given)
 
@@ -252,7 +252,7 @@ def test_a_printed_bound_is_still_a_bound() -> None:
                 bounds=[bound(epsilon=0.1, ceiling=2.5701)],
                 primary=0,
             ),
-            "2.5701 50 2.5704",
+            "50 2.5701 2.5704",
         ),
         (
             violation(
@@ -279,7 +279,7 @@ def test_estimators_and_assumptions_are_told_apart_where_they_differ() -> None:
     gdp = bound("loss", estimator="gdp", assumption="gaussian", epsilon=1.5, ceiling=math.inf)
     prior = bound("loss", estimator="joint-beta", assumption="prior", epsilon=0.9)
     text = render(inconclusive(bounds=[bound("loss"), gdp, prior], primary=0))
-    body = flat(text[text.index("-----") : text.index("Published estimate:")])
+    body = flat(text[text.index("-----") :].partition("\n\n")[0])
     assert "loss 1.12 ± 0.27 1.04 (< 1.63) 1.50 no limit 0.30 1.84 0.90 1.84" in body
     assert body.count("loss") == 1
     legend = flat(text[text.index("Certified by curve:") :])
@@ -297,7 +297,7 @@ def test_of_one_attacks_bounds_of_one_kind_one_is_in_the_table_and_the_others_ar
     scan = bound("loss", estimator="exact-scan", epsilon=1.5)
     for bounds, primary in (([bound("loss"), scan], 1), ([scan, bound("loss")], 0)):
         text = render(inconclusive(bounds=bounds, primary=primary))
-        body = text[text.index("-----") : text.index("Published estimate:")].splitlines()
+        body = text[text.index("-----") :].partition("\n\n")[0].splitlines()
         (row,) = [line for line in body if "loss" in line]
         assert row.startswith("> loss")
         assert row.split()[-2:] == ["1.50", "1.84"]

@@ -1,0 +1,121 @@
+"""Document model: the blocks that a result consists of, without any layout.
+
+`to_terminal` and `to_html` write them. A module for each kind of result builds its document.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias, Union
+
+from dpaudit.results import Verdict
+
+if TYPE_CHECKING:
+    from matplotlib import figure
+
+SOFT_HYPHEN = "\N{SOFT HYPHEN}"
+"""Before a line break in a column's title: the word is in one piece where there is room."""
+
+
+@dataclass(frozen=True)
+class Heading:
+    """Title of the blocks that follow."""
+
+    text: str
+    level: int = 2
+
+
+@dataclass(frozen=True)
+class Text:
+    """Paragraphs, or the items of a list: with a `mark` before each, or indented alone."""
+
+    lines: Sequence[str]
+    mark: str | None = None
+    strong: bool = False
+
+
+@dataclass(frozen=True)
+class Facts:
+    """Labels, and lines of text beside each."""
+
+    rows: Sequence[tuple[str, Sequence[str]]]
+
+
+@dataclass(frozen=True)
+class Legend:
+    """Terms and their explanations."""
+
+    entries: Sequence[tuple[str, str]]
+    title: str = ""
+
+
+@dataclass(frozen=True)
+class Conclusion:
+    """A verdict, the sentence that it rests on, and notes on both."""
+
+    verdict: Verdict
+    label: str
+    sentence: str
+    notes: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class Bar:
+    """Numbers on one scale that begins at 0: of each its name, its rounded text and itself."""
+
+    marks: Sequence[tuple[str, str, float]]
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of numbers, or of words, which may be wrapped."""
+
+    title: str
+    words: bool = False
+
+    @property
+    def name(self) -> str:
+        """The title in one line."""
+        return " ".join(self.title.replace(f"{SOFT_HYPHEN}\n", "").split())
+
+
+@dataclass(frozen=True)
+class Row:
+    """A cell for each column; a single cell is a heading within the table."""
+
+    cells: Sequence[str]
+    marked: bool = False
+    strong: bool = False
+
+
+@dataclass(frozen=True)
+class Table:
+    """Columns and rows, below an optional caption."""
+
+    columns: Sequence[Column]
+    rows: Sequence[Row]
+    caption: str = ""
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A drawing, the name of its file, its title, what it shows, and its numbers in words."""
+
+    name: str
+    title: str
+    caption: str
+    alt: str
+    drawing: figure.Figure
+
+
+Block: TypeAlias = Union[Heading, Text, Facts, Legend, Conclusion, Bar, Table, Figure]
+
+
+@dataclass(frozen=True)
+class Document:
+    """Blocks in the order of reading, below a title; `name` stands in a browser's title bar."""
+
+    blocks: Sequence[Block]
+    title: str = ""
+    name: str = "dpaudit"

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from jsonschema import Draft202012Validator
-from playground import finished, observe, worlds_and_indices
+from playground import KNOWN, facts, finished, observe, worlds_and_indices
 from refusals import Line
 
 from dpaudit import registry

@@ -189,7 +189,7 @@ class Pair:
     about: Mapping[str, Any] = field(default_factory=dict)
     """Facts for the report: the name of the data and the sizes of its sets."""
     given: Known = field(default_factory=dict)
-    """The choices and the knowledge of the adversary beside the canary, such as initial parameters."""
+    """The choices and knowledge of the adversary beside the canary, such as initial parameters."""
     adjacency: Adjacency = "add-remove"
 
     def world(self, world: int) -> Records:

@@ -87,32 +87,29 @@ def assert_private(
     """Audit a training function; return the report if the claim is not refuted.
 
     Raises `PrivacyViolation` if it is, and `NothingTested` if the canary changes nothing that is
-    released, so that there was nothing to find. Both fail a test. Wrong input, and a `train` that
-    fails, raise `BadInput`.
+    released. Both fail a test. Wrong input, and a `train` that fails, raise `BadInput`.
 
     `train(dataset, seed)` is as for `dpaudit run --mechanism` (`dpaudit explain own-function`): it
     takes a `TensorDataset` and returns a model or an array of released numbers, and all its
-    randomness follows from the seed. Any callable will do. It is called some five times to check
-    that, and that the canary changes something, and then once for each of at most `models` models
-    (rounded up to a multiple of 4), half of them with the canary. After every twenty the evidence
-    is checked, and the audit ends once the claim is refuted, so that a gross bug costs little.
+    randomness follows from the seed. It is called some five times to check that, and then once for
+    each of at most `models` models (rounded up to a multiple of 4), half of them with the canary.
+    After every twenty the audit ends if the claim is refuted, so that a gross bug costs little.
 
-    `claim` is (epsilon, delta), or a `Claim`; its curve, if any, is relied on, and far fewer models
-    can decide. A test that so many models could never fail is refused before training. It need not
-    train as you deploy: with much noise and few records the claim is small, and a bug in clipping
-    or noise shows sooner. The number of records is private, too: if steps, sampling rate or scale
-    follow from it, that may be refuted.
+    `claim` is (epsilon, delta), or a `Claim`, whose curve, if any, is relied on: far fewer models
+    then decide. A test that could never fail is refused before training. A test need not train as
+    you deploy: with much noise and few records the claim is small, and a bug in clipping or noise
+    shows sooner. If steps, sampling rate or scale follow from the number of records, which is
+    private, too, that may be refuted.
 
-    Passing means that these attacks on the models of this seed do not refute the claim. It proves
-    no privacy: another canary, attack or seed may show more, and small bugs do not show at all.
-    Failing means that the claim is wrong, except with probability `false_alarm` at most, whatever
-    the number of looks. The same seed gives the same verdict if `train` gives the same models.
+    Passing proves no privacy: another canary, attack or seed may show more, and small bugs do not
+    show at all. Failing means that the claim is wrong, except with probability `false_alarm` at
+    most, whatever the number of looks. The same seed and models give the same verdict.
 
     `data` is as for `dpaudit run --data`, of which `size` records are drawn, or a `Data`, which is
-    used whole. `canary` is a plug-in's name, a builder, a record, or a `Pair`, which brings its own
-    data. `workers` is a number of processes, to which no closure can be sent; by default all models
-    are trained in this process by one torch thread. No file is left behind, and global random
-    generators and torch's threads are as before.
+    used whole. `canary` is a plug-in's name, a builder, a record, or a `Pair` with its own data.
+    `workers` is a number of processes, to which no closure can be sent; by default all models are
+    trained in this process by one torch thread. No file is left behind, and global random
+    generators and torch's threads are restored.
     """
     __tracebackhide__ = True  # a failing test then shows its own line
     # Below 1e-9 rounding would change the confidence of a bound.

@@ -189,7 +189,7 @@ class Pair:
     about: Mapping[str, Any] = field(default_factory=dict)
     """Facts for the report: the name of the data and the sizes of its sets."""
     given: Known = field(default_factory=dict)
-    """What the adversary has chosen or knows beside the canary, such as initial parameters."""
+    """The choices and knowledge of the adversary beside the canary, such as initial parameters."""
     adjacency: Adjacency = "add-remove"
 
     def world(self, world: int) -> Records:
@@ -279,4 +279,4 @@ Observations: TypeAlias = Mapping[str, Array]
 """The same names, each with a leading axis over trials."""
 
 Known: TypeAlias = Mapping[str, Array]
-"""What the adversary has beforehand, such as the canary's label; stored once per run."""
+"""The knowledge of the adversary beforehand, such as the canary's label; stored once per run."""

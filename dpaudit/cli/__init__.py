@@ -121,4 +121,4 @@ def _refusal(error: Exception, sentence: str) -> Refused:
 @click.group(cls=Commands)
 @click.version_option(package_name="dpaudit")
 def main() -> None:
-    """How much does it provably leak? Audits anything that claims differential privacy."""
+    """Measure how much anything that claims differential privacy provably leaks."""

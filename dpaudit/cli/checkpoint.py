@@ -79,7 +79,7 @@ class ManyReferences(click.Command):
     type=int,
     metavar="R",
     help="How many canaries are guessed.  [default: the best of all, a half, a quarter and an "
-    "eighth, which is paid for]",
+    "eighth, at a price]",
 )
 @click.option(
     "--score",

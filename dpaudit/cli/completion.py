@@ -29,10 +29,7 @@ LISTED_ONLY = frozenset({"npz", "csv", "folder", "own-function"})
 
 
 def _completer(words: Callable[[click.Context], Iterable[str]], beside: str = "") -> Completer:
-    """Return a completer to those of the words that fit, beside files ('file') or folders ('dir').
-
-    Bash offers files only if no word fits; other shells show both.
-    """
+    """Return a completer to the words that fit, beside files ('file') or folders ('dir')."""
 
     def complete(ctx: click.Context, param: click.Parameter, typed: str) -> list[CompletionItem]:
         hidden = io.StringIO()
@@ -53,10 +50,6 @@ def plugins(kind: str, files: bool = False) -> Completer:
         return (name for name in registry.names(kind) if name not in LISTED_ONLY)
 
     return _completer(words, "file" if files else "")
-
-
-def _defences(ctx: click.Context) -> Iterable[str]:
-    return ["none", *map(_with_colon, registry.names("defences"))]
 
 
 def _with_colon(name: str) -> str:
@@ -85,7 +78,7 @@ def _runs(ctx: click.Context) -> Iterable[str]:
     return [str(journal.parent) for journal in journals]
 
 
-defences = _completer(_defences)
+defences = _completer(lambda ctx: ["none", *map(_with_colon, registry.names("defences"))])
 deciding = _completer(lambda ctx: ["auto", *(ctx.params.get("attack") or Judging.attacks)])
 networks = _completer(_networks)
 curves = _completer(lambda ctx: ["gaussian", "none", "dpsgd:"])

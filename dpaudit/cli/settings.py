@@ -9,7 +9,7 @@ from typing import Any
 from dpaudit import registry
 from dpaudit.cli import Misuse
 from dpaudit.config import Config, mechanism_settings, plugin_defaults, unused_settings
-from dpaudit.config.adversaries import ADVERSARIES, PER_STEP, Adversary
+from dpaudit.config.adversaries import ADVERSARIES, PER_STEP
 
 OWN_TRAINING = "dpsgd"
 """The mechanism that takes all settings of training."""
@@ -85,17 +85,18 @@ def reject_without_effect(config: Config, named: Mapping[str, Any]) -> None:
         raise Misuse(sentence, "too-small")
 
 
-def _without_effect(config: Config, named: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def _without_effect(config: Config, named: Collection[str]) -> Iterator[tuple[str, str]]:
     """Find settings that have no effect beside others, and why."""
-    if config.target.mechanism == OWN_TRAINING:
-        yield from _without_effect_on(ADVERSARIES[config.attacker.adversary], config)
-        if config.training.batch == "full":
-            yield "accountant", "on full batches, whose epsilon is computed exactly"
-    if "clip_canary" in named and not _takes_noise(config.planting.canary):
-        yield "clip_canary", f"on {config.planting.canary}, to which no adversarial noise is added"
-
-
-def _without_effect_on(adversary: Adversary, config: Config) -> Iterator[tuple[str, str]]:
+    canary = config.planting.canary
+    # An unknown name is refused later.
+    known = "clip_canary" in named and canary in registry.names("canaries")
+    if known and "clip" not in registry.parameters(registry.load("canaries", canary)):
+        yield "clip_canary", f"on {canary}, to which no adversarial noise is added"
+    if config.target.mechanism != OWN_TRAINING:
+        return
+    if config.training.batch == "full":
+        yield "accountant", "on full batches, whose epsilon is computed exactly"
+    adversary = ADVERSARIES[config.attacker.adversary]
     if adversary == PER_STEP:
         yield "models", "on single steps, of which all are trials"
     if not adversary.crafts:
@@ -113,13 +114,6 @@ def _unused_by_plugin(config: Config) -> Iterator[tuple[str, str]]:
         plugin = registry.load("mechanisms", config.target.mechanism)
         own = mechanism_settings.read(config.target.mechanism, config.target.set)
         yield from plugin.unused_settings(own).items()
-
-
-def _takes_noise(canary: str) -> bool:
-    """Return whether a canary may leave the range of pixels; an unknown name is refused later."""
-    if canary not in registry.names("canaries"):
-        return True
-    return "clip" in registry.parameters(registry.load("canaries", canary))
 
 
 def _flags(names: Collection[str]) -> str:

@@ -79,9 +79,6 @@ class Mechanism(ABC):
     bounded_canary: bool = False
     """True if a canary must keep to pixels from 0 to 1."""
 
-    rehearses: bool = False
-    """True if `rehearse` is to be called before a run begins."""
-
     @abstractmethod
     def run(self, pair: Pair, trials: Sequence[Trial]) -> list[Observation]:
         """Return one observation a trial: the same names and shapes in all of them."""

@@ -114,8 +114,10 @@ def parameters(plugin: Callable[..., Any]) -> Mapping[str, inspect.Parameter]:
     return found
 
 
-def arguments(plugin: Callable[..., Any], offered: Mapping[str, Any]) -> dict[str, Any]:
-    """Return those of the offered values that a plug-in takes, in its groups of settings."""
+def _arguments(
+    plugin: Callable[..., Any], offered: Mapping[str, Any]
+) -> tuple[dict[str, Any], list[DpauditError]]:
+    """Return those of the offered values that a plug-in takes, and the problems of its groups."""
     found: dict[str, Any] = {}
     problems: list[DpauditError] = []
     for p in _parameters(plugin):
@@ -127,6 +129,12 @@ def arguments(plugin: Callable[..., Any], offered: Mapping[str, Any]) -> dict[st
             found[p.name] = replace(p.default, **{n: v for n, v in offered.items() if n in own})
         except BadInput as error:
             problems += error.problems or [error]
+    return found, problems
+
+
+def arguments(plugin: Callable[..., Any], offered: Mapping[str, Any]) -> dict[str, Any]:
+    """Return those of the offered values that a plug-in takes, in its groups of settings."""
+    found, problems = _arguments(plugin, offered)
     refuse(problems)
     return found
 
@@ -135,8 +143,14 @@ def make(kind: str, name: str, /, **offered: Any) -> Any:
     """Return an instance of a plug-in, made of those of the offered values that it takes."""
     refuse_needs(kind, name, {n for n, value in offered.items() if value is not None})
     plugin = load(kind, name)
+    taken, problems = _arguments(plugin, offered)
+    made = None
     with wrap_errors(f"{name} ({kind})", "cannot be made"):
-        made = plugin(**arguments(plugin, offered))
+        try:
+            made = plugin(**taken)
+        except BadInput as error:
+            problems += error.problems or [error]
+    refuse(problems)
     return made
 
 

@@ -244,7 +244,8 @@ def planted_pair(prepared: PreparedAudit, pool: Executor, say: Say) -> Pair:
     """Return the neighbouring data sets that the configured canary makes."""
     planting, mechanism = prepared.config.planting, prepared.mechanism
     say(f"making the canary ({planting.canary})")
-    given = mechanism.craft(prepared.data, prepared.config.seed)
+    with wrap_errors(f"{type(mechanism).__name__}.craft"):
+        given = dict(mechanism.craft(prepared.data, prepared.config.seed))
     builder = make_builder(planting, mechanism, pool, given)
     made = make_pair(builder, planting.canary, prepared.data, mechanism, prepared.config.seed)
     return with_known(mechanism, replace(made, given={**given, **made.given}))
@@ -278,10 +279,13 @@ def make_pair(
         if made.canary.x.shape != data.shape:
             raise ValueError(f"its record has the shape {made.canary.x.shape}")
     refuse_other_adjacency(mechanism, made)
-    mechanism.refuse(made)
+    with wrap_errors(f"{type(mechanism).__name__}.refuse"):
+        mechanism.refuse(made)
     return made
 
 
 def with_known(mechanism: Mechanism, pair: Pair) -> Pair:
     """Return the pair with what the adversary knows of it; kept with the run, sent to workers."""
-    return replace(pair, given={**pair.given, **mechanism.known(pair)})
+    with wrap_errors(f"{type(mechanism).__name__}.known"):
+        known = dict(mechanism.known(pair))
+    return replace(pair, given={**pair.given, **known})

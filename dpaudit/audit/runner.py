@@ -181,12 +181,13 @@ class Audit:
             pool = cache(lambda: entered.enter_context(_executor(workers, address, mechanism)))
             made = cache(lambda: self.pair.make(pool()))
             compared = cache(lambda: mechanism.equal_pairs(made(), pool()))
+            new = cache(lambda: facts.collect(mechanism, self.claim, made(), compared()))
             if not folder.journal.exists():
                 # Everything that can be wrong is found out before anything is written.
                 probe_folder(folder.path)
-                if mechanism.rehearses:
+                if type(mechanism).rehearse is not Mechanism.rehearse:
                     mechanism.rehearse(self.pair.any(), pool())
-                compared()
+                new()
             journal = entered.enter_context(
                 Journal.open_for_writing(folder.journal, self.settings, durable)
             )
@@ -205,7 +206,8 @@ class Audit:
                 pair = self.pair.restore(canary, facts.stored_choices(journal))
             else:
                 pair = made()
-                facts.store(journal, mechanism, self.claim, pair, compared())
+                stored, known = new()
+                journal.write_facts(stored.to_dict(), known)
             check = self.choice.refuse_blind if self.choice else quiet
             run_trials(mechanism, pair, self.trials, journal, pool(), progress, check, **looks)
         return folder

@@ -193,11 +193,12 @@ def _take_look(
     guesses = np.stack([called(scores, r) for r in numbers.numbers])
     look = hash_arrays(f"look {decides(request.confidence)!r}", guesses=guesses)
     number = kept.upcoming(look)
-    try:
-        decides(numbers.each(deciding_confidence(request.confidence, number)))
-    except BadInput as error:
-        text = f"look {number} at one kit cannot decide any more ({error}); train with a fresh one"
-        raise BadInput(text, "no-looks-left", value=number) from error
+    level = numbers.each(deciding_confidence(request.confidence, number))
+    if problem := checks.in_range("confidence", level, 0, 1, ends="()"):
+        text = (
+            f"look {number} at one kit cannot decide any more ({problem}); train with a fresh one"
+        )
+        raise BadInput(text, "no-looks-left", value=number)
     return kept.take(look, words)
 
 

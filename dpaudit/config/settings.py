@@ -1,6 +1,7 @@
 """Settings of a run in groups, which mechanisms take and the command line and TOML files fill.
 
-Each group checks its own values when it is made. No other code checks them again.
+Each group checks its own values when it is made. What takes no groups, such as an own function
+in Python, checks what it is given.
 """
 
 from __future__ import annotations

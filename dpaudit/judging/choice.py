@@ -103,7 +103,7 @@ class Choice(Judging):
         }
         share = len(attacks) if self.primary == ALL else 1
         for panel in panels.values():
-            panel.refuse(1 - (1 - self.confidence) / share)
+            panel.estimators(1 - (1 - self.confidence) / share)
         return panels
 
     def candidates(self, data: RunData, attacks: Mapping[str, Attack] | None = None) -> Candidates:

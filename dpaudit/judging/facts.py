@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from dpaudit.errors import BadInput
+from dpaudit.errors import BadInput, wrap_errors
 from dpaudit.journal import Journal
 from dpaudit.judging.warnings import idle_canary
 from dpaudit.protocols import Mechanism
@@ -81,15 +81,26 @@ class RunFacts(About):
         return cls.from_dict(journal.facts or {})
 
 
-def store(
-    journal: Journal, mechanism: Mechanism, claim: Claim, pair: Pair, equal_pairs: int = 0
-) -> None:
-    """Store the facts of a run, and the arrays that the adversary knows.
+RESERVED = frozenset({"label", "canary", "original", "test_y"})
+"""Names of arrays that every run stores; a mechanism or a canary cannot take them."""
+
+
+def collect(
+    mechanism: Mechanism, claim: Claim, pair: Pair, equal_pairs: int = 0
+) -> tuple[RunFacts, Known]:
+    """Return the facts of a run, and the arrays that the adversary knows.
 
     `equal_pairs` is the number of seeds that released the same in both worlds, if all did.
     """
-    c = pair.canary
-    about = dict(vars(mechanism.about(pair)))
+    c, name = pair.canary, type(mechanism).__name__
+    if taken := sorted(RESERVED & pair.given.keys()):
+        text = f"{name}: known and craft cannot use the name {taken[0]}, which every run stores"
+        raise BadInput(text, "plug-in-broken", option="mechanism", value=taken[0])
+    with wrap_errors(f"{name}.about"):
+        described = mechanism.about(pair)
+        if not isinstance(described, About):
+            raise TypeError(f"it gave back {type(described).__name__}, not About")
+    about = dict(vars(described))
     about["data"] = about["data"] or {**pair.about, "out": len(pair.out), "in": len(pair.inn)}
     facts = RunFacts(
         **about,
@@ -106,7 +117,7 @@ def store(
     if c.original is not None:
         known["original"] = c.original
     chosen = {GIVEN + name: array for name, array in pair.given.items()}
-    journal.write_facts(facts.to_dict(), {**known, **chosen})
+    return facts, {**known, **chosen}
 
 
 def stored_choices(journal: Journal) -> Known:

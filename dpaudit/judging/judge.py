@@ -184,7 +184,7 @@ def _refuse_too_many(looks: int, sure: float, found: Candidates, deciders: Seque
     """Refuse a look whose confidence cannot be computed, before it is numbered."""
     try:
         for name in deciders:
-            found.panels[name].refuse(deciding_confidence(sure, looks, len(deciders)))
+            found.panels[name].estimators(deciding_confidence(sure, looks, len(deciders)))
     except BadInput as error:
         raise BadInput(
             f"look {looks} at the same models cannot decide any more ({error}); train others, "

@@ -111,10 +111,9 @@ class EstimatorPanel:
         """The kind of outcome that these estimators judge."""
         return outcome_kind(self.names[0])
 
-    def refuse(self, confidence: float) -> None:
-        """Refuse estimators that cannot judge this claim at this confidence."""
-        for name in self.names:
-            self._make(name, confidence)
+    def estimators(self, confidence: float) -> list[Estimator]:
+        """Return the estimators; refuse those that cannot judge this claim at this confidence."""
+        return [self._make(name, confidence) for name in self.names]
 
     def fix(self, attack: Attack, trials: Trials, always: bool) -> FixedRule:
         """Return the attack's rule, with the trials that judge it."""
@@ -128,12 +127,13 @@ class EstimatorPanel:
     def bounds(self, fixed: FixedRule, first: float, others: float) -> list[Bound]:
         """Return the bound of each estimator: of the first at its own confidence."""
 
-        def checked(name: str, confidence: float) -> CheckedEstimator:
-            return CheckedEstimator(name, self._make(name, confidence), confidence)
+        def checked(place: int, confidence: float) -> CheckedEstimator:
+            made = self.estimators(confidence)[place]
+            return CheckedEstimator(self.names[place], made, confidence)
 
         return [
-            fixed.bound(partial(checked, name), self.claim.delta, others if i else first)
-            for i, name in enumerate(self.names)
+            fixed.bound(partial(checked, i), self.claim.delta, others if i else first)
+            for i in range(len(self.names))
         ]
 
     def _make(self, name: str, confidence: float = 0.95) -> Estimator:

@@ -109,7 +109,6 @@ class Function(Mechanism):
         self.range = float(data.pool.x.min()), float(data.pool.x.max())
 
     bounded_canary = True  # a user's function is promised pixels from 0 to 1
-    rehearses = True
     backend = Backend("own function", "the training code is the user's")
 
     @property

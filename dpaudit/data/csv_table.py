@@ -39,20 +39,20 @@ class Csv(Loader):
 
     Give the file's path and say what its columns are, such as --data people.csv --label income
     --bounds age=0:120 --bounds hours=0:100 --ignore id. The label's different values, sorted,
-    are the classes 0, 1, 2 and so on: at least 2, each on at least 9 records.
+    are the classes 0, 1, 2 and so on: at least 2, each with at least 9 records.
 
     A column with --bounds COLUMN=LOW:HIGH is a number: clipped to the bounds and scaled to
-    [0, 1]. Every other column is categorical: one feature, 0 or 1, for each of its different
-    values, an empty cell being one of them. A column of more than 20 different numbers must
-    have bounds, or be left out with --ignore COLUMN. Bounds, and the categories that occur, are
-    taken to be public knowledge: state bounds that you know without looking at the data, because
-    a smallest or largest value that is looked up tells on the record that has it.
+    [0, 1]. Every other column is categorical: one feature, 0 or 1, for each of its distinct
+    values, an empty cell being one of them. A column of more than 20 distinct numbers must have
+    bounds, or be left out with --ignore COLUMN. Bounds, and the categories that occur, are
+    assumed to be public knowledge: state bounds that you know without looking at the data,
+    because a smallest or largest value in the data reveals the record that has it.
 
     The file is UTF-8, with commas, semicolons or tabs between the cells; blanks around a cell
     are dropped. The seed splits the records of each class alike: 1000 parts in 1797 become the
-    pool for D, 400 shadow models' own and 397 the test set. A column that says which records
-    were for training and which for testing is not used for that; --ignore it. All problems of
-    a file are reported at once.
+    pool for D, 400 shadow models' own and 397 the test set. --ignore a column that
+    marks records for training and testing: it is not used for that. All problems of a file are
+    reported at once.
     """
 
     path: str | os.PathLike[str]

@@ -36,13 +36,13 @@ class Npz(Loader):
 
     Of x_train 5 parts in 7 become the pool for D and 2 shadow models' own; x_test is the test
     set. Of x 1000 parts in 1797 become the pool, 400 shadow models' own and 397 the test set.
-    Where any of the four names is there, all four must be; other arrays are ignored.
+    If a file has one of the four names, it must have all four; other arrays are ignored.
 
     x is (n, features), (n, height, width), (n, channels, height, width) or (n, height, width,
-    channels), with 1, 3 or 4 channels; where the last two could both be meant, channels come
+    channels), with 1, 3 or 4 channels; if both of the last two are possible, channels come
     first. A flat record stays flat, as an image of height 1. uint8 is divided by 255; floats
-    and bools are taken as they are (images are expected in [0, 1]); other integers are
-    refused, because their scale cannot be known.
+    and bools are used as they are (images should be in [0, 1]); other integers are refused,
+    because their scale is unknown.
 
     y is (n,) or (n, 1): whole numbers 0, 1, 2 and so on, each on at least 9 records to train
     on. All problems of a file are reported at once. Pickled arrays are never opened, and arrays
@@ -56,12 +56,11 @@ class Npz(Loader):
         with add_path(path):
             arrays, unreadable = _read(path)
             refuse([*unreadable, *problems(arrays)])
-            whole = "x" in arrays
-            records, *tests = (
-                as_records(arrays[x], arrays[f"y{x[1:]}"])
-                for x in (["x"] if whole else ["x_train", "x_test"])
-            )
-            test = None if whole else tests[0]
+            if "x" in arrays:
+                records, test = as_records(arrays["x"], arrays["y"]), None
+            else:
+                records = as_records(arrays["x_train"], arrays["y_train"])
+                test = as_records(arrays["x_test"], arrays["y_test"])
             return split(path.name, records, int(records.y.max()) + 1, seed, test=test)
 
 

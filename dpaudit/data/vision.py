@@ -29,7 +29,7 @@ NPZ = "save the data as a .npz file and give its path (dpaudit explain npz)"
 
 @dataclass(frozen=True)
 class _Torchvision(Loader):
-    """A data set of torchvision: its name here and there, and the folder that it is stored in."""
+    """A data set of torchvision: its name, its class there, and the folder that it is stored in."""
 
     name: ClassVar[str]
     kind: ClassVar[str]
@@ -100,8 +100,8 @@ class Cifar10(_Torchvision):
     """CIFAR-10: 60,000 colour images of 32x32 pixels in 10 classes; --download fetches it.
 
     Krizhevsky 2009, through torchvision: the folder cifar-10-batches-py, 180 MB, in --data-root
-    (else ~/.cache/dpaudit). It is downloaded only with --download; a copy that is there already
-    is used, after a check that each file is the original. Pixels are divided by 255, into
+    (else ~/.cache/dpaudit). It is downloaded only with --download; an existing copy is
+    used, after a check that each file is the original. Pixels are divided by 255, into
     [0, 1], channels first. Of the 50,000 training images 5 parts in 7 become the pool for D
     (35,714) and 2 shadow models' own; the 10,000 test images are the test set. Take fewer with
     --size.
@@ -114,8 +114,8 @@ class Mnist(_Torchvision):
     """MNIST: 70,000 handwritten digits of 28x28 pixels in 10 classes; --download fetches it.
 
     LeCun, Cortes and Burges 1998, through torchvision: the four files of MNIST/raw, 65 MB, in
-    --data-root (else ~/.cache/dpaudit). They are downloaded only with --download; a copy that is
-    there already is used. Pixels are divided by 255, into [0, 1]. Of the 60,000 training images
+    --data-root (else ~/.cache/dpaudit). They are downloaded only with --download; an existing
+    copy is used. Pixels are divided by 255, into [0, 1]. Of the 60,000 training images
     5 parts in 7 become the pool for D (42,857) and 2 shadow models' own; the 10,000 test images
     are the test set. Take fewer with --size.
     """
@@ -128,7 +128,7 @@ class FashionMnist(_Torchvision):
 
     Xiao, Rasul and Vollgraf 2017 (https://arxiv.org/abs/1708.07747), through torchvision: the
     four files of FashionMNIST/raw, 65 MB, in --data-root (else ~/.cache/dpaudit). They are
-    downloaded only with --download; a copy that is there already is used. Pixels and sets are
+    downloaded only with --download; an existing copy is used. Pixels and sets are
     as in MNIST. Take fewer records with --size.
     """
 

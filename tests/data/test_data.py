@@ -114,6 +114,7 @@ def test_a_path_to_no_regular_file_is_refused_and_not_waited_for(file, make, cod
     with refuses(code, value=str(path)) as caught:
         data.load(str(path), **options)
     assert str(caught.value).startswith(f"{path}: ")
+    assert str(caught.value).count(str(path)) == 1
 
 
 def test_a_file_without_permission_is_refused(file, monkeypatch):

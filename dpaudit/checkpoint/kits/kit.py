@@ -11,6 +11,7 @@ import hashlib
 import json
 import os
 import secrets
+from abc import ABC, abstractmethod
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TypeVar
@@ -36,16 +37,16 @@ LARGEST = 1 << 20
 
 
 @dataclass(frozen=True)
-class _Document:
+class _Document(ABC):
     """Facts that are stored as a JSON file."""
 
     def content(self) -> bytes:
         """The content of the file."""
         return (json.dumps(asdict(self), indent=1, ensure_ascii=False) + "\n").encode()
 
+    @abstractmethod
     def is_valid(self) -> bool:
         """Return whether this dpaudit can read it."""
-        raise NotImplementedError
 
 
 D = TypeVar("D", bound=_Document)

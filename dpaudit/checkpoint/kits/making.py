@@ -170,15 +170,14 @@ def _write_images(folder: Path, numbers: Array, classes: Sequence[str], x: Array
 DELTA, CONFIDENCE = 1e-5, 0.95
 WIDTH = 100
 
-GIVEN_IMAGES = (
-    "Your network is given float32 of (records, channels, height, width), bytes divided by 255; "
-    "`--preprocess MODULE:FUNCTION` makes of such a batch what it takes instead, such as another "
-    "order of axes, or normalised pixels."
+IMAGE_INPUT = (
+    "Your network receives float32 of (records, channels, height, width), bytes divided by 255; "
+    "`--preprocess MODULE:FUNCTION` converts such a batch to another input, such as another order "
+    "of axes, or normalised pixels."
 )
-GIVEN_TABLE = (
-    "Your network is given the rows of numbers of `canaries.npz`: of a table as dpaudit reads it, "
-    "numbers scaled by their bounds and other columns one-hot. If it takes other features, ask it "
-    "yourself."
+TABLE_INPUT = (
+    "Your network receives the rows of numbers of `canaries.npz`: numbers scaled by their bounds, "
+    "other columns one-hot. If it takes other features, query it yourself."
 )
 
 
@@ -192,11 +191,11 @@ def reach(count: int, curve: bool = False) -> float:
 def readme(about: KitFacts, add: Sequence[str], everyone: Sequence[str]) -> str:
     """The text of README.md; `add` are the files to train on, `everyone` those of all canaries."""
     what = (
-        f"{about.count:,} canaries for {about.data}: {about.made}. A fair coin for each of them, "
-        f"independent of all others, said whether it is trained on. The coins were {about.coins}."
+        f"{about.count:,} canaries for {about.data}: {about.made}. A fair coin, independent of all "
+        f"others, decides for each whether it is trained on. The coins were {about.coins}."
     )
     adding, all_of = (" or ".join(f"`{file}`" for file in files) for files in (add, everyone))
-    given = textwrap.fill(GIVEN_TABLE if about.shape[:2] == [1, 1] else GIVEN_IMAGES, WIDTH)
+    given = textwrap.fill(TABLE_INPUT if about.shape[:2] == [1, 1] else IMAGE_INPUT, WIDTH)
     outright, by_curve = reach(about.count), reach(about.count, curve=True)
     shows = textwrap.fill(
         f"So many canaries can show an epsilon of at most {outright:.2f} (delta 1e-5, 95 % "
@@ -213,22 +212,21 @@ def readme(about: KitFacts, add: Sequence[str], everyone: Sequence[str]) -> str:
 ## What to do
 
 1. Keep this commitment where it cannot be changed, before you train. It is the SHA-256 of
-   `sealed.json`, and shows later that the coins are those of today without telling them now:
+   `sealed.json`: it proves later that the coins were not changed, and does not reveal them now:
 
        {about.commitment}
 
 2. Add all of {adding} to your training data, as
-   records like all others, and train as you always do: the same steps, batches, noise and clipping.
-   Add nothing else of this folder, leave nothing out, and do not look at single canaries to steer
-   the training. What the accountant needs to know (the number of records, the sampling rate) is
-   what it is with them. A canary counts as one record: none may be put in twice or weighted
-   otherwise.
-3. Score the trained model, once, by a score that you have settled on (`--score`):
+   records like all others, and train as usual: the same steps, batches, noise and clipping. Add
+   nothing else of this folder, leave nothing out, and do not use single canaries to steer the
+   training. Count them in the number of records and the sampling rate that the accountant uses. A
+   canary counts as one record: none may be put in twice or weighted otherwise.
+3. Score the trained model, once, by a score that you chose before (`--score`):
 
        dpaudit checkpoint model.pt --network MODULE:FUNCTION --kit THIS_FOLDER --claim EPSILON,DELTA
 
-   or, with any framework, ask it yourself about all of {all_of},
-   and give what it says of each:
+   or, with any framework, query it yourself on all of {all_of},
+   and give its output on each:
 
        dpaudit checkpoint --predictions predictions.csv --kit THIS_FOLDER --claim EPSILON,DELTA
 
@@ -238,8 +236,8 @@ def readme(about: KitFacts, add: Sequence[str], everyone: Sequence[str]) -> str:
 {given}
 
 Looks at the coins are counted in `looks.txt`: another model, score or number of guesses is held to
-a higher confidence. Make a kit for each training. Whoever trains needs only what is added;
-`sealed.json` is for whoever audits.
+a higher confidence. Make a kit for each training. To train, only the added files are needed;
+`sealed.json` is for the audit.
 
 ## What it can show
 
@@ -247,10 +245,10 @@ a higher confidence. Make a kit for each training. Whoever trains needs only wha
 
 ## Files
 
-- `kit.json`: what everybody may know. `sealed.json`: the coins; `dpaudit checkpoint` opens it, and
-  refuses it if anything was changed.
-- {all_of}: all canaries, by their numbers, whether trained on or not.
-- {adding}: those to train on.
+- `kit.json`: the public facts. `sealed.json`: the coins; `dpaudit checkpoint` opens it, and refuses
+  it if anything was changed.
+- {all_of}: all canaries, by their numbers, in or out.
+- {adding}: the canaries to train on.
 
 `dpaudit canaries show THIS_FOLDER` draws them. Canaries made from records of the data are as
 confidential as those records.

@@ -82,11 +82,9 @@ class ThresholdAttack(Attack):
         self.scoring: Scoring = "fixed" if len(self.statistics) == 1 else "margins"
 
     def features(self, seen: Observations, known: Known) -> Array:
-        """Every statistic of every trial, (trials, k)."""
         return np.stack([statistic.compute(seen, known) for statistic in self.statistics], axis=1)
 
     def raw(self) -> ThresholdAttack:
-        """The same attack on statistics that are not rounded."""
         same = copy(self)
         same.statistics = tuple(replace(statistic, raw=True) for statistic in self.statistics)
         return same
@@ -128,7 +126,6 @@ class FixedAttack(Attack):
         self.needs: frozenset[str] = statistic.needs
 
     def features(self, seen: Observations, known: Known) -> Array:
-        """The statistic of every trial, (trials, 1)."""
         return self._statistic.compute(seen, known)[:, None]
 
     def fit(self, features: Array, worlds: Array, criterion: Criterion) -> ThresholdRule:

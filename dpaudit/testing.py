@@ -22,17 +22,13 @@ from typing import Any
 
 from dpaudit import audit, checks
 from dpaudit import data as data_sets
-from dpaudit.audit import trials
 from dpaudit.audit.preparation import make_builder, make_pair
 from dpaudit.config import DEFAULT, Config
 from dpaudit.config.settings import Judging, Planting, Source, Target
 from dpaudit.errors import BadInput
 from dpaudit.executors import SerialExecutor
-from dpaudit.judging.choice import Choice
-from dpaudit.judging.until_decided import fewest_models
 from dpaudit.mechanisms.function import Function
 from dpaudit.protocols import CanaryBuilder
-from dpaudit.report.formats import power
 from dpaudit.report.run import refutation
 from dpaudit.report.run_verdict import in_one_line
 from dpaudit.results import Report
@@ -131,9 +127,7 @@ def assert_private(
     with isolated(), tempfile.TemporaryDirectory(prefix="dpaudit-") as folder:
         records = _records(data, canary, config)
         mechanism = Function(train, _checked(claim), records, outputs, samples, seed)
-        _refuse_hopeless(mechanism.claim, config, false_alarm)
         pair = _pair(canary, records, mechanism, seed)
-        trials.refuse_other_adjacency(mechanism, pair)
         report = audit.play(
             *(mechanism, pair, config.volume.models, Path(folder) / "run", seed),
             workers=SerialExecutor() if workers is None else workers,
@@ -212,23 +206,6 @@ class _Given(CanaryBuilder):
 
     def build(self, data: Data, seed: int) -> Pair:
         return neighbours(data, self.canary)
-
-
-def _refuse_hopeless(claim: Claim, config: Config, false_alarm: float) -> None:
-    """Refuse a test that so many models could never fail."""
-    attacks = Choice(config.judging.attacks).attack_plugins
-    least = fewest_models(attacks, claim, config.judging.confidence)
-    models = config.volume.models
-    if least is not None and models >= least:
-        return
-    takes = "no number of models would do" if least is None else f"it takes models={least}"
-    curve = "" if claim.curve else "; a Claim with its curve takes far fewer"
-    sentence = (
-        f"{models:,} models could not refute an epsilon of {claim.epsilon:g} at a false alarm of "
-        f"{power(false_alarm)} even if every guess were right; {takes}. Give more models, or test "
-        f"a training with more noise, which claims a smaller epsilon{curve}"
-    )
-    raise BadInput(sentence, "cannot-refute", option="models", value=models)
 
 
 def _command(config: Config, train: Any, claim: Claim, data: Any, canary: Any) -> str:

@@ -107,7 +107,7 @@ def test_correct_code_costs_as_many_models_as_were_allowed():
     ("claim", "models", "needed"),
     [
         ((1.0, 1e-5), 128, "132"),
-        ((8.0, 1e-5), MODELS, "103004"),
+        ((8.0, 1e-5), MODELS, "103,004"),
         (Claim(8.0, 1e-5, curve=GaussianCurve(1.6)), 100, "280"),
         ((29.0, 1e-5), MODELS, None),
     ],
@@ -116,7 +116,7 @@ def test_what_no_bug_could_ever_fail_is_refused_before_anything_is_trained(claim
     train = Counted(leaking)
     with refuses("cannot-refute", option="models", value=models) as caught:
         assert_private(train, claim, models=models)
-    found = re.search(r"models=(\d+)", str(caught.value))
+    found = re.search(r"at least ([\d,]+) are needed", str(caught.value))
     assert (found and found[1]) == needed
     assert train.calls == 0
 

@@ -56,10 +56,6 @@ class Score:
         return np.clip(round_scores(self.formula(target, references)), -LARGEST, LARGEST)
 
 
-def _log_odds(target: Outputs, references: Sequence[Outputs]) -> Array:
-    return target.log_odds
-
-
 def _calibrated(target: Outputs, references: Sequence[Outputs]) -> Array:
     """The log-odds less a line in those of the references, fitted to all canaries, in and out.
 
@@ -103,7 +99,11 @@ PER_PASS = {
 SCORES = {
     score.name: score
     for score in (
-        Score("loss", "the log-odds of its label, which rise as its loss falls", _log_odds),
+        Score(
+            "loss",
+            "the log-odds of its label, which rise as its loss falls",
+            lambda o, _: o.log_odds,
+        ),
         Score(
             "calibrated",
             "the log-odds of its label less what those in the reference models let expect, by a "

@@ -208,7 +208,6 @@ class CheckedEstimator(Estimator):
 
     @property
     def criterion(self) -> Criterion | None:
-        """The criterion of the estimator itself."""
         return self.estimator.criterion
 
     def bound(self, outcome: Outcome, delta: float) -> Bound:

@@ -114,8 +114,8 @@ def refuse_undecidable(
         takes = "any number is too few" if fewest is None else f"at least {fewest:,} are needed"
         text = (
             f"until decided, {models:,} models could not refute an epsilon of {claim.epsilon:g} "
-            f"even if no bet were lost (the first {2 * FIRST} only fit rules); {takes}: give more "
-            "--models, or leave --until-decided out"
+            f"even if every guess were right (the first {2 * FIRST} only fit rules); {takes}: give "
+            "more models, or a claim with its curve"
         )
         raise BadInput(text, "cannot-refute", option="models", value=models)
 

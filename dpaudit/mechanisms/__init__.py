@@ -9,7 +9,4 @@
 from dpaudit.mechanisms.dpsgd import DPSGD
 from dpaudit.mechanisms.function import Function
 
-__all__ = [
-    "DPSGD",
-    "Function",
-]
+__all__ = ["DPSGD", "Function"]

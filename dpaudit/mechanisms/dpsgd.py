@@ -137,7 +137,6 @@ class DPSGD(Mechanism):
         return cls(**registry.arguments(cls, {**config.flat(), "data": data}))
 
     def about(self, pair: Pair) -> About:
-        """Describe the training, and the adversary with this canary."""
         adversary, told = self._adversary, self.recipe.describe(self.records)
         return About(
             attacker=adversary.name,
@@ -225,7 +224,6 @@ class DPSGD(Mechanism):
         )
 
     def run(self, pair: Pair, trials: Sequence[Trial]) -> list[Observation]:
-        """Train a model for each trial, and return what the adversary sees of it."""
         view = View(self._adversary, self.recipe, pair, self.records, self.samples)
         if self._by_step:
             return view.of_steps(trials)

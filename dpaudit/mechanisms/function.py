@@ -113,7 +113,6 @@ class Function(Mechanism):
 
     @property
     def claim(self) -> Claim:
-        """The user's claim about the function."""
         return self._claim
 
     def __repr__(self) -> str:
@@ -173,7 +172,6 @@ class Function(Mechanism):
         return Recipe(training, self.shape, self.classes, init_seed=init_seed)
 
     def run(self, pair: Pair, trials: Sequence[Trial]) -> list[Observation]:
-        """Call the function once a trial, and return its releases."""
         how = (self.classes, self.outputs, self.samples)
         results = ((self._call(pair.world(t.world), t.seed), t) for t in trials)
         return [released(result, self.name, pair, trial, *how) for result, trial in results]

@@ -30,7 +30,6 @@ from dpaudit.report.drawing import (
 from dpaudit.report.formats import nearest, percent
 from dpaudit.report.plan import mechanism
 from dpaudit.results import Published
-from dpaudit.types import Array
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -100,15 +99,11 @@ def _column(
             share = f"{100 * row.share:.0f} %" if math.isfinite(row.share) else "∞"
             beside(axes, y, share, MUTED, offset=26, ha="right", fontsize=6.5)
     # Rates near 0 matter, and so do those near 1.
-    axes.set_xscale("function", functions=(_root, np.square))
+    axes.set_xscale("function", functions=(lambda x: np.sqrt(np.abs(x)), np.square))
     axes.set_xticks(TICKS, [f"{100 * x:g}" for x in TICKS])
     axes.set_xlim(0, 1.03)
     axes.tick_params(axis="y", length=0)
     axes.grid(axis="x")
-
-
-def _root(x: Array) -> Array:
-    return np.sqrt(np.abs(x))
 
 
 RING: dict[str, Any] = {

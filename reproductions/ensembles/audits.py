@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from dpaudit.papers.ensemble import ObjectivePerturbation, OutputPerturbation, Rows
+from dpaudit.papers.ensemble.logistic_regression import ObjectivePerturbation, OutputPerturbation
+from dpaudit.papers.ensemble.unit_rows import Rows
 from dpaudit.results import Scores
 from dpaudit.seeds import derive, trials
 from dpaudit.types import IN, OUT, Array

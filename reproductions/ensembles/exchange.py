@@ -9,8 +9,10 @@ from functools import cached_property
 import numpy as np
 
 from dpaudit.errors import BadInput
-from dpaudit.papers.ensemble import Aggregate, Rows, Weighting, minimised
-from dpaudit.papers.ensemble.logistic_regression import PrivateLearner
+from dpaudit.papers.ensemble import Weighting
+from dpaudit.papers.ensemble.aggregation import Aggregate
+from dpaudit.papers.ensemble.logistic_regression import PrivateLearner, minimised
+from dpaudit.papers.ensemble.unit_rows import Rows
 from dpaudit.types import Array
 
 

@@ -12,8 +12,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpaudit.papers.ensemble import Rows, Weighting, minimised
-from dpaudit.papers.ensemble.logistic_regression import PERTURBATIONS
+from dpaudit.papers.ensemble import Weighting
+from dpaudit.papers.ensemble.logistic_regression import PERTURBATIONS, minimised
+from dpaudit.papers.ensemble.unit_rows import Rows
 from dpaudit.seeds import generator
 from dpaudit.types import Array
 from reproductions.ensembles.exchange import Exchange

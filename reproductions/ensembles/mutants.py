@@ -11,9 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import hadamard
 
-from dpaudit.papers.ensemble import ObjectivePerturbation, Rows, minimised, normalised
 from dpaudit.papers.ensemble.canary import ASIDE, BACK
-from dpaudit.papers.ensemble.logistic_regression import gradient
+from dpaudit.papers.ensemble.logistic_regression import ObjectivePerturbation, gradient, minimised
+from dpaudit.papers.ensemble.unit_rows import Rows, normalised
 from dpaudit.seeds import generator
 from dpaudit.types import Array
 

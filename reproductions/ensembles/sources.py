@@ -12,7 +12,7 @@ import numpy as np
 
 from dpaudit import checks
 from dpaudit.data.builtin import points
-from dpaudit.papers.ensemble import Rows, normalised, with_intercept
+from dpaudit.papers.ensemble.unit_rows import Rows, normalised, with_intercept
 from dpaudit.seeds import generator
 from dpaudit.types import Array
 

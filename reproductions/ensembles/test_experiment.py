@@ -15,7 +15,8 @@ import numpy as np
 import pytest
 from scipy.stats import f, t
 
-from dpaudit.papers.ensemble import Noise, Weighting
+from dpaudit.papers.ensemble import Weighting
+from dpaudit.papers.ensemble.logistic_regression import Noise
 from reproductions.ensembles.exchange import Exchange
 from reproductions.ensembles.experiment import measured
 from reproductions.ensembles.sources import sphere

@@ -36,8 +36,8 @@ from dpaudit.papers.laplace import (
     Perceptron,
     Thresholds,
     WorstCase,
-    leak,
 )
+from dpaudit.papers.laplace.noise import leak
 from dpaudit.protocols import CanaryBuilder, Mechanism
 from dpaudit.rates import BoundCriterion
 from dpaudit.seeds import derive, trials

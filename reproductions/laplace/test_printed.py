@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import laplace
 
-from dpaudit.papers.laplace import Network
+from dpaudit.papers.laplace.network import Network
 from reproductions.laplace import printed
 
 DRAW = np.random.default_rng(0)

@@ -29,8 +29,10 @@ from threadpoolctl import threadpool_limits
 from dpaudit import accounting
 from dpaudit.config.settings import Training
 from dpaudit.errors import BadInput
-from dpaudit.papers.laplace import Anonymized, Course, Groups, Limits, Network, release, train
-from dpaudit.papers.laplace.anonymizing_first import records_of, rows_of
+from dpaudit.papers.laplace.anonymizing_first import Groups, records_of, rows_of
+from dpaudit.papers.laplace.network import Limits, Network
+from dpaudit.papers.laplace.noise import release
+from dpaudit.papers.laplace.training import Anonymized, Course, train
 from dpaudit.seeds import generator
 from dpaudit.types import Array, Records
 from reproductions.laplace import adult

@@ -5,7 +5,9 @@ import pytest
 from refusals import refuses
 from scipy.optimize import minimize_scalar
 
-from dpaudit.papers.local import Population, generalised, strength
+from dpaudit.papers.local import Population
+from dpaudit.papers.local.matrices import generalised
+from dpaudit.papers.local.users import strength
 from reproductions.local.frequency import (
     error,
     hidden_mle,

@@ -12,7 +12,8 @@ import math
 import numpy as np
 
 from dpaudit import checks
-from dpaudit.papers.local import Population, strength
+from dpaudit.papers.local import Population
+from dpaudit.papers.local.users import strength
 from dpaudit.types import Array
 from reproductions.local import frequency
 

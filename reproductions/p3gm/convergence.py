@@ -14,7 +14,7 @@ from typing import Any
 import click
 
 from dpaudit.executors import cores
-from dpaudit.papers.p3gm import Generator, fit
+from dpaudit.papers.p3gm.generator import Generator, fit
 from dpaudit.seeds import derive
 from reproductions.made import command
 from reproductions.p3gm.data import LOADERS

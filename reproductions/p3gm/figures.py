@@ -9,9 +9,10 @@ import click
 import numpy as np
 
 from dpaudit.accounting import gaussian_mu
-from dpaudit.papers.p3gm import Phases, replacing
+from dpaudit.papers.p3gm.accounting import Phases, replacing
 from dpaudit.seeds import derive
 from dpaudit.types import Records
+from reproductions.p3gm.compositions import baseline, composed
 from reproductions.p3gm.methods import methods, synthetic
 from reproductions.p3gm.run import dealt
 
@@ -30,9 +31,9 @@ def composition() -> dict[str, list[float]]:
     # As it holds: Gaussian DP-PCA of the same epsilon at delta, DP-EM by three sums an iteration.
     mu = float(np.hypot(gaussian_mu(0.1, DELTA), np.sqrt(3 * 20) / 100))
     return {
-        "zCDP and moments, added (the paper's baseline)": [p.baseline(DELTA) for p in all_],
-        "RDP, DP-PCA's term as printed": [p.composed(DELTA) for p in all_],
-        "RDP, DP-PCA's term tight": [p.composed(DELTA, "exact") for p in all_],
+        "zCDP and moments, added (the paper's baseline)": [baseline(p, DELTA) for p in all_],
+        "RDP, DP-PCA's term as printed": [composed(p, DELTA) for p in all_],
+        "RDP, DP-PCA's term tight": [composed(p, DELTA, "exact") for p in all_],
         "as it holds, one record replaced": [replacing(mu, q, steps, s, DELTA) for s in NOISE],
     }
 

@@ -11,16 +11,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dpaudit.papers.p3gm import (
-    Architecture,
-    Design,
-    FirstReleases,
-    Generator,
-    Steps,
-    fit,
-    noise_multiplier,
-    without_noise,
-)
+from dpaudit.papers.p3gm import Architecture
+from dpaudit.papers.p3gm.accounting import noise_multiplier
+from dpaudit.papers.p3gm.design import Design, FirstReleases, Steps, without_noise
+from dpaudit.papers.p3gm.generator import Generator, fit
 from dpaudit.papers.p3gm.variational import NARROW
 from dpaudit.seeds import generator
 from dpaudit.types import Records

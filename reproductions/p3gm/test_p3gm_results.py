@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 from dp_accounting.pld import privacy_loss_distribution as pld
 
-from dpaudit.papers.p3gm import replacing
+from dpaudit.papers.p3gm.accounting import replacing
 from dpaudit.types import Records
 
 RESULTS = Path(__file__).parent / "results"

@@ -170,16 +170,6 @@ def _write_images(folder: Path, numbers: Array, classes: Sequence[str], x: Array
 DELTA, CONFIDENCE = 1e-5, 0.95
 WIDTH = 100
 
-IMAGE_INPUT = (
-    "Your network receives float32 of (records, channels, height, width), bytes divided by 255; "
-    "`--preprocess MODULE:FUNCTION` converts such a batch to another input, such as another order "
-    "of axes, or normalised pixels."
-)
-TABLE_INPUT = (
-    "Your network receives the rows of numbers of `canaries.npz`: numbers scaled by their bounds, "
-    "other columns one-hot. If it takes other features, query it yourself."
-)
-
 
 def reach(count: int, curve: bool = False) -> float:
     """The largest epsilon that `count` canaries could show; with `curve`, of a Gaussian curve."""
@@ -190,66 +180,17 @@ def reach(count: int, curve: bool = False) -> float:
 
 def readme(about: KitFacts, add: Sequence[str], everyone: Sequence[str]) -> str:
     """The text of README.md; `add` are the files to train on, `everyone` those of all canaries."""
-    what = (
-        f"{about.count:,} canaries for {about.data}: {about.made}. A fair coin, independent of all "
-        f"others, decides for each whether it is trained on. The coins were {about.coins}."
+    import jinja2
+
+    pages = jinja2.Environment(
+        loader=jinja2.PackageLoader("dpaudit.checkpoint.kits", ""), keep_trailing_newline=True
     )
-    adding, all_of = (" or ".join(f"`{file}`" for file in files) for files in (add, everyone))
-    given = textwrap.fill(TABLE_INPUT if about.shape[:2] == [1, 1] else IMAGE_INPUT, WIDTH)
-    outright, by_curve = reach(about.count), reach(about.count, curve=True)
-    shows = textwrap.fill(
-        f"So many canaries can show an epsilon of at most {outright:.2f} (delta 1e-5, 95 % "
-        f"confidence, assuming nothing of the training), or {by_curve:.2f} if the claim states a "
-        "Gaussian curve (`--curve gaussian`, which is then taken on trust). A higher claim cannot "
-        "be refuted with them. A model from which they cannot be guessed better than by chance "
-        "shows 0, which is no proof that nothing leaks.",
-        WIDTH,
+    pages.filters["fill"] = lambda text: textwrap.fill(" ".join(text.split()), WIDTH)
+    return pages.get_template("README.md.jinja").render(
+        about=about,
+        table=about.shape[:2] == [1, 1],
+        adding=" or ".join(f"`{file}`" for file in add),
+        all_of=" or ".join(f"`{file}`" for file in everyone),
+        outright=reach(about.count),
+        by_curve=reach(about.count, curve=True),
     )
-    return f"""# A canary kit
-
-{textwrap.fill(what, WIDTH)}
-
-## What to do
-
-1. Keep this commitment where it cannot be changed, before you train. It is the SHA-256 of
-   `sealed.json`: it proves later that the coins were not changed, and does not reveal them now:
-
-       {about.commitment}
-
-2. Add all of {adding} to your training data, as
-   records like all others, and train as usual: the same steps, batches, noise and clipping. Add
-   nothing else of this folder, leave nothing out, and do not use single canaries to steer the
-   training. Count them in the number of records and the sampling rate that the accountant uses. A
-   canary counts as one record: none may be put in twice or weighted otherwise.
-3. Score the trained model, once, by a score that you chose before (`--score`):
-
-       dpaudit checkpoint model.pt --network MODULE:FUNCTION --kit THIS_FOLDER --claim EPSILON,DELTA
-
-   or, with any framework, query it yourself on all of {all_of},
-   and give its output on each:
-
-       dpaudit checkpoint --predictions predictions.csv --kit THIS_FOLDER --claim EPSILON,DELTA
-
-   The columns are `canary` (its number, from 0) and either `loss`, or `p0`, `p1`, ... for
-   probabilities, or `z0`, `z1`, ... for logits.
-
-{given}
-
-Looks at the coins are counted in `looks.txt`: another model, score or number of guesses is held to
-a higher confidence. Make a kit for each training. To train, only the added files are needed;
-`sealed.json` is for the audit.
-
-## What it can show
-
-{shows}
-
-## Files
-
-- `kit.json`: the public facts. `sealed.json`: the coins; `dpaudit checkpoint` opens it, and refuses
-  it if anything was changed.
-- {all_of}: all canaries, by their numbers, in or out.
-- {adding}: the canaries to train on.
-
-`dpaudit canaries show THIS_FOLDER` draws them. Canaries made from records of the data are as
-confidential as those records.
-"""

@@ -7,31 +7,16 @@
 - `mechanism`: `private-ensemble`, its settings, and the attack `learner`
 """
 
-from dpaudit.papers.ensemble.aggregation import Aggregate, Weighting
+from dpaudit.papers.ensemble.aggregation import Weighting
 from dpaudit.papers.ensemble.canary import Corner
-from dpaudit.papers.ensemble.logistic_regression import (
-    Noise,
-    ObjectivePerturbation,
-    OutputPerturbation,
-    minimised,
-)
 from dpaudit.papers.ensemble.mechanism import Exchange, Learner, PrivateEnsemble
-from dpaudit.papers.ensemble.unit_rows import Rows, Scaling, clipped, normalised, with_intercept
+from dpaudit.papers.ensemble.unit_rows import Scaling
 
 __all__ = [
-    "Aggregate",
     "Corner",
     "Exchange",
     "Learner",
-    "Noise",
-    "ObjectivePerturbation",
-    "OutputPerturbation",
     "PrivateEnsemble",
-    "Rows",
     "Scaling",
     "Weighting",
-    "clipped",
-    "minimised",
-    "normalised",
-    "with_intercept",
 ]

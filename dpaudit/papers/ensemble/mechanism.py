@@ -161,7 +161,6 @@ class PrivateEnsemble(Mechanism):
         return Claim(self.epsilon, 0.0, unit=unit, adjacency="replace", source=source)
 
     def about(self, pair: Pair) -> About:
-        """Describe the adversary, and the data that were dealt out."""
         return About(
             adversary=ADVERSARIES[self.target],
             deployment=DEPLOYMENTS[self.target],
@@ -183,7 +182,6 @@ class PrivateEnsemble(Mechanism):
         return {"values": np.zeros(size), "leaning": np.array(0.0)}
 
     def run(self, pair: Pair, trials: Sequence[Trial]) -> list[Observation]:
-        """Return a learner for each trial, or the aggregate that is made of it."""
         rows = self._neighbouring(pair)
         if self.target == "receiver":
             learners = self._published(rows.others(self.organisations - 1))

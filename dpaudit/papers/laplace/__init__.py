@@ -14,41 +14,22 @@ from dpaudit.papers.laplace.anonymized_learning import (
     Counterexample,
     LaplaceAnonymizedLearning,
     Reading,
-    play_counterexample,
 )
-from dpaudit.papers.laplace.anonymizing_first import Groups, LaplaceAnonymizingFirst
+from dpaudit.papers.laplace.anonymizing_first import LaplaceAnonymizingFirst
 from dpaudit.papers.laplace.canary import Negative
 from dpaudit.papers.laplace.learning_first import LaplaceLearningFirst, WorstCase
-from dpaudit.papers.laplace.network import Limits, Network
-from dpaudit.papers.laplace.noise import (
-    Laplace,
-    joint_epsilon,
-    leak,
-    log_likelihood_ratio,
-    release,
-)
-from dpaudit.papers.laplace.training import Anonymized, Course, Perceptron, Thresholds, train
+from dpaudit.papers.laplace.noise import Laplace
+from dpaudit.papers.laplace.training import Perceptron, Thresholds
 
 __all__ = [
-    "Anonymized",
     "Counterexample",
-    "Course",
-    "Groups",
     "Laplace",
     "LaplaceAnonymizedLearning",
     "LaplaceAnonymizingFirst",
     "LaplaceLearningFirst",
-    "Limits",
     "Negative",
-    "Network",
     "Perceptron",
     "Reading",
     "Thresholds",
     "WorstCase",
-    "joint_epsilon",
-    "leak",
-    "log_likelihood_ratio",
-    "play_counterexample",
-    "release",
-    "train",
 ]

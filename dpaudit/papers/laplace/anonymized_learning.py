@@ -259,7 +259,6 @@ class LaplaceAnonymizedLearning(Mechanism):
         return {"trained": np.zeros(self._parameters if self.unit == "model" else 1)}
 
     def run(self, pair: Pair, trials: Sequence[Trial]) -> list[Observation]:
-        """Train a network for each trial, or release the number of the counterexample."""
         known = self.known(pair)
         return [self._observe(pair, known, trial) for trial in trials]
 

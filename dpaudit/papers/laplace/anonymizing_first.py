@@ -166,7 +166,6 @@ class LaplaceAnonymizingFirst(NoisyNumbers):
         )
 
     def about(self, pair: Pair) -> About:
-        """Describe the adversary and the true leak of this pair."""
         return About(
             adversary="observer: has the noisy means that the network learns from, and knows them "
             "without noise in either world",

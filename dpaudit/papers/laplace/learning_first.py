@@ -138,7 +138,6 @@ class LaplaceLearningFirst(NoisyNumbers):
         )
 
     def about(self, pair: Pair) -> About:
-        """Describe the adversary and the true leak of this pair."""
         adversary = "has all released parameters, and knows those without noise in either world"
         leaks = "all parameters together leak"
         if self.unit == "parameter":

@@ -85,7 +85,6 @@ class NoisyNumbers(Mechanism):
         return dict(zip((*EXACT.values(), "low", "high", "scale"), self.exact(pair), strict=True))
 
     def run(self, pair: Pair, trials: Sequence[Trial]) -> list[Observation]:
-        """Return the noisy numbers of each trial's world, and the accuracy of the network."""
         known = self.known(pair)
         return [self._observe(pair, known, trial) for trial in trials]
 

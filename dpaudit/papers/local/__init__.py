@@ -5,21 +5,12 @@
 - `mechanism`: randomized response, its settings, and the attack `reported-value`
 """
 
-from dpaudit.papers.local.matrices import binary, generalised, local_dp, optimised_unary, unary
 from dpaudit.papers.local.mechanism import RandomizedResponse, ReportedValue, Users
-from dpaudit.papers.local.users import Population, blended_leak, composed_strength, strength
+from dpaudit.papers.local.users import Population
 
 __all__ = [
     "Population",
     "RandomizedResponse",
     "ReportedValue",
     "Users",
-    "binary",
-    "blended_leak",
-    "composed_strength",
-    "generalised",
-    "local_dp",
-    "optimised_unary",
-    "strength",
-    "unary",
 ]

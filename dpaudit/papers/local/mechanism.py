@@ -181,7 +181,6 @@ class RandomizedResponse(Mechanism):
         return d, other
 
     def craft(self, data: Data, seed: int) -> Known:
-        """Return the values that the canary takes."""
         return {"told_apart": np.array(self.told_apart)}
 
     def known(self, pair: Pair) -> Known:

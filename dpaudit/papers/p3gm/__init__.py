@@ -9,7 +9,6 @@
 - `attacks_and_canary`: attacks on all three, and the canary `opposites`
 """
 
-from dpaudit.papers.p3gm.accounting import Phases, noise_multiplier, replacing
 from dpaudit.papers.p3gm.attacks_and_canary import (
     Elbo,
     Mixture,
@@ -19,9 +18,8 @@ from dpaudit.papers.p3gm.attacks_and_canary import (
     SecondMoment,
     Subspace,
 )
-from dpaudit.papers.p3gm.design import Architecture, Design, FirstReleases, Steps, without_noise
+from dpaudit.papers.p3gm.design import Architecture
 from dpaudit.papers.p3gm.first_phase import P3GMEM, P3GMPCA
-from dpaudit.papers.p3gm.generator import Generator, fit
 from dpaudit.papers.p3gm.mechanism import P3GM, FirstPhase
 
 __all__ = [
@@ -29,21 +27,12 @@ __all__ = [
     "P3GMEM",
     "P3GMPCA",
     "Architecture",
-    "Design",
     "Elbo",
     "FirstPhase",
-    "FirstReleases",
-    "Generator",
     "Mixture",
     "Nearest",
     "Opposites",
-    "Phases",
     "Reconstruction",
     "SecondMoment",
-    "Steps",
     "Subspace",
-    "fit",
-    "noise_multiplier",
-    "replacing",
-    "without_noise",
 ]

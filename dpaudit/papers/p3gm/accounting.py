@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Literal, TypeAlias
 
 import numpy as np
 
@@ -21,9 +20,6 @@ ORDERS: Array = np.concatenate(
 )
 """The orders alpha; more of them change the fourth digit of an epsilon."""
 
-PureForm: TypeAlias = Literal["printed", "capped", "exact"]
-Conversion: TypeAlias = Literal["printed", "tight"]
-
 COARSE = 1e-3
 """Grid of the privacy loss; a coarser one only raises epsilon."""
 
@@ -34,52 +30,14 @@ MOST_MU = 10.0
 """Largest mu of the phases before DP-SGD: more takes gigabytes, and is an epsilon near 100."""
 
 
-def of_pure(epsilon: float, form: PureForm = "exact") -> Array:
-    """r_p of an epsilon-DP release.
-
-    Printed is 2 alpha epsilon^2, valid and four times too much. Capped is the least of epsilon
-    and alpha epsilon^2/2; exact is randomized response, which leaks most of all.
-    """
-    a = ORDERS
-    if form == "printed":
-        return np.asarray(2 * a * epsilon**2)
-    if form == "capped":
-        return np.minimum(epsilon, a * epsilon**2 / 2)
-    # ln (sinh(a e) - sinh((a-1) e)) - ln sinh(e), without what overflows.
-    top = a * epsilon + np.log1p(
-        -np.exp(-2 * a * epsilon) - np.exp(-epsilon) + np.exp(-(2 * a - 1) * epsilon)
-    )
-    bottom = epsilon + np.log1p(-np.exp(-2 * epsilon))
-    return np.asarray((top - bottom) / (a - 1))
+def of_pure(epsilon: float) -> Array:
+    """r_p = 2 alpha epsilon^2 of an epsilon-DP release: valid, and four times too much."""
+    return np.asarray(2 * ORDERS * epsilon**2)
 
 
-def of_em(components: int, iterations: int, noise: float) -> Array:
-    """r_e = j (2K + 1) alpha/(2 s^2): so many Gaussian mechanisms."""
-    return np.asarray(iterations * (2 * components + 1) * ORDERS / (2 * noise**2))
-
-
-def of_sgd(sample_rate: float, steps: int, noise_multiplier: float) -> Array:
-    """r_s of T steps of the sampled Gaussian mechanism, by an accountant."""
-    from opacus.accountants.analysis.rdp import compute_rdp
-
-    spent = compute_rdp(
-        q=sample_rate, noise_multiplier=noise_multiplier, steps=steps, orders=ORDERS.tolist()
-    )
-    return np.asarray(spent)
-
-
-def epsilon(spent: Array, delta: float, conversion: Conversion = "printed") -> float:
-    """epsilon(delta) of the Renyi divergence spent at each order.
-
-    Tight is that of Balle, Barthe, Gaboardi, Hsu and Sato, Hypothesis Testing Interpretations and
-    Renyi Differential Privacy (2020).
-    """
-    a = ORDERS
-    if conversion == "printed":
-        added = math.log(1 / delta) / (a - 1)
-    else:
-        added = np.log1p(-1 / a) - (math.log(delta) + np.log(a)) / (a - 1)
-    return max(0.0, float(np.min(spent + added)))
+def epsilon(spent: Array, delta: float) -> float:
+    """epsilon(delta) of the Renyi divergence spent at each order."""
+    return max(0.0, float(np.min(spent + math.log(1 / delta) / (ORDERS - 1))))
 
 
 @dataclass(frozen=True)
@@ -94,31 +52,31 @@ class Phases:
     steps: int
     s_s: float
 
-    def composed(
-        self, delta: float, pure: PureForm = "printed", conversion: Conversion = "printed"
-    ) -> float:
+    def composed(self, delta: float) -> float:
         """epsilon by Theorem 3, with DP-SGD's part from an accountant."""
-        sgd = of_sgd(self.sample_rate, self.steps, self.s_s)
-        return epsilon(of_pure(self.epsilon_p, pure) + (self._em + sgd), delta, conversion)
-
-    def baseline(self, delta: float) -> float:
-        """The paper's baseline: the sum of epsilon_p, zCDP of DP-EM and moments of DP-SGD."""
-        rho = self.iterations * (2 * self.components + 1) / (2 * self.s_e**2)
-        em = rho + 2 * math.sqrt(rho * math.log(2 / delta))
-        sgd = epsilon(of_sgd(self.sample_rate, self.steps, self.s_s), delta / 2)
-        return self.epsilon_p + em + sgd
+        return epsilon(of_pure(self.epsilon_p) + (self.em + self.sgd), delta)
 
     def solved(self, target: float, delta: float) -> Phases:
         """Return the same phases with the least noise of DP-SGD for `target` by Theorem 3."""
-        _refuse_spent(epsilon(of_pure(self.epsilon_p, "printed") + self._em, delta), target)
+        _refuse_spent(epsilon(of_pure(self.epsilon_p) + self.em, delta), target)
         least = accounting.least_noise(
             target, lambda s: replace(self, s_s=s).composed(delta), MOST_NOISE
         )
         return replace(self, s_s=least)
 
     @property
-    def _em(self) -> Array:
-        return of_em(self.components, self.iterations, self.s_e)
+    def em(self) -> Array:
+        """r_e = j (2K + 1) alpha/(2 s^2) of DP-EM: so many Gaussian mechanisms."""
+        return self.iterations * (2 * self.components + 1) * ORDERS / (2 * self.s_e**2)
+
+    @property
+    def sgd(self) -> Array:
+        """r_s of T steps of the sampled Gaussian mechanism, by an accountant."""
+        from opacus.accountants.analysis.rdp import compute_rdp
+
+        orders, rate = ORDERS.tolist(), self.sample_rate
+        spent = compute_rdp(q=rate, noise_multiplier=self.s_s, steps=self.steps, orders=orders)
+        return np.asarray(spent)
 
 
 def replacing(mu: float, sample_rate: float, steps: int, s_s: float, delta: float) -> float:

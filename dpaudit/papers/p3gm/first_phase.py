@@ -131,7 +131,6 @@ class P3GMPCA(Mechanism):
         return {"opposites": np.stack([out, lit[0]]).reshape(2, *data.shape)}
 
     def run(self, pair: Pair, trials: Sequence[Trial]) -> list[Observation]:
-        """Return the score of a release for each trial, from the second moments of both worlds."""
         with pca.one_blas_thread():
             rows = {w: pca.within_unit_ball(pair.world(w).x) for w in (OUT, IN)}
             a = {w: pca.second_moment(x) for w, x in rows.items()}
@@ -256,7 +255,6 @@ class P3GMEM(Mechanism):
         return np.asarray(pca.within_unit_ball(x) @ self._projection)
 
     def run(self, pair: Pair, trials: Sequence[Trial]) -> list[Observation]:
-        """Return the log-likelihood ratio of all releases of a fit for each trial."""
         how = (self._start, self.iterations, self.em_noise, self.variant)
         with pca.one_blas_thread():
             worlds = self._projected(pair.out.x), self._projected(pair.inn.x)

@@ -135,13 +135,14 @@ class P3GM(Mechanism):
             pca, pca_noise = "gaussian", 1 / gaussian_mu(self.epsilon_pca, self.delta)
         q, s = training.sample_rate(self.records), privacy.noise_multiplier or 0.0
         count, expected = training.rounds(self.records), q * self.records
+        lengths = np.linalg.norm(with_labels(data.shadow, data.classes), axis=1)
         self.design = Design(
             network,
             FirstReleases(
                 first.components, first.iterations, pca, pca_noise, self.variant, em_noise
             ),
             Steps(count, q, expected, training.lr, privacy.clip, s),
-            radius=_radius(data.shadow, data.classes),
+            radius=float(np.median(lengths)),  # public: of the shadow set
             pretraining=100,
         )
         if privacy.epsilon is not None:
@@ -239,7 +240,6 @@ class P3GM(Mechanism):
         return {name: np.zeros(()) for name in names}
 
     def run(self, pair: Pair, trials: Sequence[Trial]) -> list[Observation]:
-        """Fit a generator for each trial, and score the canary by it."""
         c = pair.canary
         canary = with_labels(Records(c.x[None], np.array([c.y])), self.classes)
         with one_blas_thread():
@@ -267,8 +267,3 @@ def _refuse_unfit(data: Data, network: Architecture, first: FirstPhase, rows: in
     if not (data.pool.x.min() >= 0 and data.pool.x.max() <= 1):
         problem = "p3gm draws values from 0 to 1, and the data have others; scale them"
         raise BadInput(problem, "out-of-range", option="data")
-
-
-def _radius(shadow: Records, classes: int) -> float:
-    """Return the median length of the shadow set's records, which is public."""
-    return float(np.median(np.linalg.norm(with_labels(shadow, classes), axis=1)))

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dpaudit.papers.ensemble import Rows, normalised
+from dpaudit.papers.ensemble.unit_rows import Rows, normalised
 
 
 @pytest.fixture

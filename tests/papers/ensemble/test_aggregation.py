@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from refusals import refuses
 
-from dpaudit.papers.ensemble import Rows, Weighting
+from dpaudit.papers.ensemble import Weighting
 from dpaudit.papers.ensemble.logistic_regression import loss
+from dpaudit.papers.ensemble.unit_rows import Rows
 
 EMPTY = Rows(np.zeros((0, 4)), np.zeros(0))
 

@@ -5,8 +5,8 @@ import pytest
 from refusals import refuses
 from scipy.optimize import minimize
 
-from dpaudit.papers.ensemble import Rows, minimised
-from dpaudit.papers.ensemble.logistic_regression import gradient, hessian, loss
+from dpaudit.papers.ensemble.logistic_regression import gradient, hessian, loss, minimised
+from dpaudit.papers.ensemble.unit_rows import Rows
 
 
 def objective(rows, lam, b, w):

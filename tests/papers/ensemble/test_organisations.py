@@ -3,7 +3,8 @@
 import numpy as np
 from refusals import refuses
 
-from dpaudit.papers.ensemble import ObjectivePerturbation, Weighting, minimised
+from dpaudit.papers.ensemble import Weighting
+from dpaudit.papers.ensemble.logistic_regression import ObjectivePerturbation, minimised
 from reproductions.ensembles.exchange import Exchange, Organisation
 
 

@@ -9,14 +9,16 @@ from chance import mean_is
 from scipy.integrate import quad
 
 from dpaudit.errors import BadInput
-from dpaudit.papers.ensemble import (
+from dpaudit.papers.ensemble.logistic_regression import (
+    C,
     Noise,
     ObjectivePerturbation,
     OutputPerturbation,
-    Rows,
     minimised,
+    sigmoid_sum,
+    spherical,
 )
-from dpaudit.papers.ensemble.logistic_regression import C, sigmoid_sum, spherical
+from dpaudit.papers.ensemble.unit_rows import Rows
 
 
 @pytest.mark.parametrize(

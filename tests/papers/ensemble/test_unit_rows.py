@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from refusals import refuses
 
-from dpaudit.papers.ensemble import Rows, clipped, normalised, with_intercept
+from dpaudit.papers.ensemble.unit_rows import Rows, clipped, normalised, with_intercept
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dpaudit.papers.laplace import play_counterexample
+from dpaudit.papers.laplace.anonymized_learning import play_counterexample
 
 
 def naive(record, later, others, epsilon, draw):

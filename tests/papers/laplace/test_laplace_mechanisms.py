@@ -19,9 +19,9 @@ from dpaudit.papers.laplace import (
     LaplaceAnonymizingFirst,
     LaplaceLearningFirst,
     Negative,
-    leak,
 )
 from dpaudit.papers.laplace.canary import world_rows
+from dpaudit.papers.laplace.noise import leak
 from dpaudit.rates import BoundCriterion
 from dpaudit.seeds import trials
 from dpaudit.types import IN, OUT, Data, Records

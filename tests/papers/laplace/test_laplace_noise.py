@@ -7,7 +7,7 @@ import pytest
 from chance import count_is
 from scipy.stats import laplace
 
-from dpaudit.papers.laplace import joint_epsilon, log_likelihood_ratio, release
+from dpaudit.papers.laplace.noise import joint_epsilon, log_likelihood_ratio, release
 
 LOW, HIGH = -1.0, 1.0
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from refusals import refuses
 
-from dpaudit.papers.laplace import Anonymized, Course, Limits, Network, train
-from dpaudit.papers.laplace.training import Thresholds, Twin
+from dpaudit.papers.laplace.network import Limits, Network
+from dpaudit.papers.laplace.training import Anonymized, Course, Thresholds, Twin, train
 
 DRAW = np.random.default_rng(0)
 X = DRAW.uniform(size=(40, 4))

@@ -5,7 +5,8 @@ import numpy as np
 import pytest
 from refusals import refuses
 
-from dpaudit.papers.local import Population, binary, generalised, local_dp, optimised_unary, unary
+from dpaudit.papers.local import Population
+from dpaudit.papers.local.matrices import binary, generalised, local_dp, optimised_unary, unary
 
 MADE = [generalised, unary, optimised_unary]
 

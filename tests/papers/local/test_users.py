@@ -8,15 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpaudit.papers.local import (
-    Population,
-    binary,
-    blended_leak,
-    composed_strength,
-    generalised,
-    local_dp,
-    strength,
-)
+from dpaudit.papers.local import Population
+from dpaudit.papers.local.matrices import binary, generalised, local_dp
+from dpaudit.papers.local.users import blended_leak, composed_strength, strength
 
 LN = math.log
 W, S = 0, 1

@@ -8,17 +8,9 @@ import torch
 from refusals import refuses
 from settings import changed
 
-from dpaudit.papers.p3gm import (
-    Architecture,
-    Design,
-    FirstReleases,
-    Steps,
-    fit,
-    variational,
-    without_noise,
-)
-from dpaudit.papers.p3gm.design import LIKELIHOODS
-from dpaudit.papers.p3gm.generator import with_labels
+from dpaudit.papers.p3gm import Architecture, variational
+from dpaudit.papers.p3gm.design import LIKELIHOODS, Design, FirstReleases, Steps, without_noise
+from dpaudit.papers.p3gm.generator import fit, with_labels
 from dpaudit.papers.p3gm.pca import fit_first_phase
 from dpaudit.types import Records
 

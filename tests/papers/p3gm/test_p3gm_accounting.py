@@ -9,9 +9,8 @@ from refusals import refuses
 from scipy.integrate import quad
 
 from dpaudit import accounting
-from dpaudit.papers.p3gm import Phases, noise_multiplier, replacing
-from dpaudit.papers.p3gm.accounting import ORDERS, epsilon, of_em, of_pure, of_sgd
-from reproductions.p3gm import printed
+from dpaudit.papers.p3gm.accounting import ORDERS, Phases, epsilon, noise_multiplier, replacing
+from reproductions.p3gm.compositions import PURE, as_printed, baseline, composed, tight_epsilon
 
 DELTA = 1e-5
 EXAMPLE = Phases(0.1, 3, 20, 100, sample_rate=300 / 63_000, steps=840, s_s=1.4)
@@ -19,18 +18,18 @@ EXAMPLE = Phases(0.1, 3, 20, 100, sample_rate=300 / 63_000, steps=840, s_s=1.4)
 
 def test_the_example_s_budget_as_published_tightened_and_converted_tightly():
     assert EXAMPLE.composed(DELTA) == pytest.approx(1.282, abs=5e-4)
-    assert EXAMPLE.composed(DELTA, "capped") == pytest.approx(0.985, abs=5e-4)
-    assert EXAMPLE.composed(DELTA, "capped", "tight") == pytest.approx(0.776, abs=5e-4)
-    assert EXAMPLE.composed(DELTA, "exact") < EXAMPLE.composed(DELTA, "capped")
+    assert composed(EXAMPLE, DELTA, "capped") == pytest.approx(0.985, abs=5e-4)
+    assert composed(EXAMPLE, DELTA, "capped", tight=True) == pytest.approx(0.776, abs=5e-4)
+    assert composed(EXAMPLE, DELTA, "exact") < composed(EXAMPLE, DELTA, "capped")
 
 
 def test_to_the_letter_the_paper_understates_it():
-    assert printed.composed(EXAMPLE, DELTA) == pytest.approx(1.14, abs=5e-3)
-    assert printed.composed(EXAMPLE, DELTA) < EXAMPLE.composed(DELTA)
+    assert as_printed(EXAMPLE, DELTA) == pytest.approx(1.14, abs=5e-3)
+    assert as_printed(EXAMPLE, DELTA) < EXAMPLE.composed(DELTA)
 
 
 @pytest.mark.parametrize(
-    ("s_s", "printed", "tight", "baseline"),
+    ("s_s", "printed", "tight", "added"),
     [
         (1, 1.762, 1.612, 2.260),
         (1.4, 1.282, 0.985, 1.473),
@@ -39,12 +38,12 @@ def test_to_the_letter_the_paper_understates_it():
     ],
 )
 def test_composition_is_below_the_baseline_everywhere_only_with_the_tight_term(
-    s_s, printed, tight, baseline
+    s_s, printed, tight, added
 ):
     at = replace(EXAMPLE, s_s=s_s)
     assert at.composed(DELTA) == pytest.approx(printed, abs=1e-3)
-    assert at.composed(DELTA, "capped") == pytest.approx(tight, abs=1e-3)
-    assert at.baseline(DELTA) == pytest.approx(baseline, abs=1e-3)
+    assert composed(at, DELTA, "capped") == pytest.approx(tight, abs=1e-3)
+    assert baseline(at, DELTA) == pytest.approx(added, abs=1e-3)
 
 
 def test_the_exact_term_is_randomized_response_and_below_all_others():
@@ -55,10 +54,10 @@ def test_the_exact_term_is_randomized_response_and_below_all_others():
                 p**ORDERS * (1 - p) ** (1 - ORDERS) + (1 - p) ** ORDERS * p ** (1 - ORDERS)
             )
         usable = np.isfinite(direct)
-        exact = of_pure(e, "exact")
+        exact = PURE["exact"](e)
         assert exact[usable] == pytest.approx((direct / (ORDERS - 1))[usable], rel=1e-6)
-        assert (exact <= of_pure(e, "capped") + 1e-9).all()
-        assert (of_pure(e, "capped") <= of_pure(e, "printed")).all()
+        assert (exact <= PURE["capped"](e) + 1e-9).all()
+        assert (PURE["capped"](e) <= PURE["printed"](e)).all()
 
 
 def test_one_step_of_sgd_spends_its_renyi_divergence():
@@ -73,8 +72,9 @@ def test_one_step_of_sgd_spends_its_renyi_divergence():
 
     direct = math.log(quad(integrand, -20, 30)[0]) / (a - 1)
     (at,) = np.flatnonzero(np.isclose(ORDERS, a))
-    assert of_sgd(q, 1, s)[at] == pytest.approx(direct, rel=1e-6)
-    assert of_em(3, 2, 10.0)[at] == pytest.approx(14 * a / 200)
+    phases = Phases(0.1, 3, 2, 10.0, sample_rate=q, steps=1, s_s=s)
+    assert phases.sgd[at] == pytest.approx(direct, rel=1e-6)
+    assert phases.em[at] == pytest.approx(14 * a / 200)
 
 
 def test_what_holds_for_replacing_is_exact_for_full_batches_and_counts_twice_the_clip():
@@ -102,4 +102,4 @@ def test_the_conversion_of_a_gaussian_mechanism_is_never_below_its_exact_epsilon
     mu = 0.4
     spent = ORDERS * mu**2 / 2
     exact = accounting.gaussian_epsilon(mu, DELTA)
-    assert exact < epsilon(spent, DELTA, "tight") < epsilon(spent, DELTA)
+    assert exact < tight_epsilon(spent, DELTA) < epsilon(spent, DELTA)

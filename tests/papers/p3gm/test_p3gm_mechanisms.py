@@ -19,12 +19,11 @@ from dpaudit.papers.p3gm import (
     Mixture,
     Nearest,
     Opposites,
-    Phases,
     SecondMoment,
     pca,
-    replacing,
-    without_noise,
 )
+from dpaudit.papers.p3gm.accounting import Phases, replacing
+from dpaudit.papers.p3gm.design import without_noise
 from dpaudit.papers.p3gm.mechanism import THEOREM
 from dpaudit.protocols import lacking
 from dpaudit.seeds import trials

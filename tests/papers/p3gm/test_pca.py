@@ -7,7 +7,8 @@ import pytest
 from refusals import refuses
 from settings import changed
 
-from dpaudit.papers.p3gm import Architecture, Design, FirstReleases, Steps, em, pca
+from dpaudit.papers.p3gm import Architecture, em, pca
+from dpaudit.papers.p3gm.design import Design, FirstReleases, Steps
 from dpaudit.papers.p3gm.generator import with_labels
 from dpaudit.papers.p3gm.pca import fit_first_phase, inside, outside
 from dpaudit.types import Records

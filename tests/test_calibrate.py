@@ -192,8 +192,8 @@ def test_another_seed_gives_other_numbers(small):
 def test_every_attack_and_every_estimator_is_asked(small):
     from dpaudit import registry
 
-    # These look at what scalar mechanisms have not: reports, learners, parameters, second moments.
-    of_other_releases = {"report", "learner", "laplace", "second-moment", "mixture"}
+    # Scalar mechanisms release no reported values, learners, parameters or second moments.
+    of_other_releases = {"reported-value", "learner", "laplace", "second-moment", "mixture"}
     of_other_releases |= {"nearest", "reconstruction", "elbo", "subspace"}
     every = set(registry.names("attacks")) - of_other_releases
     assert {row.attack for row in small.rows} >= every

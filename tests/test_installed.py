@@ -29,7 +29,7 @@ def test_wheel_holds_every_module_and_data_file(wheel):
     wanted = {
         str(path.relative_to(ROOT))
         for top in ("dpaudit", "attacks", "canaries")
-        for pattern in ("*.py", "py.typed", "*.json", "*.h")
+        for pattern in ("*.py", "py.typed", "*.json", "*.h", "*.jinja", "*.css")
         for path in (ROOT / top).rglob(pattern)
         if not path.parent.is_symlink()
     }

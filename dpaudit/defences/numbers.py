@@ -35,8 +35,9 @@ class Quantize(Composable):
     unit: float
 
     def __post_init__(self) -> None:
-        problem = checks.in_range("the unit of quantize", self.unit, 0, 1, ends="(]")
-        checks.refuse([checks.of("unit", problem)])
+        checks.refuse(
+            [checks.of("unit", checks.in_range("the unit of quantize", self.unit, 0, 1, ends="(]"))]
+        )
 
     def protect(self, seen: Observations) -> Observations:
         return with_logits({name: self._rounded(x) for name, x in numbers(seen).items()}, seen)

@@ -140,8 +140,9 @@ class ClipConfidence(Composable):
     p: float
 
     def __post_init__(self) -> None:
-        problem = checks.in_range("the P of clip-confidence", self.p, 0.5, 1, ends="(]")
-        checks.refuse([checks.of("p", problem)])
+        checks.refuse(
+            [checks.of("p", checks.in_range("the P of clip-confidence", self.p, 0.5, 1, ends="(]"))]
+        )
 
     def protect(self, seen: Observations) -> Observations:
         return with_logits(each_pass(self, seen, self._capped), seen)
@@ -209,8 +210,9 @@ class FewerSamples(Composable):
     samples: int
 
     def __post_init__(self) -> None:
-        problem = checks.at_least("the number of fewer-samples", self.samples, 1)
-        checks.refuse([checks.of("samples", problem)])
+        checks.refuse(
+            [checks.of("samples", checks.at_least("the number of fewer-samples", self.samples, 1))]
+        )
 
     def protect(self, seen: Observations) -> Observations:
         need(self, seen, "mc")

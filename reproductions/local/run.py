@@ -13,8 +13,8 @@ from typing import Any
 
 import click
 import numpy as np
-from dpaudit.papers.local.population import Population, strength
 
+from dpaudit.papers.local.users import Population, strength
 from reproductions.local.utility import as_strong, errors
 from reproductions.made import about, command
 

@@ -95,7 +95,7 @@ def test_raw_scores_are_shown_named_and_off_by_default(cli, npz):
         (
             "laplace-learning-first --raw-scores --until-decided",
             "excluded-options",
-            "raw_scores until_decided",
+            "raw-scores until-decided",
         ),
         (
             "laplace-learning-first --set shift=0.1 --epochs 3",

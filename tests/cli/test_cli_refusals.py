@@ -135,8 +135,8 @@ def test_a_damaged_journal_is_refused(refused, words):
 
 @JUDGES
 def test_an_incomplete_run_is_refused_with_the_way_to_go_on(refused, words):
-    with Journal.play(Path("run/journal.sqlite"), {"seed": 0, "models": 8}) as journal:
-        journal.settle(facts(), KNOWN)
+    with Journal.open_for_writing(Path("run/journal.sqlite"), {"seed": 0, "models": 8}) as journal:
+        journal.write_facts(facts(), KNOWN)
     Path("run/config.toml").write_text("seed = 0\nmodels = 8\n")
     said = refused(words[0], "run", *words[1:])
     said.tells("not-complete", "0 8 models")

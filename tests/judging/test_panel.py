@@ -185,11 +185,11 @@ def test_nothing_that_would_bound_a_single_step_judges_steps(named):
     if named in composing:
         panel = EstimatorPanel.of(named, Loss(), claimed(STEPS), seed=0)
         assert panel.names == (named,)
-        panel.refuse(0.95)
+        panel.estimators(0.95)
     else:
         for refused in (
             lambda: EstimatorPanel.of(named, Loss(), claimed(STEPS), seed=0),
-            lambda: EstimatorPanel((named,), claimed(STEPS), seed=0).refuse(0.95),
+            lambda: EstimatorPanel((named,), claimed(STEPS), seed=0).estimators(0.95),
         ):
             with pytest.raises(BadInput) as caught:
                 refused()

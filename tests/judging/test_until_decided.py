@@ -24,7 +24,7 @@ from dpaudit.audit import runner
 from dpaudit.config import Config
 from dpaudit.errors import OtherConfiguration
 from dpaudit.estimators.bets import Bets
-from dpaudit.executors import Here
+from dpaudit.executors import SerialExecutor
 from dpaudit.journal import Journal
 from dpaudit.judging.choice import Choice
 from dpaudit.judging.judge import judge
@@ -191,7 +191,7 @@ def test_python_s_own_interface_stops_too_and_fixes_the_choice_before(tmp_path):
         "pair": tiny_pair(),
         "models": 200,
         "out": tmp_path / "run",
-        "workers": Here(),
+        "workers": SerialExecutor(),
         "until_decided": True,
         "attacks": ("loss",),
     }

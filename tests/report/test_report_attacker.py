@@ -37,7 +37,7 @@ def facing(name: str, **changes: Any) -> Report:
 
 
 def flat(text: str) -> str:
-    return " ".join(text.split()).replace("&#x27;", "'")
+    return " ".join(text.split()).replace("&#39;", "'")
 
 
 @pytest.mark.parametrize("shown", [render, page])
@@ -61,7 +61,7 @@ def test_what_it_controlled_and_saw_and_what_follows_is_in_every_report(
     [
         ("observer", "one planted record, the canary. Attacks then guess from a model whether"),
         ("worst-case", "the canary, all of them from parameters that the attacker had chosen."),
-        ("worst-case", "guess from what a model says of it whether it had the canary"),
+        ("worst-case", "guess from a model's answers on the canary whether it had the canary"),
         ("final-weights", "guess from a model's parameters whether it had the canary"),
         ("white-box", "guess from the noisy updates of a training whether it had the canary"),
     ],

@@ -45,8 +45,8 @@ def current_name(kind: str, name: str) -> str:
     new = RENAMED.get(kind, {}).get(name)
     if new is None or name in _entries(kind):
         return name
-    notice = f"'{name}' of the {kind} is now '{new}'; the next version will not know the old name"
-    print(notice, file=sys.stderr)
+    notice = f"'{name}' of the {kind} is now '{new}'; the old name will be removed"
+    print(f"Notice: {notice}", file=sys.stderr)
     return new
 
 

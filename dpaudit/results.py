@@ -47,7 +47,7 @@ class Guesses:
     guesses: int
     correct: int
     tied: bool = False
-    """True if tosses chose among equal scores; `ties.SURE` of all tosses reach `correct`."""
+    """True if tosses chose among equal scores; `SURE` of all tosses reach `correct`."""
 
     def __post_init__(self) -> None:
         if not 0 <= self.correct <= self.guesses <= self.canaries or not self.guesses > 0:

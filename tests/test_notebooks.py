@@ -46,7 +46,18 @@ def test_notebook_is_kept_as_it_was_executed(path):
     assert PROMISES[path.stem] in said(cells[-1])
 
 
-@FOLDER
+PAPERS = ("bayesian", "targets")
+"""Beginnings of notebooks about papers, which run with the long simulations."""
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        pytest.param(p, marks=pytest.mark.verify if p.stem.startswith(PAPERS) else ())
+        for p in NOTEBOOKS
+    ],
+    ids=lambda path: path.stem,
+)
 def test_notebook_runs(path, tmp_path, monkeypatch):
     monkeypatch.setenv("DPAUDIT_SCALE", "0.05")
     monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")

@@ -57,6 +57,8 @@ def explain(name: str) -> None:
     if name in NETWORKS:
         _block(name, "networks", inspect.getdoc(NETWORKS[name]) or "")
         return
+    for kind in registry.KINDS:
+        name = registry.current_name(kind, name)
     kinds = [kind for kind in registry.KINDS if name in registry.names(kind)]
     if not kinds:
         known = [known for kind in registry.KINDS for known in registry.names(kind)]

@@ -115,7 +115,7 @@ def refuse_undecidable(
         text = (
             f"until decided, {models:,} models could not refute an epsilon of {claim.epsilon:g} "
             f"even if every guess were right (the first {2 * FIRST} only fit rules); {takes}: give "
-            "more models, or a claim with its curve"
+            f"more models{'' if claim.curve else ', or a claim with its curve'}"
         )
         raise BadInput(text, "cannot-refute", option="models", value=models)
 

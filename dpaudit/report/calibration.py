@@ -125,8 +125,8 @@ def verdict(calibration: Calibration) -> str:
         )
     if calibration.held is None:
         return (
-            f"TOO FEW REPETITIONS TO TELL: none of {len(bounds)} bounds is seen to be above the "
-            f"truth more often than it states, but hardly any would be. {strength}"
+            f"TOO FEW REPETITIONS TO TELL: none of {len(bounds)} bounds is above the truth more "
+            f"often than it states, but so few repetitions would hardly show it. {strength}"
         )
     twice = sum(row.first is not None for row in bounds)
     measured = f", {twice} of them measured twice" if twice else ""

@@ -32,7 +32,7 @@ DATA = {
 START = {
     "random": "starting from random parameters, drawn anew for each model",
     "fixed": "starting from random parameters, the same for all models",
-    "taught": "starting from a decoder that was taught to undo the projection, without records",
+    "taught": "starting from parameters that were pretrained without records",
     "crafted": "starting from parameters that the attacker had trained beforehand",
 }
 

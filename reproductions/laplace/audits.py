@@ -115,7 +115,7 @@ ADULT = (
 
 
 def _on_adult(data: Data, unit: str, epochs: int = 15, lr: float = 0.02) -> Mechanism:
-    """By default as in `laplace_utility.py`; longer, or faster, and one record moves all of it."""
+    """By default as in `utility.py`; longer, or faster, and one record moves all of it."""
     training, thresholds = Perceptron(epochs, lr=lr), Thresholds("-0.5,0.5", "-0.5,0.5")
     return LaplaceLearningFirst(data, training=training, thresholds=thresholds, unit=unit)
 

@@ -97,6 +97,7 @@ def test_a_finished_game_plays_nothing(journal):
     for trial in trials(0, MODELS):
         journal.add(trial, Shifted()._play(trial), 0.0)
     run_trials(Shifted(), tiny_pair(), trials(0, MODELS), journal, executor=None)
+    assert journal.missing(trials(0, MODELS)) == []
 
 
 def test_time_of_a_trial_is_the_workers_own(journal, threads, monkeypatch):

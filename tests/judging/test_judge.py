@@ -36,7 +36,7 @@ ALL = Choice([name for name in Judging.attacks if name != "released"]).attack_pl
 
 
 COUNTED = {"estimator": "clopper-pearson"}
-"""Most of this file is about rules and their errors; `test_jury.py` is about scores."""
+"""Most of this file is about rules and their errors; `test_panel.py` is about scores."""
 
 
 def finished(path, seen, **configured):

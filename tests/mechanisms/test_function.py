@@ -41,6 +41,16 @@ def played(data, pair, name, world=OUT, seed=5, index=0, **more):
     return own_function(data, name, **more).run(pair, [Trial(index, world, seed)])[0]
 
 
+class Counting(SerialExecutor):
+    """This process, with the number of calls."""
+
+    calls = 0
+
+    def submit(self, *args, **kwargs):
+        self.calls += 1
+        return super().submit(*args, **kwargs)
+
+
 def rehearsed(data, pair, name, **more):
     with ThreadPoolExecutor(2) as pool:
         own_function(data, name, **more).rehearse(pair, pool)
@@ -255,15 +265,17 @@ def test_logits_are_not_taken_for_probabilities(data, pair):
 
 @pytest.mark.parametrize("name", ["linear", "noisy_sum", "globally_random"])
 def test_a_good_function_passes_its_rehearsal(data, pair, name):
-    rehearsed(data, pair, name)
+    executor = Counting()
+    own_function(data, name).rehearse(pair, executor)
+    assert executor.calls == 3  # the same seed twice, and another one
 
 
 @pytest.mark.parametrize("name", ["discrete_count", "response", "choice"])
 def test_equal_draws_of_a_discrete_release_are_not_taken_for_an_ignored_seed(data, pair, name):
     for seed in range(30):
-        Function(getattr(own_functions, name), CLAIM, data, seed=seed).rehearse(
-            pair, SerialExecutor()
-        )
+        executor = Counting()
+        Function(getattr(own_functions, name), CLAIM, data, seed=seed).rehearse(pair, executor)
+        assert executor.calls >= 3
 
 
 # ---------------------------------------------------------------- whether the canary matters

@@ -155,7 +155,6 @@ def _write(contents: _Contents, folder: Path) -> None:
 
 
 def _write_images(folder: Path, numbers: Array, classes: Sequence[str], x: Array) -> None:
-    # Here, because Pillow takes a while to import.
     from PIL import Image
 
     for number, name, image in zip(numbers, classes, np.moveaxis(x, 1, -1), strict=True):

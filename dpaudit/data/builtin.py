@@ -24,7 +24,6 @@ class Digits(Loader):
     """
 
     def load(self, seed: int) -> Data:
-        # Here, because scikit-learn takes a second to import and `dpaudit list` has no time.
         from sklearn.datasets import load_digits
 
         digits = load_digits()

@@ -176,7 +176,6 @@ def pixels(path: Path) -> Array:
 
 
 def _pixels(path: Path) -> Array:
-    # Here, because Pillow takes a while to import and `dpaudit list` has no time.
     from PIL import Image
 
     with Image.open(path, formats=FORMATS) as image:

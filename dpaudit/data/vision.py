@@ -62,7 +62,6 @@ class _Torchvision(Loader):
             raise BadInput(text, "out-of-memory", value=self.name) from error
 
     def _dataset(self) -> Any:
-        # Here, because it imports torch, which takes seconds.
         try:
             return getattr(import_module("torchvision.datasets"), self.kind)
         except ModuleNotFoundError as error:

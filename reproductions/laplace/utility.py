@@ -32,7 +32,7 @@ from dpaudit.errors import BadInput
 from dpaudit.papers.laplace.anonymizing_first import Groups, records_of, rows_of
 from dpaudit.papers.laplace.network import Limits, Network
 from dpaudit.papers.laplace.noise import release
-from dpaudit.papers.laplace.training import Anonymized, Course, train
+from dpaudit.papers.laplace.training import Anonymized, LaplaceRecipe, train
 from dpaudit.seeds import generator
 from dpaudit.types import Array, Records
 from reproductions.laplace import adult
@@ -61,8 +61,8 @@ class Fold:
         self.test_x, self.test_y = x[test], y[test]
         self.network = Network.of(x.shape[1], hidden=3, width=16, classes=2)
 
-    def course(self, epochs: int, lr: float) -> Course:
-        return Course(self.network, epochs, batch=50, lr=lr, decay=0.001, seed=0)
+    def recipe(self, epochs: int, lr: float) -> LaplaceRecipe:
+        return LaplaceRecipe(self.network, epochs, batch=50, lr=lr, decay=0.001, seed=0)
 
     def score(self, said: Array) -> Score:
         macro = f1_score(self.test_y, said, average="macro", zero_division=0)
@@ -73,7 +73,7 @@ class Fold:
 
     def plain(self) -> Score:
         """The paper's settings but for the epochs: 40 instead of 500."""
-        return self.asked(train(self.course(40, 0.01), self.x, self.y, None))
+        return self.asked(train(self.own_recipe(40, 0.01), self.x, self.y, None))
 
     def majority(self) -> Score:
         return self.score(np.full(len(self.test_y), np.bincount(self.y).argmax()))
@@ -85,10 +85,10 @@ class Fold:
         means = groups.means(rows_of(self.x, self.y, 2))
         noisy = means + draw.laplace(size=means.shape) * groups.scale(epsilon)
         x, y = records_of(noisy, groups.sizes(), 2)
-        return self.asked(train(self.course(5, 0.05), x, y, None))
+        return self.asked(train(self.own_recipe(5, 0.05), x, y, None))
 
     def learning_first(self) -> Callable[[float, np.random.Generator], Score]:
-        trained = train(self.course(15, 0.02), self.x, self.y, WEIGHTS)
+        trained = train(self.own_recipe(15, 0.02), self.x, self.y, WEIGHTS)
         low, high = WEIGHTS.of(self.network)
 
         def noisy(epsilon: float, draw: np.random.Generator) -> Score:
@@ -102,7 +102,7 @@ class Fold:
         return noisy
 
     def anonymized_learning(self, epsilon: float, draw: np.random.Generator) -> Score:
-        training = Anonymized(self.course(1, 1.0), UPDATES, epsilon)
+        training = Anonymized(self.own_recipe(1, 1.0), UPDATES, epsilon)
         parameters, _ = training.train(self.x, self.y, draw)
         return self.asked(parameters)
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from dpaudit.papers.p3gm import Architecture
 from dpaudit.papers.p3gm.accounting import noise_multiplier
-from dpaudit.papers.p3gm.design import Design, FirstReleases, Steps, without_noise
+from dpaudit.papers.p3gm.design import AdamRecipe, FirstReleases, GeneratorRecipe, without_noise
 from dpaudit.papers.p3gm.generator import Generator, fit
 from dpaudit.papers.p3gm.variational import NARROW
 from dpaudit.seeds import generator
@@ -132,7 +132,7 @@ def methods(table: Table) -> list[str]:
     return [method for method in METHODS if table.published or not method.endswith(QUIET)]
 
 
-def design(method: str, n: int, table: Table, radius: float) -> Design:
+def design(method: str, n: int, table: Table, radius: float) -> GeneratorRecipe:
     """The generator of a name for so many records; all that is private spends the same."""
     if method.endswith(QUIET):
         assert table.published
@@ -141,7 +141,7 @@ def design(method: str, n: int, table: Table, radius: float) -> Design:
     phases, free = method in ("pgm", "p3gm", "ae"), method in ("vae", "pgm")
     how = FREE if free else PRIVATE if phases else UNPHASED
     features = how.latent - (table.classes if phases else 0)
-    steps = Steps(how.count, how.sample_rate, how.sample_rate * n, how.lr, clip=1.0)
+    steps = AdamRecipe(how.count, how.sample_rate, how.sample_rate * n, how.lr, clip=1.0)
     network = Architecture(
         {"pgm": "p3gm", "p3gm": "p3gm", "ae": "ae"}.get(method, "vae"),
         latent=min(features, table.records.x.shape[1]),
@@ -156,14 +156,14 @@ def design(method: str, n: int, table: Table, radius: float) -> Design:
         em_noise=math.sqrt(3 * how.iterations) / MU_EM,
         label_noise=1 / MU_LABELS,
     )
-    made = Design(network, first, steps, radius, table.centre)
+    made = GeneratorRecipe(network, first, steps, radius, table.centre)
     if free:
         return without_noise(made)
     s = _noise(made.mu, how.sample_rate, how.count)
     return replace(made, steps=replace(steps, noise_multiplier=s))
 
 
-def _quieter(loud: Design, by: float) -> Design:
+def _quieter(loud: GeneratorRecipe, by: float) -> GeneratorRecipe:
     """A generator whose noise has that part of its deviation, and of its steps half of that.
 
     One that is added or removed moves a sum of gradients half as far as one that is replaced.

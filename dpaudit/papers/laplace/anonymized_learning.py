@@ -152,10 +152,10 @@ class LaplaceAnonymizedLearning(Mechanism):
         self.promise, self.later = reading.promise, later
         self.others = counterexample.others or OTHERS
         self._refuse_unfit_reading()
-        course = training.course(data, seed)
-        self.training = Anonymized(course, thresholds.limits(), epsilon, cast(Clip, clipped))
+        recipe = training.recipe(data, seed)
+        self.training = Anonymized(recipe, thresholds.limits(), epsilon, cast(Clip, clipped))
         self.trials_per_call = 20 if later is None else 1000  # few, where each trains a network
-        self.batches = len(course.batches(len(data.pool))) if later is None else 1 + later
+        self.batches = len(recipe.batches(len(data.pool))) if later is None else 1 + later
 
     def _refuse_unfit_reading(self) -> None:
         option, problem = "", ""
@@ -209,7 +209,7 @@ class LaplaceAnonymizedLearning(Mechanism):
 
     @property
     def _parameters(self) -> int:
-        return self.training.course.network.parameters
+        return self.training.recipe.network.parameters
 
     def _adversary(self) -> str:
         if self.later is not None:
@@ -247,15 +247,15 @@ class LaplaceAnonymizedLearning(Mechanism):
             return known or {}
         if self.later is not None:
             return {EXACT[w]: np.array([_side(pair, w) * self.batches]) for w in (OUT, IN)}
-        course = self.training.course
-        out, inn = (train(course, *world_rows(pair, world), None) for world in (OUT, IN))
+        recipe = self.training.recipe
+        out, inn = (train(recipe, *world_rows(pair, world), None) for world in (OUT, IN))
         most = np.array([np.abs(out - inn).argmax()])
         place = most if self.unit == "parameter" else np.arange(len(out))
         return {EXACT[OUT]: out[place], EXACT[IN]: inn[place], "place": place}
 
     def example(self) -> Observation:
         if self.observer == "updates":
-            return {"ratios": np.zeros(self.training.course.epochs)}
+            return {"ratios": np.zeros(self.training.recipe.epochs)}
         return {"trained": np.zeros(self._parameters if self.unit == "model" else 1)}
 
     def run(self, pair: Pair, trials: Sequence[Trial]) -> list[Observation]:
@@ -272,7 +272,7 @@ class LaplaceAnonymizedLearning(Mechanism):
         parameters, ratios = self.training.train(*world_rows(pair, trial.world), draw, twin)
         if self.unit == "parameter":
             return {"trained": parameters[known["place"]]}
-        accuracy = self.training.course.network.accuracy(parameters, pair.test)
+        accuracy = self.training.recipe.network.accuracy(parameters, pair.test)
         if twin is None:
             return {"trained": parameters, "accuracy": accuracy}
         return {"ratios": ratios, "accuracy": accuracy}

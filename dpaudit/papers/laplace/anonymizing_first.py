@@ -138,15 +138,15 @@ class LaplaceAnonymizingFirst(NoisyNumbers):
                 None if k is None else checks.whole("k", k, 1, n),
             ]
         )
-        self.course = training.course(data, seed)
-        self.network = self.course.network
+        self.own_recipe = training.recipe(data, seed)
+        self.network = self.own_recipe.network
         self.epsilon, self.classes, self.trained = epsilon, data.classes, trained
         self.trials_per_call = 20 if trained else 1000  # few, where each trains a network
         # Two records differ in their class by 2: one column more and one less.
         self.groups = Groups(n, k or max(1, n // 2), width=math.prod(data.shape) + 2)
 
     def __repr__(self) -> str:
-        return repr_of(self, names=("course", "groups", "epsilon", "trained"))
+        return repr_of(self, names=("own_recipe", "groups", "epsilon", "trained"))
 
     @classmethod
     def unused_settings(cls, settings: Mapping[str, Any]) -> Mapping[str, str]:
@@ -190,7 +190,7 @@ class LaplaceAnonymizingFirst(NoisyNumbers):
         if not self.trained:
             return None
         means = released.reshape(self.groups.number, -1)
-        return train(self.course, *records_of(means, self.groups.sizes(), self.classes), None)
+        return train(self.own_recipe, *records_of(means, self.groups.sizes(), self.classes), None)
 
     def example(self) -> Observation:
         return {"noisy": np.zeros(self.groups.number * (self.network.nodes[0] + self.classes))}

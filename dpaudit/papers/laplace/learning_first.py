@@ -100,13 +100,13 @@ class LaplaceLearningFirst(NoisyNumbers):
             ]
         )
         self.limits = thresholds.limits()
-        self.course = training.course(data, seed)
-        self.network = self.course.network
+        self.own_recipe = training.recipe(data, seed)
+        self.network = self.own_recipe.network
         self.epsilon, self.unit, self.promise = epsilon, unit, promise
         self.shift, self.parameters = worst.shift, worst.parameters or PARAMETERS
 
     def __repr__(self) -> str:
-        names = ("course", "limits", "epsilon", "unit", "promise", "shift", "parameters")
+        names = ("own_recipe", "limits", "epsilon", "unit", "promise", "shift", "parameters")
         return repr_of(self, names=names)
 
     @classmethod
@@ -160,7 +160,8 @@ class LaplaceLearningFirst(NoisyNumbers):
         """Return the parameters of either world without noise."""
         if self.shift is None:
             low, high = self.limits.of(self.network)
-            out, inn = (train(self.course, *world_rows(pair, w), self.limits) for w in (OUT, IN))
+            worlds = (world_rows(pair, world) for world in (OUT, IN))
+            out, inn = (train(self.own_recipe, *rows, self.limits) for rows in worlds)
         else:
             low, high = (np.full(self.parameters, end) for end in self.limits.weights)
             apart = self.shift * (high - low)

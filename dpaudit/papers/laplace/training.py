@@ -44,11 +44,11 @@ class Perceptron:
             ]
         )
 
-    def course(self, data: Data, seed: int) -> Course:
+    def recipe(self, data: Data, seed: int) -> LaplaceRecipe:
         """Return the training of such a network on these data."""
         network = Network.of(int(np.prod(data.shape)), self.hidden, self.width, data.classes)
         size = len(data.pool) if self.batch == "full" else int(self.batch)
-        return Course(network, self.epochs, size, self.lr, self.decay, seed)
+        return LaplaceRecipe(network, self.epochs, size, self.lr, self.decay, seed)
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ def _two(name: str, text: str) -> tuple[float, float]:
 
 
 @dataclass(frozen=True)
-class Course:
+class LaplaceRecipe:
     """The steps of a training and where it starts: the same in both worlds."""
 
     network: Network
@@ -99,16 +99,16 @@ class Course:
         return np.asarray(flat - self.lr * (sums + pulled) / records)
 
 
-def train(course: Course, x: Array, y: Array, limits: Limits | None) -> Array:
+def train(recipe: LaplaceRecipe, x: Array, y: Array, limits: Limits | None) -> Array:
     """Return the parameters after ordinary training, clipped to the limits at every step."""
-    flat, network = course.start(), course.network
+    flat, network = recipe.start(), recipe.network
     low, high = (-np.inf, np.inf) if limits is None else limits.of(network)
     flat = np.clip(flat, low, high)
-    batches = course.batches(len(y))
-    for _ in range(course.epochs):
+    batches = recipe.batches(len(y))
+    for _ in range(recipe.epochs):
         for batch in batches:
             sums = network.gradient_sum(flat, x[batch], y[batch])
-            flat = np.clip(course.step(flat, sums, len(batch)), low, high)
+            flat = np.clip(recipe.step(flat, sums, len(batch)), low, high)
     return flat
 
 
@@ -138,7 +138,7 @@ class Anonymized:
     added up; `sum`, the literal reading, clips their sum to what one record may be.
     """
 
-    course: Course
+    recipe: LaplaceRecipe
     limits: Limits
     epsilon: float
     clip: Clip = "record"
@@ -151,13 +151,13 @@ class Anonymized:
         An observer of all updates knows the parameters before each of them, and so the sums of
         either world; only the batch with the record tells anything.
         """
-        course = self.course
-        flat, ratios = course.start(), []
-        batches = course.batches(len(y))
-        for _ in range(course.epochs):
+        recipe = self.recipe
+        flat, ratios = recipe.start(), []
+        batches = recipe.batches(len(y))
+        for _ in range(recipe.epochs):
             for batch in batches:
                 low, high = self._limits(flat)
-                scale = course.epochs * (high - low) / self.epsilon
+                scale = recipe.epochs * (high - low) / self.epsilon
                 mine = self._sums(flat, x[batch], y[batch], low, high)
                 size = 1 if self.clip == "sum" else len(batch)
                 ends = size * low, size * high
@@ -166,16 +166,16 @@ class Anonymized:
                     theirs = self._sums(flat, *twin.replace(batch, x, y), low, high)
                     out, inn = (mine, theirs) if twin.is_in else (theirs, mine)
                     ratios.append(log_likelihood_ratio(noisy, out, inn, *ends, scale))
-                flat = course.step(flat, noisy, len(batch))
+                flat = recipe.step(flat, noisy, len(batch))
         return flat, np.array(ratios)
 
     def _limits(self, flat: Array) -> tuple[Array, Array]:
-        lows, highs = self.course.network.ranges(flat)
-        low, high = self.limits.of(self.course.network)
+        lows, highs = self.recipe.network.ranges(flat)
+        low, high = self.limits.of(self.recipe.network)
         return np.maximum(low, lows), np.minimum(high, highs)
 
     def _sums(self, flat: Array, x: Array, y: Array, low: Array, high: Array) -> Array:
-        network = self.course.network
+        network = self.recipe.network
         if self.clip == "record":
             return network.clipped_sum(flat, x, y, low, high)
         return np.clip(network.gradient_sum(flat, x, y), low, high)

@@ -15,7 +15,7 @@ PCA = ("wishart", "gaussian")
 
 
 @dataclass(frozen=True)
-class Steps:
+class AdamRecipe:
     """Steps of Adam on sums of clipped gradients, with noise s; s = 0 is no noise.
 
     Adam post-processes a noisy sum. `expected` is the public divisor of a sum.
@@ -77,7 +77,7 @@ class FirstReleases:
 
 
 @dataclass(frozen=True)
-class Design:
+class GeneratorRecipe:
     """The settings by which a generator is fitted.
 
     From features `centre` is subtracted, then they are divided by `radius` and cut to the unit
@@ -86,7 +86,7 @@ class Design:
 
     network: Architecture
     first: FirstReleases
-    steps: Steps
+    steps: AdamRecipe
     radius: float = 1.0
     centre: float = 0.0
     pretraining: int = 300
@@ -126,7 +126,7 @@ class Design:
         return net.latent + (classes if net.label_length and net.model != "vae" else 0)
 
 
-def without_noise(design: Design) -> Design:
+def without_noise(design: GeneratorRecipe) -> GeneratorRecipe:
     """Return the same design without privacy: PGM of P3GM, VAE of DP-VAE."""
     steps = replace(design.steps, noise_multiplier=0.0, clip=float("inf"))
     first = replace(design.first, pca_noise=0.0, em_noise=0.0, label_noise=0.0)

@@ -15,7 +15,7 @@ import numpy as np
 from dpaudit import checks
 from dpaudit.errors import BadInput
 from dpaudit.papers.p3gm import em, pca
-from dpaudit.papers.p3gm.design import Design, Steps
+from dpaudit.papers.p3gm.design import AdamRecipe, GeneratorRecipe
 from dpaudit.seeds import generator, stream
 from dpaudit.types import Array, Records
 
@@ -33,7 +33,7 @@ class Generator:
     It has the labels' shares only with noise, or if no phase has any.
     """
 
-    design: Design
+    design: GeneratorRecipe
     classes: int
     projection: Array | None
     prior: em.GaussianMixture
@@ -86,7 +86,7 @@ class Generator:
 
 
 def fit(
-    design: Design,
+    design: GeneratorRecipe,
     records: Records,
     classes: int,
     seed: int,
@@ -144,7 +144,7 @@ def _pretrain(made: Generator, seed: int) -> None:
     seen = np.clip(pca.outside(design, z @ made.projection.T, made.classes), 0, 1)
     alone = built(seen.shape[1], z.shape[1], design.network.hidden, "none", seed)
     alone.decoder = made.network.decoder
-    steps = Steps(design.pretraining, 0.1, 0.1 * n, lr=3e-3)
+    steps = AdamRecipe(design.pretraining, 0.1, 0.1 * n, lr=3e-3)
     train(alone, seen, z, None, design.network.likelihood, steps, seed)
 
 

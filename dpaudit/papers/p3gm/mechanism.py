@@ -16,7 +16,7 @@ from dpaudit.config.settings import Budget, Schedule
 from dpaudit.errors import BadInput
 from dpaudit.mechanisms.warnings import batch_too_large, delta_too_large
 from dpaudit.papers.p3gm.accounting import Phases, noise_multiplier, replacing
-from dpaudit.papers.p3gm.design import Architecture, Design, FirstReleases, Steps
+from dpaudit.papers.p3gm.design import AdamRecipe, Architecture, FirstReleases, GeneratorRecipe
 from dpaudit.papers.p3gm.generator import Generator, fit, with_labels
 from dpaudit.papers.p3gm.pca import one_blas_thread
 from dpaudit.protocols import Mechanism, repr_of
@@ -136,12 +136,12 @@ class P3GM(Mechanism):
         q, s = training.sample_rate(self.records), privacy.noise_multiplier or 0.0
         count, expected = training.rounds(self.records), q * self.records
         lengths = np.linalg.norm(with_labels(data.shadow, data.classes), axis=1)
-        self.design = Design(
+        self.design = GeneratorRecipe(
             network,
             FirstReleases(
                 first.components, first.iterations, pca, pca_noise, self.variant, em_noise
             ),
-            Steps(count, q, expected, training.lr, privacy.clip, s),
+            AdamRecipe(count, q, expected, training.lr, privacy.clip, s),
             radius=float(np.median(lengths)),  # public: of the shadow set
             pretraining=100,
         )

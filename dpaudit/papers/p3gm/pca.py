@@ -13,7 +13,7 @@ import numpy as np
 
 from dpaudit import checks
 from dpaudit.papers.p3gm import em
-from dpaudit.papers.p3gm.design import Design
+from dpaudit.papers.p3gm.design import GeneratorRecipe
 from dpaudit.seeds import generator
 from dpaudit.types import Array
 
@@ -90,7 +90,7 @@ def components(released: Array, latent: int) -> Array:
     return np.asarray(v * np.where(signs == 0, 1, signs))
 
 
-def inside(design: Design, rows: Array, classes: int) -> Array:
+def inside(design: GeneratorRecipe, rows: Array, classes: int) -> Array:
     """Return rows as points in the unit ball."""
     if not design.network.label_length:
         return within_unit_ball((rows - _origin(design, rows.shape[1], classes)) / design.radius)
@@ -100,7 +100,7 @@ def inside(design: Design, rows: Array, classes: int) -> Array:
     return np.asarray(both / math.hypot(1, design.network.label_length))
 
 
-def outside(design: Design, points: Array, classes: int) -> Array:
+def outside(design: GeneratorRecipe, points: Array, classes: int) -> Array:
     """Undo `inside`, except for rows that were cut."""
     origin = _origin(design, points.shape[1], classes)
     if not design.network.label_length:
@@ -111,7 +111,7 @@ def outside(design: Design, points: Array, classes: int) -> Array:
 
 
 def fit_first_phase(
-    design: Design, rows: Array, classes: int, seed: int
+    design: GeneratorRecipe, rows: Array, classes: int, seed: int
 ) -> tuple[Array, em.GaussianMixture]:
     """Return the projection, and the mixture of projected points: the first phase."""
     points = inside(design, rows, classes)
@@ -130,11 +130,13 @@ def fit_first_phase(
     return projection, mixture
 
 
-def _origin(design: Design, width: int, classes: int) -> Array:
+def _origin(design: GeneratorRecipe, width: int, classes: int) -> Array:
     return np.where(np.arange(width) < width - classes, design.centre, 0.0)
 
 
-def _projection(design: Design, points: Array, classes: int, draw: np.random.Generator) -> Array:
+def _projection(
+    design: GeneratorRecipe, points: Array, classes: int, draw: np.random.Generator
+) -> Array:
     """Return orthonormal columns of DP-PCA, and of the labels if they have their own."""
     if not design.network.label_length:
         return components(_moment(design, points, draw), design.network.latent)
@@ -148,7 +150,7 @@ def _projection(design: Design, points: Array, classes: int, draw: np.random.Gen
     return projection
 
 
-def _moment(design: Design, points: Array, draw: np.random.Generator) -> Array:
+def _moment(design: GeneratorRecipe, points: Array, draw: np.random.Generator) -> Array:
     a = second_moment(points)
     if not design.first.pca_noise:
         return a

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from dpaudit.papers.p3gm.design import Steps
+from dpaudit.papers.p3gm.design import AdamRecipe
 from dpaudit.papers.p3gm.em import GaussianMixture
 from dpaudit.seeds import ALONE, stream
 from dpaudit.training.clipping import Tape
@@ -128,7 +128,7 @@ def train(
     given: Array | None,
     prior: GaussianMixture | None,
     likelihood: str,
-    steps: Steps,
+    steps: AdamRecipe,
     seed: int,
     watch: Callable[[int], None] | None = None,
 ) -> None:

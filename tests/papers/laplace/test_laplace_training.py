@@ -7,12 +7,12 @@ import pytest
 from refusals import refuses
 
 from dpaudit.papers.laplace.network import Limits, Network
-from dpaudit.papers.laplace.training import Anonymized, Course, Thresholds, Twin, train
+from dpaudit.papers.laplace.training import Anonymized, LaplaceRecipe, Thresholds, Twin, train
 
 DRAW = np.random.default_rng(0)
 X = DRAW.uniform(size=(40, 4))
 Y = (X.sum(axis=1) > 2).astype(int)
-COURSE = Course(Network.of(4, 1, 5, 2), epochs=3, batch=10, lr=0.5, decay=0.001, seed=7)
+COURSE = LaplaceRecipe(Network.of(4, 1, 5, 2), epochs=3, batch=10, lr=0.5, decay=0.001, seed=7)
 WIDE = Limits((-1e6, 1e6), (-1e6, 1e6))
 NARROW = Limits((-0.1, 0.2), (-0.3, 0.05))
 
@@ -39,7 +39,7 @@ def test_parameters_stay_between_their_limits_and_learn():
     low, high = NARROW.of(COURSE.network)
     assert (low <= flat).all()
     assert (flat <= high).all()
-    longer = Course(COURSE.network, 200, 10, 0.5, 0.001, 7)
+    longer = LaplaceRecipe(COURSE.network, 200, 10, 0.5, 0.001, 7)
     assert (COURSE.network.classified(train(longer, X, Y, None), X) == Y).mean() > 0.9
 
 

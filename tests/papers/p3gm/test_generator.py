@@ -9,14 +9,20 @@ from refusals import refuses
 from settings import changed
 
 from dpaudit.papers.p3gm import Architecture, variational
-from dpaudit.papers.p3gm.design import LIKELIHOODS, Design, FirstReleases, Steps, without_noise
+from dpaudit.papers.p3gm.design import (
+    LIKELIHOODS,
+    AdamRecipe,
+    FirstReleases,
+    GeneratorRecipe,
+    without_noise,
+)
 from dpaudit.papers.p3gm.generator import fit, with_labels
 from dpaudit.papers.p3gm.pca import fit_first_phase
 from dpaudit.types import Records
 
-STEPS = Steps(60, 0.2, 60, lr=0.02)
+STEPS = AdamRecipe(60, 0.2, 60, lr=0.02)
 NETWORK, FIRST = Architecture("p3gm", latent=2, hidden=20), FirstReleases(2, iterations=8)
-DESIGN = Design(NETWORK, FIRST, STEPS, radius=2.0)
+DESIGN = GeneratorRecipe(NETWORK, FIRST, STEPS, radius=2.0)
 
 
 def stripes(n=300, classes=2, seed=0):
@@ -30,7 +36,7 @@ def stripes(n=300, classes=2, seed=0):
 
 @pytest.mark.parametrize("model", ["p3gm", "ae", "vae"])
 def test_without_noise_pictures_come_with_their_labels(model):
-    longer = Steps(300, 0.2, 60, lr=0.02)
+    longer = AdamRecipe(300, 0.2, 60, lr=0.02)
     made = fit(changed(DESIGN, model=model, steps=longer), stripes(), 2, seed=0)
     drawn = made.sample(200, seed=1, proportioned=True)
     assert np.bincount(drawn.y).tolist() == [133, 67]
@@ -94,7 +100,11 @@ def test_the_phases_follow_from_the_seed_and_noise_changes_them(noisy):
 
 def test_a_generator_without_noise_is_the_same_design_without_any():
     private = changed(
-        DESIGN, pca_noise=3.0, em_noise=4.0, label_noise=5.0, steps=Steps(5, 0.5, 9, 0.1, 1.0, 2)
+        DESIGN,
+        pca_noise=3.0,
+        em_noise=4.0,
+        label_noise=5.0,
+        steps=AdamRecipe(5, 0.5, 9, 0.1, 1.0, 2),
     )
     plain = without_noise(private)
     assert (plain.first.pca_noise, plain.first.em_noise, plain.first.label_noise) == (0, 0, 0)
@@ -125,11 +135,13 @@ def test_the_generator_is_watched_from_before_its_first_step_to_the_last():
     def watch(made, step):
         seen.append((step, made.drawn(5, np.random.default_rng(0))))
 
-    made = fit(changed(DESIGN, steps=Steps(3, 0.2, 60, lr=0.02)), stripes(), 2, seed=0, watch=watch)
+    made = fit(
+        changed(DESIGN, steps=AdamRecipe(3, 0.2, 60, lr=0.02)), stripes(), 2, seed=0, watch=watch
+    )
     assert [step for step, _ in seen] == [0, 1, 2, 3]
     assert (seen[-1][1] == made.drawn(5, np.random.default_rng(0))).all()
     assert not (seen[0][1] == seen[-1][1]).all()
-    plain = fit(changed(DESIGN, steps=Steps(3, 0.2, 60, lr=0.02)), stripes(), 2, seed=0)
+    plain = fit(changed(DESIGN, steps=AdamRecipe(3, 0.2, 60, lr=0.02)), stripes(), 2, seed=0)
     assert (plain.drawn(5, np.random.default_rng(0)) == seen[-1][1]).all()
 
 

@@ -8,13 +8,13 @@ from refusals import refuses
 from settings import changed
 
 from dpaudit.papers.p3gm import Architecture, em, pca
-from dpaudit.papers.p3gm.design import Design, FirstReleases, Steps
+from dpaudit.papers.p3gm.design import AdamRecipe, FirstReleases, GeneratorRecipe
 from dpaudit.papers.p3gm.generator import with_labels
 from dpaudit.papers.p3gm.pca import fit_first_phase, inside, outside
 from dpaudit.types import Records
 
-DESIGN = Design(
-    Architecture("p3gm", 3, 5), FirstReleases(2, 1), Steps(1, 0.5, 30, lr=0.1), 2.0, centre=0.5
+DESIGN = GeneratorRecipe(
+    Architecture("p3gm", 3, 5), FirstReleases(2, 1), AdamRecipe(1, 0.5, 30, lr=0.1), 2.0, centre=0.5
 )
 OWN = changed(DESIGN, label_length=0.5)
 

@@ -8,7 +8,7 @@ import torch
 from torch.distributions import Independent, Normal, kl_divergence
 
 from dpaudit.papers.p3gm import variational
-from dpaudit.papers.p3gm.design import Steps
+from dpaudit.papers.p3gm.design import AdamRecipe
 from dpaudit.papers.p3gm.em import GaussianMixture
 from dpaudit.papers.p3gm.variational import (
     LIKELIHOODS,
@@ -158,7 +158,7 @@ def test_no_replaced_record_moves_a_sum_by_more_than_twice_the_clip_norm(kind, m
         x[-1], given[-1] = last, 2 * last - 1
         own, p = (None if kind == "whole" else given), prior()
         model = built(D, LATENT, 4, kind, seed=1)
-        train(model, x, own, p, "bernoulli", Steps(1, 1.0, 12, 0.01, clip, 3.0), seed=0)
+        train(model, x, own, p, "bernoulli", AdamRecipe(1, 1.0, 12, 0.01, clip, 3.0), seed=0)
     moved = (seen[1] - seen[0]).norm().item()
     assert clip < moved <= 2 * clip * (1 + 1e-5)
 
@@ -166,7 +166,7 @@ def test_no_replaced_record_moves_a_sum_by_more_than_twice_the_clip_norm(kind, m
 def test_steps_are_those_of_adam_on_the_mean_gradient():
     x, given = records()
     ours, theirs = (built(D, LATENT, 4, "none", seed=2) for _ in range(2))
-    train(ours, x, given, None, "gaussian", Steps(5, 1.0, 12, lr=0.01), seed=0)
+    train(ours, x, given, None, "gaussian", AdamRecipe(5, 1.0, 12, lr=0.01), seed=0)
     optimiser = torch.optim.Adam(theirs.parameters(), lr=0.01)
     rows, z = (torch.as_tensor(a, dtype=torch.float32) for a in (x, given))
     for _ in range(5):
@@ -185,7 +185,7 @@ def test_noise_of_the_stated_size_is_added_at_every_step(monkeypatch):
     )
     x, given = records()
     model = built(D, LATENT, 60, "none", seed=2)
-    train(model, x, given, None, "gaussian", Steps(3, 0.0, 12, 0.01, 0.5, 4.0), seed=0)
+    train(model, x, given, None, "gaussian", AdamRecipe(3, 0.0, 12, 0.01, 0.5, 4.0), seed=0)
     noise = torch.stack(seen)
     assert abs(noise.var().item() / 4 - 1) < 5 * math.sqrt(2 / noise.numel())
     assert not torch.equal(noise[0], noise[1])
@@ -199,7 +199,7 @@ def test_training_is_the_seed_s_and_learns():
     for seed in (0, 0, 1):
         model = built(D, LATENT, 16, "variance", seed=3)
         before, _ = evaluate(model, x, given, own, "bernoulli")
-        train(model, x, given, own, "bernoulli", Steps(150, 0.3, 60, 0.02), seed)
+        train(model, x, given, own, "bernoulli", AdamRecipe(150, 0.3, 60, 0.02), seed)
         made.append(flat(model))
         after, _ = evaluate(model, x, given, own, "bernoulli")
         assert after.mean() < before.mean() / 3

@@ -73,7 +73,7 @@ class Fold:
 
     def plain(self) -> Score:
         """The paper's settings but for the epochs: 40 instead of 500."""
-        return self.asked(train(self.own_recipe(40, 0.01), self.x, self.y, None))
+        return self.asked(train(self.recipe(40, 0.01), self.x, self.y, None))
 
     def majority(self) -> Score:
         return self.score(np.full(len(self.test_y), np.bincount(self.y).argmax()))
@@ -85,10 +85,10 @@ class Fold:
         means = groups.means(rows_of(self.x, self.y, 2))
         noisy = means + draw.laplace(size=means.shape) * groups.scale(epsilon)
         x, y = records_of(noisy, groups.sizes(), 2)
-        return self.asked(train(self.own_recipe(5, 0.05), x, y, None))
+        return self.asked(train(self.recipe(5, 0.05), x, y, None))
 
     def learning_first(self) -> Callable[[float, np.random.Generator], Score]:
-        trained = train(self.own_recipe(15, 0.02), self.x, self.y, WEIGHTS)
+        trained = train(self.recipe(15, 0.02), self.x, self.y, WEIGHTS)
         low, high = WEIGHTS.of(self.network)
 
         def noisy(epsilon: float, draw: np.random.Generator) -> Score:
@@ -102,7 +102,7 @@ class Fold:
         return noisy
 
     def anonymized_learning(self, epsilon: float, draw: np.random.Generator) -> Score:
-        training = Anonymized(self.own_recipe(1, 1.0), UPDATES, epsilon)
+        training = Anonymized(self.recipe(1, 1.0), UPDATES, epsilon)
         parameters, _ = training.train(self.x, self.y, draw)
         return self.asked(parameters)
 

@@ -10,6 +10,7 @@ from refusals import refuses
 from dpaudit import registry
 from dpaudit.config import differences
 from dpaudit.config.settings import Judging
+from dpaudit.data import load
 
 SETUP = Path(__file__).parent.parent / "setup.cfg"
 
@@ -190,3 +191,10 @@ class TestThirdParty:
         assert f" {where} (canaries: {name}) " in str(caught.value)
         assert str(caught.value).endswith(f": {caught.value.__cause__}")
         assert why in str(caught.value)
+
+
+def test_problems_of_groups_and_of_the_constructor_are_told_together():
+    data = load("digits")
+    with refuses("several-problems") as caught:
+        registry.make("mechanisms", "p3gm", data=data, components=0, rows=0)
+    assert {problem.option for problem in caught.value.problems} == {"components", "rows"}

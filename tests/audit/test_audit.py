@@ -53,6 +53,44 @@ def test_a_mechanism_and_a_pair_are_all_it_takes(played):
     assert "epsilon" in text
 
 
+def broken(name, returned):
+    """A mechanism one of whose hooks returns this, or raises it."""
+
+    def hook(self, pair):
+        if isinstance(returned, Exception):
+            raise returned
+        return returned
+
+    return type("Broken", (Shifted,), {name: hook})()
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "code"),
+    [
+        (broken("about", {"adversary": "observer"}), "code-failed"),
+        (broken("about", KeyError("x")), "code-failed"),
+        (broken("known", KeyError("x")), "code-failed"),
+        (broken("known", {"label": np.array(3)}), "plug-in-broken"),
+        (broken("known", {"test_y": np.zeros(3)}), "plug-in-broken"),
+    ],
+)
+def test_a_broken_hook_is_refused_before_anything_is_written(tmp_path, mechanism, code):
+    out = tmp_path / "run"
+    with refuses(code) as caught:
+        dp.play(mechanism, tiny_pair(), models=4, out=out, workers=SerialExecutor())
+    assert "Broken" in str(caught.value)
+    assert not out.exists()
+
+
+def test_a_mechanism_that_overrides_rehearse_is_rehearsed(tmp_path):
+    class Rehearsed(Shifted):
+        def rehearse(self, pair, executor):
+            raise BadInput("it does not work", "rehearsal-failed")
+
+    with refuses("rehearsal-failed"):
+        dp.play(Rehearsed(), tiny_pair(), models=4, out=tmp_path / "a", workers=SerialExecutor())
+
+
 def test_same_call_goes_on_and_changes_nothing(played):
     before, told = observations(played), []
     again = dp.play(

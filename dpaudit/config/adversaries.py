@@ -20,6 +20,9 @@ class Adversary:
     chose: str
     sees: str
 
+    short: str
+    """Its powers and its view in a line."""
+
     guesses_from: str
     """The observation of a trial that its attacks are given."""
 
@@ -70,6 +73,7 @@ OBSERVER = Adversary(
     summary="An outsider: chooses the canary, and queries the trained model on it.",
     chose="the canary",
     sees="the trained model's answers on the canary, and nothing else",
+    short="chose the canary; sees the trained model's answers on it",
     guesses_from="a model",
     follows="an outsider with this canary and this attack could show as much; stronger "
     "adversaries may show more",
@@ -85,6 +89,7 @@ WORST_CASE = Adversary(
     summary="Also crafts the parameters that training starts from; queries the trained model.",
     chose=CRAFTED,
     sees="the trained model's answers on the canary, and nothing else",
+    short="also chose the initial parameters; sees the answers on the canary",
     guesses_from="a model's answers on the canary",
     follows="the claim has to hold here, too, so that a violation is one; a model that starts "
     "from parameters that nobody crafted and is trained longer usually shows outsiders less",
@@ -100,6 +105,7 @@ FINAL_WEIGHTS = Adversary(
     summary="Crafts where training starts, and has the trained parameters.",
     chose=CRAFTED,
     sees="the trained parameters, and no update on the way",
+    short="also chose the initial parameters; sees the trained parameters",
     guesses_from="a model's parameters",
     follows="anyone who chooses the initial parameters and the canary, and has the trained "
     "parameters, could show as much; queries alone show less",
@@ -116,6 +122,7 @@ WHITE_BOX = Adversary(
     summary="Crafts where training starts, puts in a gradient of its own, sees every update.",
     chose=CRAFTED,
     sees="every noisy update",
+    short="adds a gradient of its own; sees every noisy update",
     guesses_from="the noisy updates of a training",
     follows="anyone who starts the training, takes part in it and gets its updates, as a server "
     "and one participant of federated learning together, could show as much; others see less",
@@ -132,6 +139,7 @@ PER_STEP = Adversary(
     summary="White box on single steps of two trainings: whether each has the noise claimed.",
     chose=CRAFTED,
     sees="every noisy update of two trainings, and the records' part in it",
+    short="adds a gradient of its own; sees single steps of two trainings",
     guesses_from="a step",
     follows="it shows whether each step has the claimed noise; the composition of steps and the "
     "sampling rate are taken as claimed",

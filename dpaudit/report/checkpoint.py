@@ -17,7 +17,6 @@ from dpaudit.report.document import (
     Document,
     Facts,
     Heading,
-    Legend,
     Row,
     Table,
     Text,
@@ -153,7 +152,7 @@ def _bounds(report: CheckpointReport, digits: int) -> list[Block]:
     return [
         *([Text([UNLESS], strong=True)] if report.candidates.coins == "supposed" else []),
         Table(COLUMNS, rows),
-        Legend([(bound.estimator, bound.sentence) for bound in report.bounds]),
+        Facts([(bound.estimator, bound.sentence) for bound in report.bounds]),
         Text(reading(report), mark=""),
     ]
 

@@ -9,7 +9,7 @@ from typing import Any
 from dpaudit.judging.compare import Comparison, ComparisonRow
 from dpaudit.judging.utility import Utility
 from dpaudit.report import formats, machine
-from dpaudit.report.document import Block, Column, Document, Facts, Legend, Row, Table, Text
+from dpaudit.report.document import Block, Column, Document, Facts, Row, Table, Text
 from dpaudit.report.formats import NOTHING
 from dpaudit.report.run_attacks import (
     COUNTED,
@@ -92,10 +92,10 @@ def document(comparison: Comparison) -> Document:
         Text([ABOUT]),
         Facts(setting),
         Table([Column("defence", words=True), *certified, *UTILITY], strongest),
-        Legend([*bound_legend(_bounds(comparison), FIXED, claim), *_utility_legend(measured)]),
+        Facts([*bound_legend(_bounds(comparison), FIXED, claim), *_utility_legend(measured)]),
         *_outputs(comparison),
         Table([Column("attack", words=True), *PUBLISHED, *certified], _attacks(comparison)),
-        Legend(_attacks_legend(comparison)),
+        Facts(_attacks_legend(comparison)),
         Text([standing_out(estimates)]),
         Text([STANDING]),
     ]
@@ -147,7 +147,7 @@ def _outputs(comparison: Comparison) -> list[Block]:
     if shown == {NOTHING}:
         return []
     entries = [*OUTPUTS_LEGEND, *([UNDEFINED] if NOTHING in shown else [])]
-    return [Table([Column("defence", words=True), *OUTPUTS], rows), Legend(entries)]
+    return [Table([Column("defence", words=True), *OUTPUTS], rows), Facts(entries)]
 
 
 def _output_cells(utility: Utility | None) -> list[str]:

@@ -14,7 +14,6 @@ from dpaudit.report.document import (
     Document,
     Facts,
     Heading,
-    Legend,
     Row,
     Table,
     Text,
@@ -38,7 +37,7 @@ def document(estimates: Estimates) -> Document:
         Facts([("Given", [outcome_line(question)]), ("Asked", [at]), ("Curve", [curve])]),
         _table(estimates),
         *([Text(beside, mark="")] if beside else []),
-        Legend([(bound.estimator, bound.sentence) for bound in estimates.bounds]),
+        Facts([(bound.estimator, bound.sentence) for bound in estimates.bounds]),
         Text([reading(estimates)]),
         *_against_claim(estimates),
     ]
@@ -152,7 +151,7 @@ def _against_claim(estimates: Estimates) -> list[Block]:
         )
     blocks: list[Block] = [
         Heading(f"Claim: epsilon {claim:.12g} at delta {power(estimates.request.delta)}"),
-        Legend(compared),
+        Facts(compared),
     ]
     if estimates.deciding is None and any(
         estimates.may_refute(bound) for bound in estimates.bounds

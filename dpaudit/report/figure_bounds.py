@@ -18,10 +18,9 @@ from dpaudit.report.drawing import (
     PAPER,
     blank,
     name_rows,
-    short,
     style,
 )
-from dpaudit.report.formats import nearest, value
+from dpaudit.report.formats import nearest, shorten, value
 from dpaudit.report.run_attacks import AttackRow, attack_rows, slots
 from dpaudit.results import Bound, Growth, Published, Report
 
@@ -152,7 +151,7 @@ def _frame(axes: Axes, rows: list[AttackRow], scale: Axis) -> None:
 
     axes.set_xlabel("epsilon: 0 is no leak, more is worse")
     decides = {True: " (decides)", False: ""}
-    name_rows(axes, [short(row.attack, 24) + decides[bool(row.deciding)] for row in rows])
+    name_rows(axes, [shorten(row.attack, 24) + decides[bool(row.deciding)] for row in rows])
     for label, row in zip(axes.get_yticklabels(), rows, strict=True):
         label.set_fontweight("bold" if row.deciding else "normal")
     axes.tick_params(axis="y", length=0)

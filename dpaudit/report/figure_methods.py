@@ -24,10 +24,9 @@ from dpaudit.report.drawing import (
     beside,
     blank,
     name_rows,
-    short,
     style,
 )
-from dpaudit.report.formats import nearest, percent
+from dpaudit.report.formats import nearest, percent, shorten
 from dpaudit.report.plan import mechanism
 from dpaudit.results import Published
 
@@ -52,7 +51,7 @@ def draw_calibration(calibration: Calibration) -> Figure:
         key=lambda method: (order.index(method[0]), method[1]),
     )
     names = [
-        short(f"{attack}: {judged}{'' if n == calibration.setting.trials else f' ({n:,})'}", 44)
+        shorten(f"{attack}: {judged}{'' if n == calibration.setting.trials else f' ({n:,})'}", 44)
         for _, n, attack, judged in methods
     ]
     with style():
@@ -150,7 +149,7 @@ def draw_defences(comparison: Comparison) -> Figure:
         for axes in (leak, use):
             axes.tick_params(axis="y", length=0)
             axes.grid()
-        name_rows(leak, [short(d.defence, 30) for d, _ in useful])
+        name_rows(leak, [shorten(d.defence, 30) for d, _ in useful])
         figure.legend(loc="outside lower center", ncols=2)
         return figure
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from dpaudit.report.document import SOFT_HYPHEN, Block, Column, Legend, Row, Table, Text
+from dpaudit.report.document import SOFT_HYPHEN, Block, Column, Facts, Row, Table, Text
 from dpaudit.report.formats import NOTHING, at_least, nearest, percent
 from dpaudit.report.wording import SLOTS, assumes, claim_unit, right_guesses, unit, worlds
 from dpaudit.results import Bound, Published, Report
@@ -50,7 +50,7 @@ def attacks(report: Report, digits: int) -> list[Block]:
         Table(columns, rows),
         Text(deciding_lines(report), mark=""),
         *([Text([outstanding])] if outstanding else []),
-        Legend(legend(report)),
+        Facts(legend(report)),
     ]
 
 

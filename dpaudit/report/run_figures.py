@@ -10,9 +10,8 @@ import numpy as np
 from dpaudit.accounting.curves import within_reach
 from dpaudit.report import figure_bounds, figure_records, figure_roc, figure_scores
 from dpaudit.report.document import Block, Figure
-from dpaudit.report.drawing import short
 from dpaudit.report.figure_scores import HUGE, AttackScores, attack_scores
-from dpaudit.report.formats import nearest, percent, power, printable, value
+from dpaudit.report.formats import nearest, percent, power, printable, shorten, value
 from dpaudit.report.run_attacks import attack_rows, cells, number_columns
 from dpaudit.report.wording import (
     claimed_epsilon,
@@ -193,6 +192,6 @@ def _canary(canary: Array, original: Array | None, report: Report) -> Figure:
         caption += ". Values are clipped to 0 (black) and 1 (white) for display"
         if len(canary) == 4:
             caption += ", and the fourth channel is left out"
-    drawing = figure_records.draw(canary, original, short(labelled, 16), replaced)
+    drawing = figure_records.draw(canary, original, shorten(labelled, 16), replaced)
     title = "The record that was asked about" if null else "The canary"
     return Figure("canary", title, f"{caption}.", f"{alt}.", drawing)

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from dpaudit.accounting.curves import DPSGD, Family
 from dpaudit.config.adversaries import ADVERSARIES
-from dpaudit.report.document import Conclusion
 from dpaudit.report.formats import at_least, nearest, percent, power, value
-from dpaudit.results import Bound, Guesses, Report, Verdict
+from dpaudit.results import Bound, Guesses, Report, Strength
 from dpaudit.types import Claim, GaussianCurve
 
-VERDICTS = {
-    "VIOLATION": "VIOLATION",
-    "NO_VIOLATION_FOUND": "NO VIOLATION FOUND",
-    "INCONCLUSIVE": "INCONCLUSIVE",
-    "NO_GUARANTEE_CLAIMED": "NO GUARANTEE CLAIMED",
+LABELS: Mapping[Strength, str] = {
+    "refuted": "REFUTED",
+    "strong": "HELD AGAINST A STRONG TEST",
+    "weak": "WEAK TEST",
+    "null-passed": "NULL CHECK PASSED",
+    "null-failed": "NULL CHECK FAILED",
+    "not-claimed": "NO CLAIM",
 }
+"""The outcome of an audit, as people read it."""
 
 SLOTS = {"accountant": "by curve", "gaussian": "by curve", "none": "outright", "prior": "by prior"}
 """The column of a bound, by its assumption; in the order of columns."""
@@ -30,11 +32,6 @@ ASSUMPTIONS = {
     "prior": "assumes a prior: credible, not certified",
 }
 STEPS_ASSUME = "assumes that steps like those scored make up a training as claimed"
-
-
-def conclusion(verdict: Verdict, sentence: str, notes: Iterable[str] = ()) -> Conclusion:
-    """Make the block of a verdict; empty notes are left out."""
-    return Conclusion(verdict, VERDICTS[verdict], sentence, [note for note in notes if note])
 
 
 def assumes(bound: Bound, claim: Claim) -> str:

@@ -13,6 +13,10 @@ Assumption: TypeAlias = Literal["none", "gaussian", "accountant", "prior"]
 Verdict: TypeAlias = Literal[
     "VIOLATION", "NO_VIOLATION_FOUND", "INCONCLUSIVE", "NO_GUARANTEE_CLAIMED"
 ]
+Strength: TypeAlias = Literal[
+    "refuted", "strong", "weak", "null-passed", "null-failed", "not-claimed"
+]
+"""The claim is refuted; or at least half of it is certified, or less; or the canary is the null."""
 
 
 @dataclass(frozen=True)
@@ -148,6 +152,7 @@ class Report:
 
     claim: Claim
     verdict: Verdict
+    strength: Strength
     primary: int = 0
     bounds: Sequence[Bound]
     published: Sequence[Published] = ()

@@ -33,6 +33,7 @@ from dpaudit.estimators.one_run import GuessNumbers, called
 from dpaudit.estimators.power.prospect import located
 from dpaudit.judging.advice import after_checkpoint
 from dpaudit.judging.judge import deciding_confidence, verdict
+from dpaudit.judging.strength import strength
 from dpaudit.results import Bound, Report, Verdict
 from dpaudit.types import Array, Claim, Curve, DPSGDCurve, GaussianCurve
 from dpaudit.versions import versions
@@ -159,9 +160,11 @@ def audit(
             bounds.append(replace(bound, attack=score.name))
     # Without a bound, half of the records are guessed, to be looked at only.
     guesses = bounds[0].guesses if bounds else None
+    reached = _verdict(request.claim, candidates, bounds)
     return CheckpointReport(
         claim=request.claim,
-        verdict=_verdict(request.claim, candidates, bounds),
+        verdict=reached,
+        strength=strength(request.claim, reached, bounds[0] if bounds else None, False),
         bounds=bounds,
         looks=looks,
         versions=versions(),

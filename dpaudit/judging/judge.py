@@ -23,6 +23,7 @@ from dpaudit.judging.advice import RAW_BREAKS, next_steps
 from dpaudit.judging.choice import Candidates, Choice
 from dpaudit.judging.panel import pick_attack
 from dpaudit.judging.run_data import RunData, fitting_attacks, read_run
+from dpaudit.judging.strength import strength
 from dpaudit.judging.warnings import RAW, run_warnings, untested
 from dpaudit.results import Bound, Evidence, Report, Scores, Verdict
 from dpaudit.types import Claim, Observations
@@ -108,10 +109,12 @@ def make_report(
     claim, facts = data.claim, data.facts
     reach = max(bounds[i].ceiling for i in (primary, *deciders))
     raw = [RAW] if choice.raw_scores else []
+    reached = verdict(claim, bounds[primary], reach, bool(untested))
     common = {"models": data.models, "utility": data.accuracies}
     return Report(
         claim=claim,
-        verdict=verdict(claim, bounds[primary], reach, bool(untested)),
+        verdict=reached,
+        strength=strength(claim, reached, bounds[primary], facts.canary.name == "none"),
         untested=untested,
         primary=primary,
         deciders=deciders,

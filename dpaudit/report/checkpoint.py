@@ -69,6 +69,7 @@ GUESSES = {1: "in", -1: "out", 0: ""}
 def document(report: CheckpointReport) -> Document:
     """Build the document: setting, risk, bounds, verdict and what to do."""
     machine.check_numbers(report.bounds)
+    machine.check_strength(report)
     claim = report.claim
     digits = digits_needed(report) if claim.guarantees and report.bounds else 2
     blocks: list[Block] = [
@@ -220,6 +221,7 @@ def verdict_sentence(report: CheckpointReport, digits: int) -> str:
 def to_dict(report: CheckpointReport) -> dict[str, Any]:
     """Return all of it but the single scores as plain values; infinite or missing is None."""
     machine.check_numbers(report.bounds)
+    machine.check_strength(report)
     claim, request, candidates, risk = report.claim, report.request, report.candidates, report.risk
     inn = int(candidates.put_in.sum())
     return machine.contract(
@@ -227,6 +229,7 @@ def to_dict(report: CheckpointReport) -> dict[str, Any]:
         {
             "claim": claim.to_dict() if claim.guarantees else None,
             "verdict": report.verdict if claim.guarantees else None,
+            "strength": report.strength,
             "bounds": [
                 {**machine.bound_values(bound), "guesses": bound.guesses and asdict(bound.guesses)}
                 for bound in report.bounds

@@ -18,6 +18,7 @@ import numpy as np
 
 from dpaudit.errors import BadInput
 from dpaudit.files import write_whole
+from dpaudit.judging.strength import strength
 from dpaudit.results import Bound, Published, Report
 
 VERSIONS = {
@@ -140,6 +141,22 @@ def check(report: Report) -> None:
     if report.claim.by_step:
         _check_steps(report)
     _check_verdict(report)
+    check_strength(report)
+
+
+def check_strength(report: Report) -> None:
+    """Raise BadInput unless the strength follows from the verdict and the bound that decides."""
+    bound = report.bounds[report.primary] if report.bounds else None
+    null = report.canary.get("name") == "none"
+    if report.strength != strength(report.claim, report.verdict, bound, null):
+        shown = "no bound" if bound is None else f"bound {bound.epsilon}"
+        raise BadInput(
+            f"the strength {report.strength} contradicts its numbers: {report.verdict}, claim "
+            f"{report.claim.epsilon}, {shown}",
+            "contradiction",
+            option="strength",
+            value=report.strength,
+        )
 
 
 def check_numbers(bounds: Iterable[Bound], published: Iterable[Published] = ()) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from dpaudit.judging.strength import strength
 from dpaudit.rates import BoundCriterion
 from dpaudit.results import Bound, Counts, Evidence, Published, Report, Scores
 from dpaudit.types import Claim, DPSGDCurve
@@ -53,6 +54,7 @@ def inconclusive(**changes: Any) -> Report:
             beside={"pld": 7.41, "prv": 7.43},
         ),
         verdict="INCONCLUSIVE",
+        strength="weak",
         primary=1,
         bounds=[
             bound("loss", fp=10, fn=11),
@@ -89,7 +91,14 @@ def inconclusive(**changes: Any) -> Report:
             "the models without the canary reach only 81.2 % accuracy: a weak model hides a leak"
         ],
     )
-    return replace(made, **changes)
+    return judged(made, **changes)
+
+
+def judged(report: Report, **changes: Any) -> Report:
+    """The report with these changes, and the strength that follows from them."""
+    made = replace(report, **changes)
+    decisive, null = made.bounds[made.primary], made.canary.get("name") == "none"
+    return replace(made, strength=strength(made.claim, made.verdict, decisive, null))
 
 
 def no_violation_found(**changes: Any) -> Report:
@@ -109,7 +118,7 @@ def no_violation_found(**changes: Any) -> Report:
         next_steps=["Try a stronger canary: --canary mislabelled."],
         warnings=[],
     )
-    return replace(made, **changes)
+    return judged(made, **changes)
 
 
 def violation(**changes: Any) -> Report:
@@ -118,7 +127,7 @@ def violation(**changes: Any) -> Report:
         verdict="VIOLATION",
         next_steps=["Look for a wrong noise scale or a wrong clipping in the training code."],
     )
-    return replace(made, **changes)
+    return judged(made, **changes)
 
 
 def scores(bound: Bound, cut: float = 0.0, seed: int = 0) -> Scores:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
-from report_examples import bound, no_violation_found, violation, with_evidence
+from report_examples import bound, judged, no_violation_found, violation, with_evidence
 
 from dpaudit.config.adversaries import ADVERSARIES
 from dpaudit.report import load_schema, page, render, to_dict
@@ -114,7 +114,7 @@ def test_why_the_estimator_decides_stands_beside_what_decides() -> None:
 def test_where_all_judge_a_fixed_score_no_half_is_said_to_choose() -> None:
     models = {"in": 25, "out": 25, "choosing": 26, "judging": 24}
     one = no_violation_found()
-    alone = replace(
+    alone = judged(
         one, models=models, published=[], primary=0, bounds=[bound(ceiling=99.0)], deciders=()
     )
     said = flat(render(alone))

@@ -5,6 +5,7 @@ import math
 import os
 import re
 import stat
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -57,7 +58,7 @@ def test_every_schema_is_whole_when_it_is_loaded(name: str) -> None:
     assert references == {f"#/$defs/{part}" for part in schema["$defs"]}
 
 
-LATER = {"attacker", "training", "untested", "why"}
+LATER = {"attacker", "strength", "training", "untested", "why"}
 """Fields that older reports do not have."""
 
 
@@ -241,10 +242,17 @@ def test_a_verdict_against_its_numbers_is_refused(
         to_dict(report)
 
 
+@pytest.mark.parametrize("report", REPORTS, ids=lambda report: report.verdict)
+def test_a_strength_against_its_numbers_is_refused(report: Any) -> None:
+    for strength in {"refuted", "strong", "weak", "null-passed", "not-claimed"} - {report.strength}:
+        with refuses("contradiction", option="strength", value=strength):
+            to_dict(replace(report, strength=strength))
+
+
 @pytest.mark.parametrize("primary", [-1, 4])
 def test_a_primary_without_a_bound_is_refused(primary: int) -> None:
     with refuses("out-of-range", option="primary", value=primary):
-        to_dict(inconclusive(primary=primary))
+        to_dict(replace(inconclusive(), primary=primary))
 
 
 def test_dump_writes_indented_utf8_with_a_newline_at_the_end(tmp_path: Path) -> None:

@@ -5,11 +5,10 @@ from __future__ import annotations
 import html
 import json
 import re
-from dataclasses import replace
 
 import pytest
 from matplotlib.text import Text
-from report_examples import inconclusive, no_violation_found, violation, with_evidence
+from report_examples import inconclusive, judged, no_violation_found, violation, with_evidence
 
 from dpaudit.canaries import Null
 from dpaudit.data import load
@@ -28,7 +27,7 @@ WRONG = re.compile(r"(with|without|had) (the|one|a|it\b) ?(canary|planted)|anoth
 
 def null(report: Report) -> Report:
     data = {**report.data, "out": 1000, "in": 1000}
-    made = replace(report, canary=CANARY, data=data, utility=UTILITY, warnings=(), next_steps=())
+    made = judged(report, canary=CANARY, data=data, utility=UTILITY, warnings=(), next_steps=())
     return with_evidence(made, original=None)
 
 

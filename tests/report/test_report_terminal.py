@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from refusals import refuses
-from report_examples import bound, inconclusive, no_violation_found, published, violation
+from report_examples import bound, inconclusive, judged, no_violation_found, published, violation
 
 from dpaudit.report import render
 from dpaudit.report.formats import at_least, duration, nearest
@@ -76,7 +76,7 @@ def extreme() -> Report:
 def close() -> Report:
     """A claim and a bound that differ in the eighth decimal: the widest numbers."""
     wide = replace(extreme(), verdict="VIOLATION", claim=Claim(epsilon=1.00000001, delta=0.0))
-    return replace(wide, bounds=[bound("x" * 300, epsilon=1.00000003, ceiling=2.0)], primary=0)
+    return judged(wide, bounds=[bound("x" * 300, epsilon=1.00000003, ceiling=2.0)], primary=0)
 
 
 @pytest.mark.parametrize("verdict", REPORTS)

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from dpaudit.cli.options import WRITTEN, options
-from dpaudit.cli.output import Progress, deliver
+from dpaudit.cli.output import Progress, deliver, places
+
+if TYPE_CHECKING:
+    from dpaudit.report.to_terminal import Detail
 
 
 @click.command("calibrate")
@@ -29,7 +32,13 @@ from dpaudit.cli.output import Progress, deliver
 @click.option("--workers", type=int, help="Worker processes.  [default: one a core]")
 @click.option("--full", is_flag=True, help="Every attack, estimator and look; takes hours.")
 @options(WRITTEN)
-def command(workers: int | None, json: Path | None, figure: Path | None, **settings: Any) -> None:
+def command(
+    workers: int | None,
+    json: Path | None,
+    figure: Path | None,
+    detail: Detail | None,
+    **settings: Any,
+) -> None:
     """Show how often bounds are wrong.
 
     Judges scores without a leak and mechanisms of known epsilon: how often each bound is above
@@ -44,13 +53,14 @@ def command(workers: int | None, json: Path | None, figure: Path | None, **setti
     from dpaudit.calibration.calibrate import calibrate
     from dpaudit.calibration.results import Setting
     from dpaudit.executors import cores
-    from dpaudit.report import calibration, drawing, figure_methods, machine, to_terminal
+    from dpaudit.report import calibration, drawing, figure_methods, machine
 
     setting = Setting(**settings)
     with Progress("parts") as progress:
         found = calibrate(setting, cores() if workers is None else workers, progress)
     deliver(
-        to_terminal.write(calibration.document(found)),
+        calibration.document(found, places(json, figure)),
+        detail,
         (json, lambda path: machine.write(calibration.to_dict(found), path)),
         (figure, lambda path: drawing.dump(figure_methods.draw_calibration(found), path)),
     )

@@ -99,7 +99,8 @@ def show(kit: Path, figure: Path | None) -> None:
 
 
 def _describe(kit: Kit, *more: str) -> str:
-    from dpaudit.report.to_terminal import wrap
+    from dpaudit.report.document import Text
+    from dpaudit.report.to_terminal import write_blocks
 
     about = kit.about
     size = " x ".join(map(str, about.shape))
@@ -108,4 +109,4 @@ def _describe(kit: Kit, *more: str) -> str:
         f"{about.classes} classes, records of {size}; coins {about.coins}.",
         *more,
     ]
-    return "\n".join(line for text in lines for line in wrap(text))
+    return write_blocks([Text(lines)])

@@ -11,13 +11,14 @@ import click
 from click.core import ParameterSource
 
 from dpaudit.cli import Misuse, completion
-from dpaudit.cli.options import FILE, pair
-from dpaudit.cli.output import Destination, Progress, deliver
+from dpaudit.cli.options import FILE, options, pair
+from dpaudit.cli.output import DETAIL, Destination, Progress, deliver, places
 
 if TYPE_CHECKING:
     from dpaudit.checkpoint.audit import CheckpointReport
     from dpaudit.checkpoint.candidates import Candidates
     from dpaudit.checkpoint.models import QueryResult, QuerySettings
+    from dpaudit.report.to_terminal import Detail
 
 SCORES = ("auto", "loss", "calibrated", "lira", "rmia", "mean", "inv_std", "min", "max")
 SAVED = "dpaudit-scores.csv"
@@ -113,7 +114,10 @@ class ManyReferences(click.Command):
 )
 @click.option("--json", type=Destination(), help="Also write the report here, for a machine.")
 @click.option("--fail-on-violation", is_flag=True, help="Exit with 1 if the claim is refuted.")
-def command(scores: Path, json: Path | None, fail_on_violation: bool, **given: Any) -> None:
+@options(DETAIL)
+def command(
+    scores: Path, json: Path | None, fail_on_violation: bool, detail: Detail | None, **given: Any
+) -> None:
     """Audit your own trained model.
 
     MODEL is a checkpoint: .pt, .pth, .safetensors or .onnx. It is scored on the canaries of a kit
@@ -126,17 +130,17 @@ def command(scores: Path, json: Path | None, fail_on_violation: bool, **given: A
         dpaudit checkpoint model.pt --network mlp --members in.npz --nonmembers out.npz
     """
     from dpaudit.files import write_whole
-    from dpaudit.report import checkpoint, machine, to_terminal
+    from dpaudit.report import checkpoint, machine
 
     _reject_conflicts(given)
     with Progress() as progress:
         found = _audited(given, progress)
     deliver(
-        to_terminal.write(checkpoint.document(found), color=to_terminal.color_wanted()),
+        checkpoint.document(found, places(json, scores)),
+        detail,
         (scores, lambda path: write_whole(path, checkpoint.score_table(found).encode())),
         (json, lambda path: machine.write(checkpoint.to_dict(found), path)),
     )
-    click.echo(f"Every score is in {scores}", err=True)
     if fail_on_violation and found.verdict == "VIOLATION":
         sys.exit(1)
 

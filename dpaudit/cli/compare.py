@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from dpaudit.cli import completion
 from dpaudit.cli.options import WRITTEN, options
-from dpaudit.cli.output import Progress, deliver
+from dpaudit.cli.output import Progress, deliver, places
 from dpaudit.config.settings import Judging
+
+if TYPE_CHECKING:
+    from dpaudit.report.to_terminal import Detail
 
 
 @click.command("compare")
@@ -51,6 +54,7 @@ def command(
     attack: tuple[str, ...],
     json: Path | None,
     figure: Path | None,
+    detail: Detail | None,
     **choice: Any,
 ) -> None:
     """Show what defences stop and what they cost.
@@ -61,13 +65,14 @@ def command(
     """
     from dpaudit import defences
     from dpaudit.audit import Run
-    from dpaudit.report import comparison, drawing, figure_methods, machine, to_terminal
+    from dpaudit.report import comparison, drawing, figure_methods, machine
 
     chosen = [*defence, *(one for text in sweep for one in defences.sweep(text))]
-    with Progress("defences", quiet=True) as progress:
+    with Progress("defences", brief=True) as progress:
         found = Run(run).compared(chosen, progress, attacks=attack, **choice)
     deliver(
-        to_terminal.write(comparison.document(found)),
+        comparison.document(found, places(json, figure)),
+        detail,
         (json, lambda path: machine.write(comparison.to_dict(found), path)),
         (figure, lambda path: drawing.dump(figure_methods.draw_defences(found), path)),
     )

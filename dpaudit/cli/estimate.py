@@ -10,12 +10,13 @@ import click
 
 from dpaudit import checks
 from dpaudit.cli import Misuse, completion
-from dpaudit.cli.options import FILE, renamed
-from dpaudit.cli.output import Progress, deliver
+from dpaudit.cli.options import FILE, options, renamed
+from dpaudit.cli.output import DETAIL, Progress, deliver, places
 from dpaudit.errors import BadInput
 
 if TYPE_CHECKING:
     from dpaudit.judging.estimates import StatedOutcome
+    from dpaudit.report.to_terminal import Detail
 
 COUNTS = ("--fp", "--out-trials", "--fn", "--in-trials")
 GUESSES = ("--canaries", "--guesses", "--correct")
@@ -60,8 +61,14 @@ SLOW = 2000
     "--seed", type=int, default=0, show_default=True, help="Of ties and draws; fix it first."
 )
 @click.option("--json", type=FILE, help="Also write it here, for a machine.")
+@options(DETAIL)
 def command(
-    scores: Path | None, curve: str, estimator: tuple[str, ...], json: Path | None, **given: Any
+    scores: Path | None,
+    curve: str,
+    estimator: tuple[str, ...],
+    json: Path | None,
+    detail: Detail | None,
+    **given: Any,
 ) -> None:
     """Bound epsilon from counts, scores or guesses.
 
@@ -77,7 +84,7 @@ def command(
     against it; only one that assumes nothing, or the stated curve, can refute it.
     """
     from dpaudit.judging.estimates import EstimateRequest, estimate
-    from dpaudit.report import estimates, machine, to_terminal
+    from dpaudit.report import estimates, machine
     from dpaudit.results import Scores
 
     stated = {name: given.pop(name) for name in ("delta", "confidence", "claim", "seed")}
@@ -87,8 +94,8 @@ def command(
     many = isinstance(outcome, Scores) and len(outcome.out) + len(outcome.inn) >= SLOW
     with Progress() as progress:
         found = estimate(question, progress.say if many or ":" in curve else lambda text: None)
-    text = to_terminal.write(estimates.document(found))
-    deliver(text, (json, lambda path: machine.write(estimates.to_dict(found), path)))
+    document = estimates.document(found, places(json))
+    deliver(document, detail, (json, lambda path: machine.write(estimates.to_dict(found), path)))
 
 
 def _outcome(given: Mapping[str, int], scores: Path | None) -> StatedOutcome:

@@ -11,7 +11,7 @@ import click
 from dpaudit.accounting import NUMERICAL
 from dpaudit.checks import MOST
 from dpaudit.cli import BadValue, Misuse, completion
-from dpaudit.cli.output import FIGURES, Destination
+from dpaudit.cli.output import DETAIL, FIGURES, Destination
 from dpaudit.config import DEFAULT
 from dpaudit.config.adversaries import ADVERSARIES
 from dpaudit.config.settings import BACKENDS, Judging
@@ -234,6 +234,7 @@ REPORTED: Group = (
         "--no-canary-image", is_flag=True, help="Leave the canary out of page and figures."
     ),
     click.option("--fail-on-violation", is_flag=True, help="Exit with 1 if it is refuted."),
+    *DETAIL,
 )
 """The files of a report, and the exit code of a violation."""
 
@@ -242,5 +243,6 @@ WRITTEN: Group = (
     click.option(
         "--figure", type=Destination(*FIGURES), help="Also draw it here, as .png or .svg."
     ),
+    *DETAIL,
 )
 """The files of a result that has one figure."""

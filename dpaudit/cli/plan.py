@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from dpaudit.cli import Misuse, completion
 from dpaudit.cli.options import CLAIMED, TRAINED, WRITTEN, options, renamed
-from dpaudit.cli.output import Progress, deliver
+from dpaudit.cli.output import Progress, deliver, places
 from dpaudit.cli.settings import configured
 from dpaudit.config.adversaries import PER_STEP
 from dpaudit.config.settings import Judging
+
+if TYPE_CHECKING:
+    from dpaudit.report.to_terminal import Detail
+
 
 REQUEST = ("power", "true_curve", "canaries", "guesses", "fixed_score")
 """Options that a `PlanRequest` has under the same name."""
@@ -61,6 +65,7 @@ def command(
     probe: bool,
     json: Path | None,
     figure: Path | None,
+    detail: Detail | None,
     download: bool,
     workers: int | None,
     file: Path | None,
@@ -80,7 +85,7 @@ def command(
     from dpaudit.audit import forecast
     from dpaudit.judging import plan
     from dpaudit.judging.plan_request import PlanRequest
-    from dpaudit.report import drawing, figure_methods, machine, to_terminal
+    from dpaudit.report import drawing, figure_methods, machine
     from dpaudit.report import plan as plan_report
 
     wanted = {name: given.pop(name) for name in REQUEST}
@@ -115,7 +120,8 @@ def command(
         progress.say("planning")
         found = replace(plan.plan(question), pace=pace)
     deliver(
-        to_terminal.write(plan_report.document(found)),
+        plan_report.document(found, places(json, figure)),
+        detail,
         (json, lambda path: machine.write(plan_report.to_dict(found), path)),
         (
             figure,

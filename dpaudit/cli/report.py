@@ -12,14 +12,15 @@ import click
 from dpaudit import report
 from dpaudit.cli import completion
 from dpaudit.cli.options import JUDGED, REPORTED, options
-from dpaudit.cli.output import deliver
-from dpaudit.report.to_terminal import color_wanted
+from dpaudit.cli.output import deliver, places
+from dpaudit.report.run import document
+from dpaudit.report.to_terminal import Detail
 from dpaudit.results import Report
 
 if TYPE_CHECKING:
     from dpaudit.audit.folder import Run
 
-SHOWN = ("json", "html", "sarif", "junit", "no_canary_image", "fail_on_violation")
+SHOWN = ("json", "html", "sarif", "junit", "no_canary_image", "fail_on_violation", "detail")
 """The parameters that `REPORTED` gives a command."""
 
 
@@ -33,14 +34,17 @@ def show(
     junit: Path | None,
     no_canary_image: bool,
     fail_on_violation: bool,
+    detail: Detail | None,
     keep: bool = False,
 ) -> None:
     """Print the report and write its files; with `keep`, into the run's folder, too."""
     if no_canary_image and found.evidence:
         found = replace(found, evidence=replace(found.evidence, canary=None, original=None))
     folder = run.path if keep else None
+    written = places(html or (run.path / "report.html" if keep else None), json, sarif, junit)
     deliver(
-        report.render(found, color=color_wanted()),
+        document(found, written),
+        detail,
         (folder, lambda path: report.dump(found, path / "report.json")),
         (folder, lambda path: report.write_folder(found, path)),
         (json, lambda path: report.dump(found, path)),
@@ -51,8 +55,6 @@ def show(
         ),
         (junit, lambda path: report.dump_junit(found, path)),
     )
-    if keep:
-        click.echo(f"\nEverything is in {run.path}; open {run.path / 'report.html'}", err=True)
     if fail_on_violation and found.verdict == "VIOLATION":
         sys.exit(1)
 

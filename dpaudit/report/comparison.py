@@ -9,8 +9,8 @@ from typing import Any
 from dpaudit.judging.compare import Comparison, ComparisonRow
 from dpaudit.judging.utility import Utility
 from dpaudit.report import formats, machine
-from dpaudit.report.document import Block, Column, Document, Facts, Row, Table, Text
-from dpaudit.report.formats import NOTHING
+from dpaudit.report.document import Bar, Block, Column, Document, Facts, Row, Table, Text
+from dpaudit.report.formats import NOTHING, at_least, shorten
 from dpaudit.report.run_attacks import (
     COUNTED,
     PUBLISHED,
@@ -24,7 +24,8 @@ from dpaudit.report.run_attacks import (
     standing_out,
 )
 from dpaudit.report.run_setting import trial_lines
-from dpaudit.report.wording import SLOTS, promise, worlds
+from dpaudit.report.run_verdict import SLOTS_SHOWN
+from dpaudit.report.wording import SLOTS, claimed_epsilon, promise, worlds
 from dpaudit.results import Bound
 
 ABOUT = (
@@ -38,6 +39,7 @@ STANDING = (
     "outputs, so it cannot add to the leak: a larger number behind it is due to chance, or to a "
     "rule that happened to be chosen better."
 )
+NEXT = "A comparison decides nothing about the claim. --verbose shows every attack."
 FIXED = (
     "they are those of the attack marked > below; attack and rule were chosen on other models "
     "than those that judge them"
@@ -72,7 +74,7 @@ UNDEFINED = (
 )
 
 
-def document(comparison: Comparison) -> Document:
+def document(comparison: Comparison, where: str = "") -> Document:
     """Build the document: what each defence stops and costs, then each attack against it."""
     check(comparison)
     claim, certified = comparison.claim, bound_columns(_slots(comparison))
@@ -88,7 +90,7 @@ def document(comparison: Comparison) -> Document:
     ]
     estimates = {f"{p.attack} behind {d.defence}": p for d in comparison.rows for p in d.published}
     measured = [d.utility for d in comparison.rows if d.utility]
-    blocks: list[Block] = [
+    details: list[Block] = [
         Text([ABOUT]),
         Facts(setting),
         Table([Column("defence", words=True), *certified, *UTILITY], strongest),
@@ -96,10 +98,53 @@ def document(comparison: Comparison) -> Document:
         *_outputs(comparison),
         Table([Column("attack", words=True), *PUBLISHED, *certified], _attacks(comparison)),
         Facts(_attacks_legend(comparison)),
-        Text([standing_out(estimates)]),
-        Text([STANDING]),
+        Text([standing_out(estimates), STANDING]),
     ]
-    return Document(blocks, "what does each defence stop, and what does it cost?")
+    first = sentence(comparison)
+    return Document(
+        _summary(comparison, first, where),
+        details,
+        first,
+        "what does each defence stop, and what does it cost?",
+    )
+
+
+def sentence(comparison: Comparison) -> str:
+    """Say how much is certified without a defence, and behind the one that leaves least."""
+    without, *defended = comparison.rows
+    best = min(defended, key=certified_behind)
+    return (
+        f"Without a defence, the strongest attack certifies {at_least(certified_behind(without))}. "
+        f"Behind {shorten(best.defence, 40)} it certifies {at_least(certified_behind(best))}."
+    )
+
+
+def certified_behind(row: ComparisonRow) -> float:
+    """Return the largest certified epsilon of the attack that is strongest behind a defence."""
+    bounds = (b.epsilon for b in row.bounds if b.attack == row.strongest)
+    return max((b for b in bounds), default=0.0)
+
+
+def _summary(comparison: Comparison, first: str, where: str) -> list[Block]:
+    claim, slots_there = comparison.claim, _slots(comparison)
+    shown = [slot for slot in SLOTS_SHOWN if slot in slots_there][:2]
+    columns = [
+        *(Column(name, words=True) for name in ("defence", "strongest attack")),
+        *(Column(SLOTS_SHOWN[slot]) for slot in shown),
+        Column("accuracy"),
+    ]
+    rows = []
+    for row in comparison.rows:
+        bounds = {SLOTS[b.assumption]: b for b in row.bounds if b.attack == row.strongest}
+        accuracy, _ = _utility_cells(row.utility)
+        certified = (bound_cells(bounds.get(slot))[0] for slot in shown)
+        attack = shorten(row.strongest or NOTHING, 20)
+        rows.append(Row([shorten(row.defence, 28), attack, *certified, accuracy]))
+    marks = [("claimed", claimed_epsilon(claim), claim.epsilon)] if claim.guarantees else []
+    without = certified_behind(comparison.rows[0])
+    marks.append(("certified", at_least(without), without))
+    noted = [("Next", NEXT), ("Report", [where] if where else [])]
+    return [Text([first], strong=True), Bar(marks), Table(columns, rows), Facts(noted)]
 
 
 def _bounds(comparison: Comparison) -> list[Bound]:

@@ -9,8 +9,10 @@ from typing import Any
 from dpaudit.judging.estimates import EstimateRequest, Estimates
 from dpaudit.report import machine
 from dpaudit.report.document import (
+    Bar,
     Block,
     Column,
+    Conclusion,
     Document,
     Facts,
     Heading,
@@ -19,29 +21,72 @@ from dpaudit.report.document import (
     Text,
 )
 from dpaudit.report.formats import NOTHING, at_least, at_most, nearest, percent, power
-from dpaudit.report.wording import stands_on
+from dpaudit.report.run_verdict import NO_EVIDENCE
+from dpaudit.report.wording import LABELS, stands_on
 from dpaudit.results import Bound, Counts, Guesses, Scores
 from dpaudit.versions import versions
 
 DIGITS = 3
+NEXT = "--verbose explains each bound. Choose the estimator before you see the outcome."
 
 
-def document(estimates: Estimates) -> Document:
+def document(estimates: Estimates, where: str = "") -> Document:
     """Build the document: table, sentences, how to read them and, last, the claim."""
     machine.check_numbers(estimates.bounds)
     question = estimates.request
     curve = question.curve or "not stated; Gaussian where one is assumed"
     at = f"delta {power(question.delta)}, {percent(question.confidence)} confidence each"
     beside = _beside(estimates)
-    blocks: list[Block] = [
-        Facts([("Given", [outcome_line(question)]), ("Asked", [at]), ("Curve", [curve])]),
-        _table(estimates),
+    details: list[Block] = [
+        Facts([("Given", outcome_line(question)), ("Asked", at), ("Curve", curve)]),
         *([Text(beside, mark="")] if beside else []),
         Facts([(bound.estimator, bound.sentence) for bound in estimates.bounds]),
         Text([reading(estimates)]),
         *_against_claim(estimates),
     ]
-    return Document(blocks)
+    best = max(estimates.bounds, key=lambda bound: (bound.assumption == "none", bound.epsilon))
+    first = sentence(estimates, best)
+    summary: list[Block] = [first if isinstance(first, Conclusion) else Text([first], strong=True)]
+    if question.claim is not None:
+        decides = estimates.deciding or best
+        certified = _on_its_side(decides.epsilon, question.claim)
+        claimed = ("claimed", f"{question.claim:.12g}", question.claim)
+        summary.append(Bar([claimed, ("certified", certified, decides.epsilon)]))
+    noted = [
+        ("Given", outcome_line(question)),
+        ("Next", NEXT),
+        ("Report", [where] if where else []),
+    ]
+    return Document([*summary, _table(estimates), Facts(noted)], details, _line(first))
+
+
+def _line(first: Conclusion | str) -> str:
+    return first if isinstance(first, str) else f"{first.label}: {first.sentence}"
+
+
+def sentence(estimates: Estimates, best: Bound) -> Conclusion | str:
+    """Say what follows for the claim, or how much leaks at least where none is stated."""
+    question, bound = estimates.request, estimates.deciding
+    sure = percent(question.confidence)
+    if question.claim is None:
+        return (
+            f"The leak is at least epsilon {at_least(best.epsilon, DIGITS)} ({best.estimator}, "
+            f"{sure} confidence, no assumptions)."
+        )
+    limit = f"{question.claim:.12g}"
+    if bound is None:
+        return (
+            f"Nothing is decided about the claim of {limit}: only one bound decides, and it must "
+            "be named beforehand (--estimator NAME)."
+        )
+    shown = _on_its_side(bound.epsilon, question.claim)
+    if bound.epsilon > question.claim:
+        text = f"the claim of epsilon {limit} does not hold; the leak is at least {shown}"
+        return Conclusion("refuted", LABELS["refuted"], f"{text} ({sure} confidence).")
+    text = f"{shown} of the claimed epsilon {limit} is certified ({sure} confidence)."
+    if bound.epsilon >= question.claim / 2:
+        return Conclusion("strong", LABELS["strong"], text)
+    return Conclusion("weak", LABELS["weak"], f"only {text} {NO_EVIDENCE}")
 
 
 def outcome_line(question: EstimateRequest) -> str:

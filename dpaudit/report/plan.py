@@ -15,9 +15,8 @@ from dpaudit.estimators.power.stopped import LONGEST
 from dpaudit.judging import plan as planning
 from dpaudit.judging.plan import ModelsUntilDecided, Plan
 from dpaudit.judging.plan_request import PlanRequest
-from dpaudit.report import document as parts
 from dpaudit.report import machine
-from dpaudit.report.document import Column, Document, Facts, Table, Text
+from dpaudit.report.document import Bar, Block, Column, Document, Facts, Row, Table, Text
 from dpaudit.report.formats import NOTHING, duration, nearest, percent, power
 from dpaudit.results import Assumption
 from dpaudit.versions import versions
@@ -30,7 +29,15 @@ ASSUMING: dict[Assumption, str] = {
 }
 
 
-def document(plan: Plan) -> Document:
+ASSUMES: dict[Assumption, str] = {
+    "none": "nothing",
+    "gaussian": "claimed curve",
+    "accountant": "claimed curve",
+    "prior": "a prior",
+}
+
+
+def document(plan: Plan, where: str = "") -> Document:
     """Build the document: the request, the table, how to read it and what to do."""
     q = plan.request
     claim = f"epsilon {_epsilon(q.claim)}, delta {power(q.delta)}, {_curve(q.curve)}"
@@ -42,7 +49,51 @@ def document(plan: Plan) -> Document:
             ("Time", [_pace(plan)] if plan.pace else []),
         ]
     )
-    return Document([facts, _table(plan), Text([reading(q)]), Text(steps(plan), mark="-")])
+    details: list[Block] = [facts, _table(plan), Text([reading(q)]), Text(steps(plan), mark="-")]
+    first = sentence(plan)
+    summary: list[Block] = [
+        Text([first], strong=True),
+        _bars(plan),
+        _short_table(plan),
+        Facts([("Next", steps(plan)[-1]), ("Report", [where] if where else [])]),
+    ]
+    return Document(summary, details, first)
+
+
+def sentence(plan: Plan) -> str:
+    """Say how likely the planned audit is to refute the claim, and what that supposes."""
+    q, row = plan.request, max(plan.rows, key=lambda row: row.chance)
+    return (
+        f"{_many(q)[0].upper()}{_many(q)[1:]} refute a claim of {_epsilon(q.claim)} with a chance "
+        f"of {chance(row.chance)}, if {mechanism(q)} leaks {_epsilon(q.truth.true)} and the attack "
+        "is the best possible."
+    )
+
+
+def _bars(plan: Plan) -> Bar:
+    q, best = plan.request, max(plan.rows, key=lambda row: row.typical)
+    marks = [("claimed", q.claim), ("supposed leak", q.truth.true), ("typical bound", best.typical)]
+    return Bar([(name, _epsilon(x), x) for name, x in marks])
+
+
+def _short_table(plan: Plan) -> Table:
+    """Build the table of the summary, with five columns."""
+    q = plan.request
+    titles = ("typical bound", "chance to refute", f"{q.unit} for {percent(q.goal.power)}")
+    columns = [Column("estimator", words=True), *map(Column, titles), Column("assumes", words=True)]
+    rows = [
+        Row(
+            [
+                row.estimator,
+                nearest(row.typical),
+                chance(row.chance),
+                _needed(row.for_power, row),
+                ASSUMES[row.assumption],
+            ]
+        )
+        for row in plan.rows
+    ]
+    return Table(columns, rows)
 
 
 def _curve(name: str) -> str:
@@ -114,8 +165,8 @@ def _table(plan: Plan) -> Table:
         columns.append(Column(f"{percent(q.goal.power)} for\n> {_epsilon(q.goal.reach)}"))
     rows = []
     for assumption, group in groupby(plan.rows, key=lambda row: row.assumption):
-        rows.append(parts.Row([f"{ASSUMING[assumption]}:"]))
-        rows += [parts.Row(_cells(row, q)) for row in group]
+        rows.append(Row([f"{ASSUMING[assumption]}:"]))
+        rows += [Row(_cells(row, q)) for row in group]
     return Table(columns, rows)
 
 

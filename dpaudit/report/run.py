@@ -104,7 +104,7 @@ def refutation(report: Report, name: str, false_alarm: float, again: str = "") -
         "if the claim held, a test would fail like this with a probability of at most "
         f"{power(false_alarm)}"
     )
-    message = [
+    message: list[Block] = [
         Text([f"{name} is not as private as it claims: {sentence(report, digits)}"]),
         Facts(
             [

@@ -104,7 +104,7 @@ def bars(report: Report, digits: int) -> Bar:
 def summary(report: Report, digits: int, where: str = "") -> list[Block]:
     """Build what a person reads first; `where` says where the report lies."""
     ending = [
-        ("Warning", _warning(report.warnings)),
+        ("Warning", warning_lines(report.warnings)),
         ("Next", [shorten(step) for step in report.next_steps[:1]]),
         ("Report", [where] if where else []),
     ]
@@ -117,7 +117,8 @@ def summary(report: Report, digits: int, where: str = "") -> list[Block]:
     ]
 
 
-def _warning(warnings: Sequence[str]) -> list[str]:
+def warning_lines(warnings: Sequence[str]) -> list[str]:
+    """Return the first warning, and the number of the others."""
     more = f" ({len(warnings) - 1} more: --verbose)" if len(warnings) > 1 else ""
     return [shorten(warning, 120) + more for warning in warnings[:1]]
 
@@ -156,7 +157,10 @@ def attack_table(report: Report, digits: int) -> Table:
     return Table(
         [Column("attack", words=True), *map(Column, titles)],
         [
-            Row([shorten(row.attack, 20), *_cells(row, slots, estimates, digits)], marked=bool(row.deciding))
+            Row(
+                [shorten(row.attack, 20), *_cells(row, slots, estimates, digits)],
+                marked=bool(row.deciding),
+            )
             for row in rows
         ],
     )

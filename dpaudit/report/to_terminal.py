@@ -135,7 +135,9 @@ def _parts(block: Block, width: int) -> Iterator[RenderableType]:
                 yield Styled(clean(block.title))
             if rows := block.rows:
                 widest = max(len(clean(label)) for label, _ in rows)
-                pairs = ((i == 0 and label or "", x) for label, ls in rows for i, x in enumerate(ls))
+                pairs = (
+                    ((i == 0 and label) or "", x) for label, ls in rows for i, x in enumerate(ls)
+                )
                 yield _grid(pairs, min(max(widest, LABEL), LONGEST_LABEL))
         case Conclusion():
             label = Styled(clean(block.label), STYLES.get(block.outcome, OTHER))
@@ -167,7 +169,10 @@ def _bars(block: Bar, width: int) -> Grid:
 
     marks = [(clean(name), clean(text), x) for name, text, x in block.marks]
     largest = max((x for *_, x in marks if math.isfinite(x)), default=0.0) or 1.0
-    room = width - sum(max(len(mark[i]) for mark in marks) for i in (0, 1)) - 4
+    names, texts = (
+        max(map(len, part)) for part in ([n for n, *_ in marks], [t for _, t, _ in marks])
+    )
+    room = width - names - texts - 4
     grid = Grid.grid(padding=(0, 2, 0, 0))
     grid.add_column()
     grid.add_column(justify="right")

@@ -60,7 +60,7 @@ def command(
     """Show what defences stop and what they cost.
 
     RUN is the folder of a finished run; nothing is trained. Each defence is applied to what its
-    models released, and attacked anew: with and without it the published estimate, the certified
+    models released, and attacked anew: with and without it the in-sample estimate, the certified
     leak, and the utility of the outputs.
     """
     from dpaudit import defences

@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-MARKERS = {"by curve": "s", "outright": "o", "by prior": "^"}
+MARKERS = {"by curve": "s", "no assumptions": "o", "by prior": "^"}
 DECIDES, CEILING, BEYOND = "certified, decides", "ceiling", "ceiling, far to the right"
-ESTIMATE, NULL = "published estimate (no bound)", "same search, no leak: mean to 95 %"
+ESTIMATE, NULL = "in-sample estimate (not a bound)", "the same on shuffled labels: mean to 95 %"
 
 FAR, NEAR = 5.0, 1.5
 """A claim, or a ceiling, so many times beyond all else is pointed to: it would flatten it."""

@@ -138,7 +138,7 @@ def draw_defences(comparison: Comparison) -> Figure:
             use.plot([right, right + tied], [y, y], color=MUTED, linewidth=1.5, zorder=2)
             use.plot(right, y, "s", color=INK, markersize=5, zorder=3)
         leak.plot([], [], "o", color=INK, label="certified")
-        leak.plot([], [], **RING, label="published estimate")
+        leak.plot([], [], **RING, label="in-sample estimate (not a bound)")
         leak.plot([], [], color=FAINT, linewidth=5, label="that, with no leak (mean to 95 %)")
         leak.set_xlim(left=min(-0.03 * leak.get_xlim()[1], -0.03))
         leak.set_xlabel("epsilon of the strongest attack")
@@ -155,7 +155,7 @@ def draw_defences(comparison: Comparison) -> Figure:
 
 
 def _estimate(d: ComparisonRow) -> Published | None:
-    """Return the published estimate of the strongest attack, if it is a number."""
+    """Return the in-sample estimate of the strongest attack, if it is a number."""
     for p in d.published:
         numbers = (p.epsilon_in_sample, p.null_mean, p.null_q95)
         if p.attack == d.strongest and all(map(math.isfinite, numbers)):

@@ -12,24 +12,24 @@ from dpaudit.report.wording import SLOTS, assumes, claim_unit, right_guesses, un
 from dpaudit.results import Bound, Published, Report
 from dpaudit.types import Claim
 
-PUBLISHED = [Column("published\nestimate"), Column("same search,\nno leak")]
+PUBLISHED = [Column("in-sample\nestimate"), Column("on shuffled\nlabels")]
 
 STANDS_ON = {
     "by curve": "if the mechanism has the kind of trade-off curve that it claims",
-    "outright": "whatever the mechanism",
+    "no assumptions": "whatever the mechanism",
     "by prior": "under a prior: credible, not certified",
 }
 STEPS_STAND_ON = "if the sampling rate, the number of steps and their composition are as claimed"
 STEPS_ALONE = (
-    "Nothing stands beside it that assumes nothing: such a bound would be on the leak of a single "
-    "step, which says little or nothing of the training's."
+    "There is no bound without assumptions: it would be about the leak of a single step, which "
+    "says little about the leak of the training."
 )
-COUNTED = "rules on several statistics are counted, which uses no curve"
+COUNTED = "errors of rules on several statistics are counted, without a curve"
 
 
 @dataclass(frozen=True)
 class AttackRow:
-    """One attack with its bounds, by what they stand on, and its published estimate."""
+    """One attack with its bounds, by what they stand on, and its in-sample estimate."""
 
     attack: str
     bounds: Mapping[str, Bound] = field(default_factory=dict)
@@ -83,16 +83,15 @@ def slots(bounds: Iterable[Bound]) -> list[str]:
 
 def bound_columns(slots: Sequence[str]) -> list[Column]:
     """Return a column for the bounds and one for the ceilings of each slot."""
-    if list(slots) == ["outright"]:
-        return [Column("certified\nepsilon"), Column("ceiling")]
-    proof = {"by prior": "credible"}
+    titles = {
+        "by curve": "certified\nby curve",
+        "no assumptions": "certified, no\nassumptions",
+        "by prior": "credible\nby prior",
+    }
     return [
         column
         for slot in slots
-        for column in (
-            Column(f"{proof.get(slot, 'certified')}\n{slot}"),
-            Column(f"ceil{SOFT_HYPHEN}\ning"),
-        )
+        for column in (Column(titles[slot]), Column(f"ceil{SOFT_HYPHEN}\ning"))
     ]
 
 
@@ -118,7 +117,7 @@ def bound_cells(bound: Bound | None, digits: int = 2) -> list[str]:
 
 
 def published_cells(published: Published | None) -> list[str]:
-    """Return a published estimate with its spread, and the same search with no leak."""
+    """Return an in-sample estimate with its spread, and the same on shuffled labels."""
     if published is None:
         return [NOTHING, NOTHING]
     estimate = _short(published.epsilon_in_sample)
@@ -155,7 +154,7 @@ def legend(report: Report) -> list[tuple[str, str]]:
 def published_legend(
     published: Iterable[Published], units: str, guessed: str
 ) -> list[tuple[str, str]]:
-    """Explain the columns of published estimates."""
+    """Explain the columns of in-sample estimates."""
     chunks = max(p.chunks for p in published)
     spread = (
         f" Mean ± spread over {chunks:,} groups of {units}, all with the same canary."
@@ -164,16 +163,16 @@ def published_legend(
     )
     return [
         (
-            "Published estimate",
-            f"the rule is tuned on the very {units} it is scored on, so this tends to be above "
-            "0 even with no leak. Compare it with the next column; alone it proves nothing. "
-            f"A direction of the formula in which no {units.removesuffix('s')} errs is "
-            f"skipped; without any error it is infinite.{spread}",
+            "In-sample estimate",
+            f"not a bound. The rule is tuned on the same {units} that it is scored on, so this "
+            "is above 0 even without a leak. Compare it with the next column. A direction of the "
+            f"formula in which no {units.removesuffix('s')} errs is skipped; without any error "
+            f"the estimate is infinite.{spread}",
         ),
         (
-            "Same search, no leak",
-            f"the same tuning after shuffling which {units} {guessed}, so that there is "
-            "nothing to find: its mean, and in brackets what 95 % of shuffles stay below.",
+            "On shuffled labels",
+            f"the same estimate after shuffling which {units} {guessed}, so that there is no "
+            "leak: its mean, and in brackets its 95 % quantile.",
         ),
     ]
 
@@ -190,17 +189,17 @@ def bound_legend(
         sure = " or, where it decides, ".join(
             map(percent, sorted({b.confidence for b in columns[slot]}))
         )
-        name = f"{'Credible' if slot == 'by prior' else 'Certified'} {slot}"
-        if list(columns) == ["outright"]:
-            name = "Certified epsilon"
+        name = {"by prior": "Credible by prior", "by curve": "Certified by curve"}.get(
+            slot, "Certified, no assumptions"
+        )
         standing = STEPS_STAND_ON if claim.by_step else STANDS_ON[slot]
-        text = f"a leak of at least this much is shown with {sure} confidence, {standing}; "
+        text = f"the leak is at least this large, with {sure} confidence, {standing}; "
         entries.append((name, f"{text}{_estimators(columns[slot])}."))
     name, text = entries.pop()
     text += f" {fixed[0].upper()}{fixed[1:]}. "
-    entries.append((name, f"{text}0.00 means that nothing could be shown, not that nothing leaks."))
-    most = f"the most that so many {units or claim_unit(claim)} could certify"
-    return [*entries, ("Ceiling", f"{most} if the attack never erred.")]
+    entries.append((name, f"{text}0.00 means that nothing was found, not that nothing leaks."))
+    most = f"the most that this number of {units or claim_unit(claim)} can certify"
+    return [*entries, ("Ceiling", f"{most}, if the attack makes no error.")]
 
 
 def _estimators(bounds: Sequence[Bound]) -> str:
@@ -243,16 +242,16 @@ def models_of(bound: Bound) -> int:
 def deciding_lines(report: Report) -> list[str]:
     """Say which row decides, why it may, and what the others are for."""
     bound = report.bounds[report.primary]
-    lines = [f"> decides: {bound.attack}: {decision(bound, report)}."]
+    lines = [f"The bound that decides (>): {bound.attack}, {decision(bound, report)}."]
     lines += [sentence for sentence in (bound.sentence, report.why) if sentence]
     if report.deciders:
         each = percent(bound.confidence)
         lines.append(
-            f"All {len(report.deciders)} attacks were to decide, each at {each} confidence; this "
-            "one shows most. All other bounds never decide."
+            f"All {len(report.deciders)} attacks decide, each at {each} confidence; this one "
+            "certifies most. The other bounds never decide."
         )
     elif len(report.bounds) > 1:
-        lines.append("All other bounds are for comparison and never decide.")
+        lines.append("The other bounds never decide; they are for comparison.")
     if report.claim.by_step:
         lines.append(STEPS_ALONE)
     return [*lines, *_beside(report)]
@@ -303,7 +302,7 @@ def decision(bound: Bound, report: Report) -> str:
 
 
 def standing_out(estimates: Mapping[str, Published]) -> str:
-    """Say which published estimates exceed what the same search finds where there is no leak."""
+    """Name the in-sample estimates above the 95 % quantile on shuffled labels."""
     comparable = {
         name: p
         for name, p in estimates.items()
@@ -313,9 +312,9 @@ def standing_out(estimates: Mapping[str, Published]) -> str:
     if not comparable:
         return ""
     if not above:
-        return "No published estimate stands out from the same search with no leak."
+        return "No in-sample estimate is above the 95 % quantile on shuffled labels."
     return (
-        f"Published estimates that stand out from the same search with no leak: "
-        f"{', '.join(above)} ({len(above)} of {len(comparable)}; with no leak each would do so "
-        f"by chance in at most about 1 of 20 audits)."
+        "In-sample estimates above the 95 % quantile on shuffled labels: "
+        f"{', '.join(above)} ({len(above)} of {len(comparable)}; without a leak, chance does this "
+        "to each in at most about 1 of 20 audits)."
     )

@@ -212,13 +212,21 @@ def _table(table: Table, width: int) -> Iterator[RenderableType]:
             continue
         lines = _grid_of(table.columns, widths, "top")
         for row in rows:
-            lines.add_row(*map(Styled, _cells(row)), style="bold" if row.strong else "")
+            first, *others = _cells(row)
+            lines.add_row(_hanging(first), *others, style="bold" if row.strong else "")
         yield lines
 
 
 def _cells(row: Row) -> list[str]:
     first, *others = map(clean, row.cells)
     return [f"{'>' if row.marked else ' '} {first}", *others]
+
+
+def _hanging(text: str) -> RenderableType:
+    """Return a first cell whose wrapped lines begin where its name does."""
+    from rich.padding import Padding
+
+    return text if text.startswith(">") else Padding(text[2:], (0, 0, 0, 2))
 
 
 def _grid_of(

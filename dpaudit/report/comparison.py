@@ -29,23 +29,22 @@ from dpaudit.report.wording import SLOTS, claimed_epsilon, promise, worlds
 from dpaudit.results import Bound
 
 ABOUT = (
-    "A defence changes what a model releases before anybody sees it. No model was trained for "
-    "this: the released outputs of one run are seen through each defence, and every attack is "
-    "fitted anew to what is left of them. Epsilon measures the leak: 0 is none, more is worse."
+    "A defence changes what a model releases. No model was trained for this comparison: each "
+    "defence is applied to the outputs of one run, and every attack is fitted anew to what is "
+    "left. Epsilon measures the leak: 0 is none, more is worse."
 )
 STANDING = (
-    "This is a comparison. Each certified epsilon holds at its own confidence, none of them "
-    "decides about the claim, and no further look at the models is counted. A defence only changes "
-    "outputs, so it cannot add to the leak: a larger number behind it is due to chance, or to a "
-    "rule that happened to be chosen better."
+    "Each certified epsilon holds at its own confidence. None decides about the claim, and no "
+    "look at the models is counted. A defence cannot add to the leak: a larger number behind it "
+    "is due to chance or to a better choice of rule."
 )
 NEXT = "A comparison decides nothing about the claim. --verbose shows every attack."
 FIXED = (
     "they are those of the attack marked > below; attack and rule were chosen on other models "
     "than those that judge them"
 )
-UTILITY = [Column("accuracy"), Column("without\na label")]
 OUTPUTS = [
+    Column("without\na label"),
     Column("calibration\nerror"),
     Column("negative log-\nlikelihood"),
     Column("correlation\nof the std"),
@@ -84,16 +83,11 @@ def document(comparison: Comparison, where: str = "") -> Document:
         ("Canary", [formats.value(comparison.canary.get("name", ""))]),
         ("Models", trial_lines(comparison.models, comparison.canary)),
     ]
-    strongest = [
-        Row([d.defence, *_bound_cells(comparison, d, d.strongest), *_utility_cells(d.utility)])
-        for d in comparison.rows
-    ]
     estimates = {f"{p.attack} behind {d.defence}": p for d in comparison.rows for p in d.published}
     measured = [d.utility for d in comparison.rows if d.utility]
     details: list[Block] = [
         Text([ABOUT]),
         Facts(setting),
-        Table([Column("defence", words=True), *certified, *UTILITY], strongest),
         Facts([*bound_legend(_bounds(comparison), FIXED, claim), *_utility_legend(measured)]),
         *_outputs(comparison),
         Table([Column("attack", words=True), *PUBLISHED, *certified], _attacks(comparison)),
@@ -136,7 +130,7 @@ def _summary(comparison: Comparison, first: str, where: str) -> list[Block]:
     rows = []
     for row in comparison.rows:
         bounds = {SLOTS[b.assumption]: b for b in row.bounds if b.attack == row.strongest}
-        accuracy, _ = _utility_cells(row.utility)
+        accuracy = _share(row.utility.accuracy if row.utility else None)
         certified = (bound_cells(bounds.get(slot))[0] for slot in shown)
         attack = shorten(row.strongest or NOTHING, 20)
         rows.append(Row([shorten(row.defence, 28), attack, *certified, accuracy]))
@@ -160,10 +154,8 @@ def _bound_cells(comparison: Comparison, defended: ComparisonRow, attack: str | 
     return [cell for slot in _slots(comparison) for cell in bound_cells(bounds.get(slot))]
 
 
-def _utility_cells(utility: Utility | None) -> list[str]:
-    if utility is None:
-        return [NOTHING, NOTHING]
-    return [f"{100 * share:.1f} %" for share in (utility.accuracy, utility.undecidable)]
+def _share(x: float | None) -> str:
+    return NOTHING if x is None else f"{100 * x:.1f} %"
 
 
 def _utility_legend(measured: Sequence[Utility]) -> list[tuple[str, str]]:
@@ -198,14 +190,14 @@ def _outputs(comparison: Comparison) -> list[Block]:
 def _output_cells(utility: Utility | None) -> list[str]:
     if utility is None:
         return [NOTHING] * len(OUTPUTS)
-    error = utility.calibration_error
     numbers = (
         (utility.negative_log_likelihood, 3),
         (utility.std_correlation, 3),
         (utility.std_change, 4),
     )
     return [
-        NOTHING if error is None else f"{100 * error:.1f} %",
+        _share(utility.undecidable),
+        _share(utility.calibration_error),
         *(NOTHING if x is None else formats.nearest(x, digits) for x, digits in numbers),
     ]
 

@@ -29,9 +29,6 @@ class Adversary:
     follows: str
     """The meaning of a bound against it for a model that is trained and released as usual."""
 
-    beyond: str
-    """The ways in which more may be shown."""
-
     stronger: tuple[str, ...]
     """The names of adversaries with more power or a better view."""
 
@@ -77,7 +74,6 @@ OBSERVER = Adversary(
     guesses_from="a model",
     follows="an outsider with this canary and this attack could show as much; stronger "
     "adversaries may show more",
-    beyond="a stronger attack or another canary may find more",
     stronger=("worst-case", "white-box"),
     paper="Jagielski, Ullman and Oprea, Auditing Differentially Private Machine Learning: How "
     "Private is Private SGD? (2020)",
@@ -93,7 +89,6 @@ WORST_CASE = Adversary(
     guesses_from="a model's answers on the canary",
     follows="the claim has to hold here, too, so that a violation is one; a model that starts "
     "from parameters that nobody crafted and is trained longer usually shows outsiders less",
-    beyond="another canary, or an adversary that sees more than answers, may find more",
     stronger=("final-weights", "white-box"),
     paper="Annamalai and De Cristofaro, Nearly Tight Black-Box Auditing of Differentially "
     "Private Machine Learning (2024)",
@@ -109,7 +104,6 @@ FINAL_WEIGHTS = Adversary(
     guesses_from="a model's parameters",
     follows="anyone who chooses the initial parameters and the canary, and has the trained "
     "parameters, could show as much; queries alone show less",
-    beyond="another canary, or an adversary that sees every update, may find more",
     stronger=("white-box",),
     paper="Nasr et al., Adversary Instantiation: Lower Bounds for Differentially Private Machine "
     "Learning (2021)",
@@ -126,8 +120,6 @@ WHITE_BOX = Adversary(
     guesses_from="the noisy updates of a training",
     follows="anyone who starts the training, takes part in it and gets its updates, as a server "
     "and one participant of federated learning together, could show as much; others see less",
-    beyond="no adversary here sees more, but more models or another canary may show more; a "
-    "gradient canary does not test the clipping of records",
     stronger=(),
     paper=TIGHT,
     default_settings={"canary": "dirac", "attacks": ("updates",), **LINEAR},
@@ -143,7 +135,6 @@ PER_STEP = Adversary(
     guesses_from="a step",
     follows="it shows whether each step has the claimed noise; the composition of steps and the "
     "sampling rate are taken as claimed",
-    beyond="more steps may show more; what is taken as claimed is not tested, nor is clipping",
     stronger=(),
     paper=TIGHT,
     default_settings={

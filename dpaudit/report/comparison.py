@@ -12,12 +12,10 @@ from dpaudit.report import formats, machine
 from dpaudit.report.document import Bar, Block, Column, Document, Facts, Row, Table, Text
 from dpaudit.report.formats import NOTHING, at_least, shorten
 from dpaudit.report.run_attacks import (
-    COUNTED,
-    PUBLISHED,
+    BOUNDS,
+    ESTIMATES,
     bound_cells,
-    bound_columns,
     bound_legend,
-    counted_alone,
     published_cells,
     published_legend,
     slots,
@@ -25,8 +23,7 @@ from dpaudit.report.run_attacks import (
 )
 from dpaudit.report.run_setting import trial_lines
 from dpaudit.report.run_verdict import SLOTS_SHOWN
-from dpaudit.report.wording import SLOTS, claimed_epsilon, promise, worlds
-from dpaudit.results import Bound
+from dpaudit.report.wording import SLOTS, claimed_epsilon, promise
 
 ABOUT = (
     "A defence changes what a model releases. No model was trained for this comparison: each "
@@ -39,10 +36,7 @@ STANDING = (
     "is due to chance or to a better choice of rule."
 )
 NEXT = "A comparison decides nothing about the claim. --verbose shows every attack."
-FIXED = (
-    "they are those of the attack marked > below; attack and rule were chosen on other models "
-    "than those that judge them"
-)
+FIXED = "Attacks (the strongest has >) and rules were chosen on other models than those that judge."
 OUTPUTS = [
     Column("without\na label"),
     Column("calibration\nerror"),
@@ -76,7 +70,7 @@ UNDEFINED = (
 def document(comparison: Comparison, where: str = "") -> Document:
     """Build the document: what each defence stops and costs, then each attack against it."""
     check(comparison)
-    claim, certified = comparison.claim, bound_columns(_slots(comparison))
+    claim = comparison.claim
     setting = [
         ("Claim", [f"{promise(claim)}, for: {claim.unit}"]),
         ("Data", [formats.value(comparison.data.get("name", ""))]),
@@ -86,13 +80,15 @@ def document(comparison: Comparison, where: str = "") -> Document:
     estimates = {f"{p.attack} behind {d.defence}": p for d in comparison.rows for p in d.published}
     measured = [d.utility for d in comparison.rows if d.utility]
     details: list[Block] = [
-        Text([ABOUT]),
+        Text([ABOUT, STANDING]),
         Facts(setting),
-        Facts([*bound_legend(_bounds(comparison), FIXED, claim), *_utility_legend(measured)]),
         *_outputs(comparison),
-        Table([Column("attack", words=True), *PUBLISHED, *certified], _attacks(comparison)),
-        Facts(_attacks_legend(comparison)),
-        Text([standing_out(estimates), STANDING]),
+        Facts(_utility_legend(measured)),
+        *_attacks(comparison),
+        Text([standing_out(estimates)]),
+        Facts(
+            [*bound_legend("models", FIXED), *published_legend(_published(comparison), "models")]
+        ),
     ]
     first = sentence(comparison)
     return Document(
@@ -120,7 +116,7 @@ def certified_behind(row: ComparisonRow) -> float:
 
 
 def _summary(comparison: Comparison, first: str, where: str) -> list[Block]:
-    claim, slots_there = comparison.claim, _slots(comparison)
+    claim, slots_there = comparison.claim, slots(b for d in comparison.rows for b in d.bounds)
     shown = [slot for slot in SLOTS_SHOWN if slot in slots_there][:2]
     columns = [
         *(Column(name, words=True) for name in ("defence", "strongest attack")),
@@ -131,7 +127,7 @@ def _summary(comparison: Comparison, first: str, where: str) -> list[Block]:
     for row in comparison.rows:
         bounds = {SLOTS[b.assumption]: b for b in row.bounds if b.attack == row.strongest}
         accuracy = _share(row.utility.accuracy if row.utility else None)
-        certified = (bound_cells(bounds.get(slot))[0] for slot in shown)
+        certified = (at_least(b.epsilon) if (b := bounds.get(s)) else NOTHING for s in shown)
         attack = shorten(row.strongest or NOTHING, 20)
         rows.append(Row([shorten(row.defence, 28), attack, *certified, accuracy]))
     marks = [("claimed", claimed_epsilon(claim), claim.epsilon)] if claim.guarantees else []
@@ -139,19 +135,6 @@ def _summary(comparison: Comparison, first: str, where: str) -> list[Block]:
     marks.append(("certified", at_least(without), without))
     noted = [("Next", NEXT), ("Report", [where] if where else [])]
     return [Text([first], strong=True), Bar(marks), Table(columns, rows), Facts(noted)]
-
-
-def _bounds(comparison: Comparison) -> list[Bound]:
-    return [bound for d in comparison.rows for bound in d.bounds]
-
-
-def _slots(comparison: Comparison) -> list[str]:
-    return slots(_bounds(comparison))
-
-
-def _bound_cells(comparison: Comparison, defended: ComparisonRow, attack: str | None) -> list[str]:
-    bounds = {SLOTS[b.assumption]: b for b in defended.bounds if b.attack == attack}
-    return [cell for slot in _slots(comparison) for cell in bound_cells(bounds.get(slot))]
 
 
 def _share(x: float | None) -> str:
@@ -202,30 +185,15 @@ def _output_cells(utility: Utility | None) -> list[str]:
     ]
 
 
-def _attacks(comparison: Comparison) -> list[Row]:
-    """Return each attack as a heading, and below it a row for every defence."""
-    rows = []
-    for attack in comparison.attacks:
-        rows.append(Row([f"  {attack}"]))
-        for d in comparison.rows:
-            estimate = next((p for p in d.published if p.attack == attack), None)
-            numbers = [*published_cells(estimate), *_bound_cells(comparison, d, attack)]
-            rows.append(Row([f" {d.defence}", *numbers], marked=attack == d.strongest))
-    return rows
-
-
-def _attacks_legend(comparison: Comparison) -> list[tuple[str, str]]:
-    estimates = [p for d in comparison.rows for p in d.published]
-    entries = [
-        *published_legend(estimates, "models", worlds(comparison.canary).guessed),
-        (">", "the attack that does best against this defence on the models that choose rules."),
-    ]
-    reasons = []
-    if any({b.attack for b in d.bounds} != set(comparison.attacks) for d in comparison.rows):
-        reasons.append("the attack needs what is not released there")
-    if any(counted_alone(d.bounds) for d in comparison.rows):
-        reasons.append(COUNTED)
-    return [*entries, *([(NOTHING, f"{'; or '.join(reasons)}.")] if reasons else [])]
+def _attacks(comparison: Comparison) -> list[Block]:
+    """Build the bounds and the in-sample estimates of each attack behind each defence."""
+    bounds, estimates = list[Row](), list[Row]()
+    for d in comparison.rows:
+        heading = Row([f"{d.defence}:"])
+        marked = [(b, b.attack == d.strongest) for b in d.bounds]
+        bounds += [heading, *(Row([b.attack, *bound_cells(b)], marked=m) for b, m in marked)]
+        estimates += [heading, *(Row([p.attack, *published_cells(p)]) for p in d.published)]
+    return [Table(BOUNDS, bounds), Table(ESTIMATES, estimates)]
 
 
 def check(comparison: Comparison) -> None:

@@ -120,4 +120,4 @@ def refutation(report: Report, name: str, false_alarm: float, again: str = "") -
     ]
     lines = to_terminal.write_blocks(message)
     # In one line, to be copied.
-    return f"{lines}\n{'':<{to_terminal.LABEL}} {printable(again)}" if again else lines
+    return f"{lines}\n{'':<{to_terminal.LABEL + 2}}{printable(again)}" if again else lines

@@ -38,7 +38,7 @@ Detail: TypeAlias = Literal["line", "summary", "all"]
 """One line, the summary, or the details with the summary below them."""
 
 NARROWEST, WIDEST = 79, 96
-LABEL, LONGEST_LABEL = 9, 26
+LABEL, LONGEST_LABEL = 8, 26
 """The width of the labels of facts."""
 NAME = 8
 """The least width of a column of words."""
@@ -156,7 +156,7 @@ def _grid(rows: Iterable[Sequence[str]], first: int | None = None) -> Grid:
     from rich.table import Table as Grid
     from rich.text import Text as Styled
 
-    grid = Grid.grid(padding=(0, 1, 0, 0))
+    grid = Grid.grid(padding=(0, 1 if first is None else 2, 0, 0))
     grid.add_column(width=first)
     grid.add_column(overflow="fold")
     for row in rows:

@@ -86,9 +86,8 @@ def document(comparison: Comparison, where: str = "") -> Document:
         Facts(_utility_legend(measured)),
         *_attacks(comparison),
         Text([standing_out(estimates)]),
-        Facts(
-            [*bound_legend("models", FIXED), *published_legend(_published(comparison), "models")]
-        ),
+        Facts(bound_legend("models", FIXED)),
+        Facts(published_legend([p for d in comparison.rows for p in d.published], "models")),
     ]
     first = sentence(comparison)
     return Document(

@@ -17,12 +17,12 @@ import numpy as np
 from dpaudit import checks
 from dpaudit.calibration import results
 from dpaudit.calibration.all_methods import quick_methods, usable_methods
-from dpaudit.calibration.methods import Method, Target
+from dpaudit.calibration.methods import BoundSettings, Method
 from dpaudit.calibration.results import Calibration, CalibrationRow, Measurement, Setting
 from dpaudit.calibration.simulated import (
     SAMPLES,
     KnownMechanism,
-    RandomizedResponse,
+    KnownRandomizedResponse,
     SimulatedRun,
     mechanisms,
 )
@@ -71,7 +71,7 @@ class CalibrationCase:
 
 def cases(trials: int, delta: float, full: bool) -> Iterator[CalibrationCase]:
     """Yield each mechanism with these trials, then with many more."""
-    spends = RandomizedResponse(1.0, SPENT)
+    spends = KnownRandomizedResponse(1.0, SPENT)
     for mechanism, d in [*((m, delta) for m in mechanisms(delta)), (spends, SPENT)]:
         yield CalibrationCase(mechanism, trials, d, tuple(usable_methods(mechanism, d, full)))
         if quick := tuple(quick_methods(mechanism, d, full)):
@@ -149,7 +149,7 @@ class Task:
         name = f"{case.mechanism.name}, {case.trials} trials"
         purpose = "calibrate again" if self.again else "calibrate", name, repetition
         run = SimulatedRun(case.mechanism, case.trials, derive(s.seed, *purpose), case.samples)
-        target = Target(case.delta, s.confidence)
+        target = BoundSettings(case.delta, s.confidence)
         # A test's own draws are new in every repetition: their error, which all repetitions
         # with the same draws would share, is a part of the rate that is measured.
         return [

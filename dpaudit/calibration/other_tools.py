@@ -13,7 +13,7 @@ from functools import lru_cache, partial
 import numpy as np
 from scipy.special import ndtri
 
-from dpaudit.calibration.methods import Standing, Target, attack_of
+from dpaudit.calibration.methods import BoundSettings, Standing, attack_of
 from dpaudit.calibration.simulated import SimulatedRun
 from dpaudit.estimators import GDP, OneRun
 from dpaudit.estimators.one_run import called
@@ -111,11 +111,11 @@ class NoBound:
 
     attack: str
     judged: str
-    number: Callable[[SimulatedRun, Target], float]
+    number: Callable[[SimulatedRun, BoundSettings], float]
     standing: Standing = "no bound"
     share: float = 1.0
 
-    def epsilon(self, run: SimulatedRun, target: Target, seed: int) -> float:
+    def epsilon(self, run: SimulatedRun, target: BoundSettings, seed: int) -> float:
         return self.number(run, target)
 
 
@@ -124,17 +124,17 @@ def in_sample_estimate(attack: str) -> NoBound:
     return NoBound(attack, "in-sample estimate", partial(_in_sample, attack))
 
 
-def _in_sample(attack: str, run: SimulatedRun, target: Target) -> float:
+def _in_sample(attack: str, run: SimulatedRun, target: BoundSettings) -> float:
     made = attack_of(attack)
     return in_sample(made, run.of(attack, made), target.delta)
 
 
-def _of_loss(rule: Rule, run: SimulatedRun, target: Target) -> float:
+def _of_loss(rule: Rule, run: SimulatedRun, target: BoundSettings) -> float:
     trials = run.of("loss", attack_of("loss"))
     return rule(trials.split(trials.features[:, 0]), target.delta, target.confidence)
 
 
-def _of_one_training(run: SimulatedRun, target: Target) -> float:
+def _of_one_training(run: SimulatedRun, target: BoundSettings) -> float:
     return best_one_run(*run.one_training, target.delta, target.confidence)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from scipy.stats import binom
 
 from dpaudit import checks
-from dpaudit.accounting.curves import DPSGD, Family, stated
+from dpaudit.accounting.curves import DPSGDFamily, Family, stated
 from dpaudit.checkpoint.candidates import Candidates
 from dpaudit.checkpoint.kits.kit import Looks
 from dpaudit.checkpoint.predictions import Outputs
@@ -95,7 +95,7 @@ class CheckpointRequest:
         if not self.curve or family is None:
             return None
         parameter = located(family, epsilon, delta)
-        if isinstance(family, DPSGD):
+        if isinstance(family, DPSGDFamily):
             return DPSGDCurve(family.sample_rate, family.rounds, parameter)
         return GaussianCurve(parameter)
 

@@ -68,7 +68,7 @@ class Csv(Loader):
 
 
 @dataclass(frozen=True)
-class Table:
+class CsvTable:
     """A file's records in the order of its rows, and the cells that they were made from."""
 
     records: Records
@@ -79,7 +79,7 @@ class Table:
     """The meaning of each column that is learned from."""
 
 
-def table(path: Path, label: str | None, bounds: Sequence[str], ignore: Sequence[str]) -> Table:
+def table(path: Path, label: str | None, bounds: Sequence[str], ignore: Sequence[str]) -> CsvTable:
     """Read all records of a file; refuse it with all its problems at once."""
     cells = read(path)
     intervals, wrong = parse_bounds(bounds)
@@ -111,7 +111,7 @@ def table(path: Path, label: str | None, bounds: Sequence[str], ignore: Sequence
         for name, block in blocks.items()
     ]
     x = np.concatenate(features, axis=1)[:, None, None, :]
-    return Table(Records(x, classes.codes), classes, cells, label, blocks)
+    return CsvTable(Records(x, classes.codes), classes, cells, label, blocks)
 
 
 def _name_problems(

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from dpaudit import checks
-from dpaudit.accounting.curves import Pure
+from dpaudit.accounting.curves import PureFamily
 from dpaudit.errors import BadInput
 from dpaudit.estimators.base import refuse_delta, refuse_other_outcome
 from dpaudit.estimators.sentences import ASSUMED, confident, sentence
@@ -102,7 +102,7 @@ class EProcess(Estimator):
 
     def log_orders(self, delta: float) -> Array:
         """Return those of a bet on the order of the scores: [lost, tied or won, e, stake]."""
-        area = np.array([Pure(delta).area(e) for e in self.grid()])[:, None]
+        area = np.array([PureFamily(delta).area(e) for e in self.grid()])[:, None]
         orders: Array = np.log1p(FRACTIONS * (np.array([0.0, 0.5, 1.0])[:, None, None] / area - 1))
         return orders
 

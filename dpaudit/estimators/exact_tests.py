@@ -8,7 +8,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from dpaudit.accounting.curves import Family, Pure
+from dpaudit.accounting.curves import Family, PureFamily
 from dpaudit.accounting.search import last_refuted
 from dpaudit.estimators.base import CurveEstimator, level, refuse_delta
 from dpaudit.estimators.ranks import SimulatedEstimator, pairs_won, ranks, refuse_empty
@@ -141,7 +141,7 @@ class ExactScan(SimulatedEstimator):
         corners = Corners.of(out, inn, delta)
         if corners is None:
             return 0.0
-        curves = Pure(delta)
+        curves = PureFamily(delta)
 
         def exceeds(drawn: Array, uniform: Array, parameter: float) -> Array:
             # The in-trials in order are those of the uniforms in order: no more are needed.

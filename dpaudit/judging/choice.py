@@ -106,16 +106,18 @@ class Choice(Judging):
             panel.estimators(1 - (1 - self.confidence) / share)
         return panels
 
-    def candidates(self, data: RunData, attacks: Mapping[str, Attack] | None = None) -> Candidates:
+    def candidates(
+        self, data: RunData, attacks: Mapping[str, Attack] | None = None
+    ) -> DecidingAttacks:
         """Return the attacks that may decide on these data; those that fit if none are given."""
         attacks = self.fitting(data.seen) if attacks is None else attacks
         panels = self.panels(attacks, data.claim, data.seed)
         trials = {name: data.trials(name, attack) for name, attack in attacks.items()}
-        return Candidates(attacks, panels, trials)
+        return DecidingAttacks(attacks, panels, trials)
 
 
 @dataclass(frozen=True)
-class Candidates:
+class DecidingAttacks:
     """The attacks that may decide, each with its panel and its trials."""
 
     attacks: Mapping[str, Attack]

@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from dpaudit import checks, registry
-from dpaudit.accounting.curves import DPSGD, Family, stated
+from dpaudit.accounting.curves import DPSGDFamily, Family, stated
 from dpaudit.errors import BadInput
 from dpaudit.estimators import FREE, PairedAUC
 from dpaudit.estimators.base import CheckedEstimator
@@ -161,7 +161,7 @@ def _bound(name: str, curve: Family | None, request: EstimateRequest, say: Say) 
         text = f"{name} needs {KINDS.get(plugin.takes, in_python)}"
         raise BadInput(text, "wrong-outcome", option="estimator", value=name)
     wanted = registry.parameters(plugin).get("curve")
-    if wanted and wanted.default is wanted.empty and not isinstance(curve, DPSGD):
+    if wanted and wanted.default is wanted.empty and not isinstance(curve, DPSGDFamily):
         text = f"{name} needs DP-SGD's sample rate and steps; state --curve dpsgd:Q,T"
         raise BadInput(text, "needs-curve", option="curve", value=name)
     sure = request.confidence

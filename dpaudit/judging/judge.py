@@ -20,7 +20,7 @@ from dpaudit.estimators.hold_out import chooses
 from dpaudit.estimators.published import published
 from dpaudit.journal import Journal
 from dpaudit.judging.advice import RAW_BREAKS, next_steps
-from dpaudit.judging.choice import Candidates, Choice
+from dpaudit.judging.choice import Choice, DecidingAttacks
 from dpaudit.judging.panel import pick_attack
 from dpaudit.judging.run_data import RunData, fitting_attacks, read_run
 from dpaudit.judging.warnings import RAW, run_warnings, untested
@@ -180,7 +180,9 @@ def deciding_confidence(confidence: float, looks: int, attacks: int = 1) -> floa
     return 1 - (1 - confidence) / (attacks * (1 if looks == 1 else 2**looks))
 
 
-def _refuse_too_many(looks: int, sure: float, found: Candidates, deciders: Sequence[str]) -> None:
+def _refuse_too_many(
+    looks: int, sure: float, found: DecidingAttacks, deciders: Sequence[str]
+) -> None:
     """Refuse a look whose confidence cannot be computed, before it is numbered."""
     try:
         for name in deciders:
@@ -203,7 +205,7 @@ def _configured_look(configured: Choice, undefended: RunData) -> Look | None:
         return None
 
 
-def _look(choice: Choice, found: Candidates) -> Look:
+def _look(choice: Choice, found: DecidingAttacks) -> Look:
     """Return the bound that decides: named beforehand, or picked on the choosing half."""
     attack, picked = choice.primary, choice.primary == "auto" and len(found.attacks) > 1
     if attack == "auto":

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Any
 
 from dpaudit import checks
-from dpaudit.accounting.curves import Family, Pure, stated, symmetrised, within_reach
+from dpaudit.accounting.curves import Family, PureFamily, stated, symmetrised, within_reach
 from dpaudit.accounting.sampled import sampled
 from dpaudit.config.adversaries import OBSERVER
 from dpaudit.config.settings import Attacker, Volume
@@ -170,7 +170,7 @@ class PlanRequest:
         return Truth(leaking, self.claim, true, self.delta, self.goal.confidence)
 
     def _family(self, name: str) -> Family:
-        curves = (None if name == "pure" else stated(name)) or Pure(self.delta)
+        curves = (None if name == "pure" else stated(name)) or PureFamily(self.delta)
         return sampled(curves if self.size.canaries is None else symmetrised(curves))
 
 

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from itertools import groupby
 from typing import Any
 
-from dpaudit.accounting.curves import DPSGD, stated
+from dpaudit.accounting.curves import DPSGDFamily, stated
 from dpaudit.accounting.sampled import Sampled
 from dpaudit.config.adversaries import OBSERVER
 from dpaudit.estimators.bets import LOOK
@@ -49,7 +49,7 @@ def _curve(name: str) -> str:
     curves = stated(name)
     if curves is None:
         return "no curve stated"
-    if isinstance(curves, DPSGD):
+    if isinstance(curves, DPSGDFamily):
         return f"DP-SGD with sample rate {curves.sample_rate:g} and {curves.rounds:,} steps"
     return "a Gaussian curve"
 
@@ -72,7 +72,7 @@ def mechanism(q: PlanRequest) -> str:
     """Return the name of what is supposed to leak."""
     if q.leaking == "pure":
         return "randomized response"
-    return "DP-SGD" if isinstance(stated(q.leaking), DPSGD) else "a Gaussian mechanism"
+    return "DP-SGD" if isinstance(stated(q.leaking), DPSGDFamily) else "a Gaussian mechanism"
 
 
 def _number(plan: Plan) -> list[str]:

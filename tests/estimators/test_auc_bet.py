@@ -8,7 +8,7 @@ from refusals import refuses
 from scipy.stats import binom, norm
 
 from dpaudit.accounting import gaussian_epsilon
-from dpaudit.accounting.curves import DPSGD, Gaussian, Pure
+from dpaudit.accounting.curves import DPSGDFamily, GaussianFamily, PureFamily
 from dpaudit.estimators.e_process import FRACTIONS
 from dpaudit.estimators.paired_auc import AUCBet
 from dpaudit.types import DPSGDCurve
@@ -48,7 +48,9 @@ def test_an_area_stays_refuted_once_its_wealth_was_enough():
 
 
 @pytest.mark.parametrize(
-    ("curve", "curves"), [("gaussian", Gaussian()), ("pure", Pure(DELTA))], ids=["gaussian", "pure"]
+    ("curve", "curves"),
+    [("gaussian", GaussianFamily()), ("pure", PureFamily(DELTA))],
+    ids=["gaussian", "pure"],
 )
 def test_bound_is_the_most_leaking_curve_within_the_refuted_areas(curve, curves):
     bound = played([True] * 40 + [False] * 3, curve).bound()
@@ -65,7 +67,7 @@ def _pure(area):
 
 def test_a_curve_of_dpsgd_is_the_accountants():
     game = played([True] * 30, DPSGDCurve(0.1, 100, 1.0))
-    bound, curves = game.bound(), DPSGD(0.1, 100)
+    bound, curves = game.bound(), DPSGDFamily(0.1, 100)
     assert bound.assumption == "accountant"
     assert "rate of 0.1 in 100 steps" in bound.sentence
     assert game.first_above(bound.epsilon) >= game.least - 1e-9

@@ -12,7 +12,7 @@ import pytest
 from scipy.stats import kstest
 
 from dpaudit.accounting import gaussian_epsilon
-from dpaudit.accounting.curves import DPSGD, Gaussian, Pure
+from dpaudit.accounting.curves import DPSGDFamily, GaussianFamily, PureFamily
 from dpaudit.estimators import simulation
 from dpaudit.estimators.exact_tests import wins
 from dpaudit.estimators.simulation import Draws, enough, last_rejected
@@ -47,7 +47,7 @@ def test_a_draw_is_the_same_whichever_others_are_asked_for(monkeypatch):
 @pytest.mark.parametrize("level", [0.05, 0.3])
 def test_the_last_rejected_step_is_where_a_plain_loop_finds_it(level):
     """p by its definition, with every draw at every step; it may only rise with the leak."""
-    curves, draws = Gaussian(), Draws(out=4, inn=5, number=79, seed=3)
+    curves, draws = GaussianFamily(), Draws(out=4, inn=5, number=79, seed=3)
     out, inn = draws.all()
     won = 18
 
@@ -69,7 +69,7 @@ def test_the_last_rejected_step_is_where_a_plain_loop_finds_it(level):
 
 @pytest.mark.parametrize("held", [0, 300, 3000])
 def test_what_is_kept_in_memory_changes_nothing(held, monkeypatch):
-    curves, draws = Gaussian(), Draws(out=20, inn=30, number=200, seed=3)
+    curves, draws = GaussianFamily(), Draws(out=20, inn=30, number=200, seed=3)
 
     def exceeds(drawn, uniform, parameter):
         return wins(drawn, curves.inn(parameter, uniform)) >= 420
@@ -115,12 +115,12 @@ def subsampled(draw, shape):
 
 
 MECHANISMS = [
-    (gaussian, Gaussian(), 1.0),
-    (subsampled, DPSGD(0.4, 2), 1.0),
-    (randomized_response, Pure(0.0), 1.0),
-    (laplace, Pure(0.0), 1.0),
-    (gaussian, Pure(DELTA), gaussian_epsilon(1.0, DELTA)),
-    (subsampled, Pure(DELTA), DPSGD(0.4, 2).epsilon(1.0, DELTA)),
+    (gaussian, GaussianFamily(), 1.0),
+    (subsampled, DPSGDFamily(0.4, 2), 1.0),
+    (randomized_response, PureFamily(0.0), 1.0),
+    (laplace, PureFamily(0.0), 1.0),
+    (gaussian, PureFamily(DELTA), gaussian_epsilon(1.0, DELTA)),
+    (subsampled, PureFamily(DELTA), DPSGDFamily(0.4, 2).epsilon(1.0, DELTA)),
 ]
 SIZES = pytest.mark.parametrize(("n0", "n1"), [(20, 20), (100, 60), (250, 250)])
 EXACT = (gaussian, subsampled, randomized_response)

@@ -6,7 +6,7 @@ import pytest
 from refusals import refuses
 from settings import planned
 
-from dpaudit.accounting.curves import DPSGD
+from dpaudit.accounting.curves import DPSGDFamily
 from dpaudit.errors import BadInput
 from dpaudit.estimators import PLD, ClopperPearson, ExactScan, OneRun, PairedAUC, RankTest
 from dpaudit.judging.plan import Pace, plan, plan_curves, prospects
@@ -123,7 +123,7 @@ def test_of_one_truth_a_claim_that_states_its_curve_is_refuted_with_fewer(claim,
 
 def test_dpsgd_is_planned_by_its_own_curve_to_a_per_cent():
     found = rows(claim=8.0, curve="dpsgd:0.256,234")
-    exact = DPSGD(0.256, 234)
+    exact = DPSGDFamily(0.256, 234)
     assert list(found) == ["clopper-pearson", "exact-scan", "rank-test", "paired-auc", "pld"]
     for name, kind in (("rank-test", RankTest), ("paired-auc", PairedAUC), ("pld", PLD)):
         ceiling = kind(curve=exact).ceiling(250, 250, D)

@@ -9,7 +9,7 @@ from functools import lru_cache
 import numpy as np
 from scipy.special import ndtr
 
-from dpaudit.accounting.curves import Gaussian
+from dpaudit.accounting.curves import GaussianFamily
 from dpaudit.estimators import OneRun, OneRunFDP, one_run
 from dpaudit.estimators.power.prospect import Prospect, Truth, located
 from dpaudit.results import Guesses
@@ -75,7 +75,7 @@ def _most_telling(truth: Truth, m: int, by_curve: bool) -> int:
 
     Which number that is depends little on the curve, and the Gaussian one costs nothing.
     """
-    curves, delta = Gaussian(), truth.delta
+    curves, delta = GaussianFamily(), truth.delta
     estimator = OneRunFDP(truth.confidence) if by_curve else OneRun(truth.confidence)
     most, shown, parameter = m, 0.0, curves.parameter(1)
 

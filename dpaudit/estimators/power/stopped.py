@@ -22,8 +22,8 @@ AUDITS, LONGEST = 1000, 2000
 class Stopped:
     """Bets of one attack with the best score there is, simulated, with a look after every pair.
 
-    By the claimed curve it is the paired-AUC bet; without one, `Pure`, the e-process, with the
-    threshold that is best for the truth. The first `fitting` pairs are not bet on.
+    By the claimed curve it is the paired-AUC bet; without one (`PureFamily`) it is the e-process
+    with the threshold that is best for the truth. The first `fitting` pairs are not bet on.
     """
 
     assumed: Family

@@ -111,7 +111,7 @@ def _shorter(
 
 
 @dataclass(frozen=True)
-class Noise:
+class ObjectiveNoise:
     """The noise of an objective, b with a density prop. to exp(-(eps'/2) ||b||).
 
     `added` is the regularisation Delta beside Lambda.
@@ -121,7 +121,7 @@ class Noise:
     added: float
 
     @classmethod
-    def of(cls, epsilon: float, n: int, lam: float) -> Noise:
+    def of(cls, epsilon: float, n: int, lam: float) -> ObjectiveNoise:
         """The noise for n records of one organisation, after the Jacobian's share of epsilon.
 
         eps' = eps - 2 ln(1 + c/(n Lambda)), and Delta = 0, where that is above 0. Else half of
@@ -153,9 +153,9 @@ class ObjectivePerturbation:
     epsilon: float
     lam: float
 
-    def noise(self, n: int) -> Noise:
+    def noise(self, n: int) -> ObjectiveNoise:
         """Return what is added to the objective of n records."""
-        return Noise.of(self.epsilon, n, self.lam)
+        return ObjectiveNoise.of(self.epsilon, n, self.lam)
 
     def release(self, rows: Rows, draws: Sequence[np.random.Generator]) -> Array:
         """Return a learner from each generator, (draws, d)."""

@@ -10,7 +10,7 @@ import torch
 from torch import nn
 
 from dpaudit.training.layers import (
-    Refused,
+    UnfitNetwork,
     irregular,
     leaves,
     unfit_layer,
@@ -138,7 +138,7 @@ def _flag(value: bool) -> str:
 
 
 @dataclass(frozen=True)
-class Plan:
+class NativePlan:
     """Stages of single records, then of micro-batches; dropout layers have the form they act on."""
 
     input: Form
@@ -188,8 +188,8 @@ def _padding(stages: Sequence[Stage]) -> tuple[int, int]:
     return stages[0].padding if stages and isinstance(stages[0], Conv) else (0, 0)
 
 
-def plan(model: nn.Sequential, shape: tuple[int, ...]) -> Plan:
-    """The plan of a network for records of a shape, or `Refused`."""
+def plan(model: nn.Sequential, shape: tuple[int, ...]) -> NativePlan:
+    """The plan of a network for records of a shape, or `UnfitNetwork`."""
     if any(p.dtype != torch.float32 or p.device.type != "cpu" for p in model.parameters()):
         raise unfit_parameters("its parameters are not of 32 bits on the CPU", "precision")
     if len(shape) not in (1, 3):
@@ -227,9 +227,9 @@ def plan(model: nn.Sequential, shape: tuple[int, ...]) -> Plan:
         raise unfit_shape("it does not end in one row of logits", "logits")
     if len(dropouts) > DROPOUTS:
         clause = f"it has more than {DROPOUTS} dropout layers"
-        raise Refused(clause, "too-large", option="network", value=len(dropouts))
+        raise UnfitNetwork(clause, "too-large", option="network", value=len(dropouts))
     first = (images or rows)[0].form
-    return Plan(first, tuple(images), tuple(rows), tuple(dropouts))
+    return NativePlan(first, tuple(images), tuple(rows), tuple(dropouts))
 
 
 def _stage(layer: nn.Module, form: Form, flat: bool, dropouts: int) -> Stage | None:

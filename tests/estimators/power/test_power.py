@@ -6,7 +6,7 @@ from refusals import refuses
 from scipy.special import ndtr
 from scipy.stats import binom, laplace, norm
 
-from dpaudit.accounting.curves import Gaussian, Pure
+from dpaudit.accounting.curves import GaussianFamily, PureFamily
 from dpaudit.estimators import (
     GDP,
     ClopperPearson,
@@ -25,7 +25,7 @@ from dpaudit.estimators.simulation import Draws
 from dpaudit.results import Counts, Guesses, Scores
 
 D = 1e-5
-GAUSS, PURE = Gaussian(), Pure(D)
+GAUSS, PURE = GaussianFamily(), PureFamily(D)
 Z = norm.isf(1e-5)
 """Deviations that chance exceeds with a probability of 1e-5 on either side."""
 
@@ -198,7 +198,7 @@ def test_the_chance_of_the_scan_is_that_of_its_bounds():
 
 
 @pytest.mark.parametrize(
-    ("really", "expected"), [(Pure(D), 0.83), (Laplace(), 0.59), (GAUSS, 0.007)]
+    ("really", "expected"), [(PureFamily(D), 0.83), (Laplace(), 0.59), (GAUSS, 0.007)]
 )
 def test_how_often_the_scan_refutes_depends_on_the_mechanism_of_the_same_epsilon(really, expected):
     """11 trials in each world, claim 1, truth 3; 150 audits, off by what 1e-5 on a side allows."""
@@ -226,7 +226,7 @@ def test_guesses_on_all_canaries_are_right_as_often_as_the_curve_allows():
     assert right(t, 1000, 100).mean() / 100 > share
 
 
-@pytest.mark.parametrize("curves", [GAUSS, PURE, Pure(0.05)])
+@pytest.mark.parametrize("curves", [GAUSS, PURE, PureFamily(0.05)])
 @pytest.mark.parametrize(("m", "r"), [(1, 1), (2, 1), (2, 2), (5, 5), (5, 4), (40, 40), (60, 7)])
 def test_right_guesses_are_those_of_canaries_that_are_drawn_one_by_one(curves, m, r):
     """CDFs of two samples of 4,000; farther apart with a probability of 1e-5 (DKW, each half)."""

@@ -11,7 +11,7 @@ from scipy.integrate import quad
 from dpaudit.errors import BadInput
 from dpaudit.papers.ensemble.logistic_regression import (
     C,
-    Noise,
+    ObjectiveNoise,
     ObjectivePerturbation,
     OutputPerturbation,
     minimised,
@@ -32,24 +32,24 @@ from dpaudit.papers.ensemble.unit_rows import Rows
     ],
 )
 def test_noise_is_what_the_jacobian_leaves_of_epsilon(epsilon, n, lam, left, added):
-    noise = Noise.of(epsilon, n, lam)
+    noise = ObjectiveNoise.of(epsilon, n, lam)
     assert noise.epsilon == pytest.approx(left, abs=1e-6)
     assert noise.added == pytest.approx(added, abs=1e-12)
 
 
 def test_below_the_switch_the_jacobian_has_exactly_half_of_epsilon():
     for epsilon in (0.01, 0.3, 0.81):
-        noise = Noise.of(epsilon, 50, 0.01)
+        noise = ObjectiveNoise.of(epsilon, 50, 0.01)
         assert noise.epsilon == epsilon / 2
         assert noise.added > 0
         share = 2 * math.log1p(C / (50 * (0.01 + noise.added)))
         assert share == pytest.approx(epsilon / 2)
-    assert Noise.of(0.82, 50, 0.01).added == 0
+    assert ObjectiveNoise.of(0.82, 50, 0.01).added == 0
 
 
 def test_a_larger_epsilon_may_have_more_noise():
     """The switch is at 2 ln 1.5 = .811: the left over part of epsilon starts from 0 there."""
-    assert Noise.of(1.0, 50, 0.01).epsilon < Noise.of(0.5, 50, 0.01).epsilon
+    assert ObjectiveNoise.of(1.0, 50, 0.01).epsilon < ObjectiveNoise.of(0.5, 50, 0.01).epsilon
 
 
 @pytest.mark.parametrize(
@@ -57,7 +57,7 @@ def test_a_larger_epsilon_may_have_more_noise():
 )
 def test_what_cannot_be_is_refused(given):
     with pytest.raises(BadInput):
-        Noise.of(*given)
+        ObjectiveNoise.of(*given)
 
 
 @pytest.mark.parametrize("d", [1, 2, 10])

@@ -217,7 +217,7 @@ class DPSGDFamily:
         return made(self.sample_rate, self.rounds, parameter, self.adjacency)
 
 
-def symmetrised(curves: Family) -> Family:
+def symmetric(curves: Family) -> Family:
     """Return the family that holds whichever of the worlds is called in."""
     # The others' curves are their own inverses.
     return replace(curves, symmetric=True) if isinstance(curves, DPSGDFamily) else curves
@@ -319,7 +319,7 @@ def within_reach(curve: Curve) -> bool:
     return q >= LEAST_RATE and rounds <= MOST_STEPS and q * rounds <= MOST_USES
 
 
-def stated(curve: str) -> Family | None:
+def parse_family(curve: str) -> Family | None:
     """Return the family that a text names, Gaussian if it is empty; None for 'none'."""
     if curve in ("", "gaussian"):
         return GaussianFamily()

@@ -77,7 +77,7 @@ class Sampled:
         return np.asarray(ndtr(sum(w * q for w, q in zip((1 - share, share), ends, strict=True))))
 
 
-def sampled(curves: Family) -> Family:
+def planning_family(curves: Family) -> Family:
     """Return the family that a plan uses: exact where that costs nothing."""
     return Sampled(curves) if isinstance(curves, DPSGDFamily) else curves
 
@@ -117,12 +117,7 @@ class Tabulated:
 
     @classmethod
     def beyond(
-        cls,
-        family: Family,
-        epsilon: float,
-        delta: float,
-        size: int,
-        reach: float,
+        cls, family: Family, epsilon: float, delta: float, size: int, reach: float
     ) -> Tabulated:
         """Return a table up to `reach` times the true epsilon, with the first step above it."""
         ends = epsilon, reach * epsilon or 2.0

@@ -107,8 +107,8 @@ def _rows(
     setting: Setting, every: Sequence[CalibrationCase], parts: Iterator[Part]
 ) -> dict[tuple[str, int, str, str], CalibrationRow]:
     ordered, rows = sorted(parts, key=lambda part: part[:2]), {}
-    for which, case in enumerate(every):
-        parts_of = [numbers for place, _, numbers in ordered if place == which]
+    for index, case in enumerate(every):
+        parts_of = [numbers for place, _, numbers in ordered if place == index]
         found = np.concatenate(parts_of).T if parts_of else ()
         for method, numbers in zip(case.methods, found, strict=True):
             rows[case.key(method)] = CalibrationRow(
@@ -135,14 +135,14 @@ class Task:
     """Some repetitions of all methods on one case, for one worker."""
 
     setting: Setting
-    which: int
+    case_index: int
     case: CalibrationCase
     repetitions: range
     again: bool
 
     def __call__(self) -> Part:
         rows = [self._numbers(repetition) for repetition in self.repetitions]
-        return self.which, self.repetitions.start, np.array(rows)
+        return self.case_index, self.repetitions.start, np.array(rows)
 
     def _numbers(self, repetition: int) -> list[float]:
         s, case = self.setting, self.case
@@ -161,9 +161,9 @@ class Task:
 def _tasks(setting: Setting, every: Sequence[CalibrationCase], again: bool = False) -> list[Task]:
     repetitions = setting.repetitions * (results.AGAIN if again else 1)
     return [
-        Task(setting, which, case, range(start, min(start + AT_ONCE, repetitions)), again)
+        Task(setting, index, case, range(start, min(start + AT_ONCE, repetitions)), again)
         for start in range(0, repetitions, AT_ONCE)
-        for which, case in enumerate(every)
+        for index, case in enumerate(every)
         if case.methods
     ]
 

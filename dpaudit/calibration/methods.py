@@ -17,7 +17,7 @@ from dpaudit.config.settings import ALL
 from dpaudit.estimators.base import CheckedEstimator
 from dpaudit.estimators.bets import Bets
 from dpaudit.estimators.hold_out import HoldOut, chooses
-from dpaudit.estimators.one_run import guessed
+from dpaudit.estimators.one_run import count_right
 from dpaudit.estimators.trials import Trials
 from dpaudit.judging.choice import Choice
 from dpaudit.judging.judge import deciding_confidence
@@ -206,7 +206,7 @@ class OneTraining:
     def epsilon(self, run: SimulatedRun, target: BoundSettings, seed: int) -> float:
         scores, coins = run.one_training
         stated = self.claim.epsilon, self.claim.delta, self.claim.curve
-        guesses = guessed(scores, coins == IN, number(*stated, len(coins), target.confidence))
+        guesses = count_right(scores, coins == IN, number(*stated, len(coins), target.confidence))
         made = RememberingEstimator.of(self.estimator, self.curve, target.confidence, seed)
         return made.bound(guesses, target.delta).epsilon
 

@@ -1,4 +1,4 @@
-"""Rules of other tools that are printed as lower bounds and are none, to be shown beside.
+"""Rules that other tools print as lower bounds although they are not valid, for comparison.
 
 Each chooses what it is judged by on the very trials that judge it, and pays nothing for that.
 They are written from their descriptions, and used nowhere but in a calibration.
@@ -16,7 +16,7 @@ from scipy.special import ndtri
 from dpaudit.calibration.methods import BoundSettings, Standing, attack_of
 from dpaudit.calibration.simulated import SimulatedRun
 from dpaudit.estimators import GDP, OneRun
-from dpaudit.estimators.one_run import called
+from dpaudit.estimators.one_run import assign_guesses
 from dpaudit.estimators.published import in_sample
 from dpaudit.rates import log_ratio, upper_rates
 from dpaudit.results import Guesses, Scores
@@ -80,7 +80,8 @@ def best_one_run(scores: Array, worlds: Array, delta: float, confidence: float) 
     """
     m = len(scores)
     numbers = sorted({max(1, round(share * m)) for share in SHARES})
-    right = [int((called(scores, r) == np.where(worlds == IN, 1, -1)).sum()) for r in numbers]
+    coins = np.where(worlds == IN, 1, -1)
+    right = [int((assign_guesses(scores, r) == coins).sum()) for r in numbers]
     tried = [Guesses(m, r, correct) for r, correct in zip(numbers, right, strict=True)]
     return max(_one_run(guesses, delta, confidence) for guesses in tried)
 

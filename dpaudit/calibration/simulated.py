@@ -196,7 +196,7 @@ class SimulatedRun:
 
     @cached_property
     def seen(self) -> Observations:
-        """The released number as networks show theirs: post-processing, so of the same epsilon.
+        """The released number in the form of a network's outputs, which is post-processing.
 
         As it is; as an update or a move of the parameters along the canary's gradient; as a
         logit, so that the canary's loss falls with it; and as T draws of sigmoid(number +

@@ -78,7 +78,7 @@ class EProcess(Estimator):
         return Game(self, delta, attacks, scored)
 
     def ceiling(self, pairs: int, delta: float) -> float:
-        """Return the largest bound that so many pairs could give: that of no wrong decision."""
+        """Return the bound of a number of pairs without a wrong decision, the largest possible."""
         checks.refuse([checks.whole("pairs", pairs, 0, 2**53)])
         table = self.log_factors(delta)
         return self.last_refuted(self.enough(pairs * table[1, 0]))
@@ -209,7 +209,7 @@ class Game:
         )
 
     def ceiling(self, bets: Array) -> float:
-        """Return the bound if each attack had made so many bets, none on a wrong decision."""
+        """Return the bound if each attack had made this number of bets and none were wrong."""
         right = self._of_pair(True, False, *([] if self._orders is None else [1.0]))
         best = bets[:, None, None, None] * right
         return self.rules.last_refuted(self.rules.enough(_together(best)))

@@ -37,36 +37,36 @@ Exceeds = Callable[[Array, Array, float], Array]
 class Draws:
     """Sorted uniform numbers for two worlds, `number` rows of them, made again when asked for.
 
-    `which` are the rows that remain, in ascending order (None: all); if they are few, they are
-    `held` in memory.
+    `kept` are the rows that remain, in ascending order (None: all); if they are few, they are
+    in `memory`.
     """
 
     out: int
     inn: int
     number: int
     seed: int
-    which: Array | None = None
-    held: tuple[Array, Array] | None = None
+    kept: Array | None = None
+    memory: tuple[Array, Array] | None = None
 
     @property
     def remaining(self) -> Array:
         """The numbers of the remaining rows."""
-        return np.arange(self.number) if self.which is None else self.which
+        return np.arange(self.number) if self.kept is None else self.kept
 
     def chunks(self) -> Iterator[tuple[slice, Array, Array]]:
         """Yield the remaining rows chunk by chunk, with their places among those."""
-        which, size = self.remaining, max(1, AT_ONCE // (self.out + self.inn + 2))
-        if self.held is not None:
-            out, inn = self.held
-            for start in range(0, len(which), size):
+        numbers, size = self.remaining, max(1, AT_ONCE // (self.out + self.inn + 2))
+        if self.memory is not None:
+            out, inn = self.memory
+            for start in range(0, len(numbers), size):
                 places = slice(start, start + size)
                 yield places, out[places], inn[places]
             return
-        ends = np.flatnonzero(np.diff(which // size)) + 1
-        for start, end in zip([0, *ends], [*ends, len(which)], strict=True):
+        ends = np.flatnonzero(np.diff(numbers // size)) + 1
+        for start, end in zip([0, *ends], [*ends, len(numbers)], strict=True):
             if start < end:
-                chunk = int(which[start]) // size
-                keep = which[start:end] - chunk * size
+                chunk = int(numbers[start]) // size
+                keep = numbers[start:end] - chunk * size
                 draw = generator(self.seed, "simulation", chunk)
                 rows = min(size, self.number - chunk * size)
                 out, inn = (_sorted(draw, rows, n)[keep] for n in (self.out, self.inn))
@@ -82,12 +82,12 @@ class Draws:
 
     def only(self, keep: Array) -> Draws:
         """Return the marked rows of those that remain, in memory if they are few."""
-        if self.held is not None:
-            out, inn = self.held
-            return replace(self, which=self.remaining[keep], held=(out[keep], inn[keep]))
-        left = replace(self, which=self.remaining[keep])
+        if self.memory is not None:
+            out, inn = self.memory
+            return replace(self, kept=self.remaining[keep], memory=(out[keep], inn[keep]))
+        left = replace(self, kept=self.remaining[keep])
         few = len(left.remaining) * (self.out + self.inn) <= HELD
-        return replace(left, held=left.all()) if few else left
+        return replace(left, memory=left.all()) if few else left
 
 
 def _sorted(draw: np.random.Generator, rows: int, n: int) -> Array:

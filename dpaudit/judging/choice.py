@@ -27,7 +27,7 @@ class Choice(Judging):
     """The options of a judgement; each plug-in is made once, when it is needed."""
 
     @classmethod
-    def configured(cls, settings: Mapping[str, Any]) -> Choice:
+    def of_settings(cls, settings: Mapping[str, Any]) -> Choice:
         """Return the choice of a run's settings; what they lack has its default."""
         return cls(**{f.name: settings.get(f.name, f.default) for f in fields(cls)})
 
@@ -37,7 +37,7 @@ class Choice(Judging):
 
     def refuse_other(self, settings: Mapping[str, Any], kind: str) -> None:
         """Refuse any choice but the configured one, for a kind of run that fixes it beforehand."""
-        if self != Choice.configured(settings):
+        if self != Choice.of_settings(settings):
             raise BadInput(
                 f"{kind} is judged only as it was configured; leave the choice of attacks, "
                 "estimator, primary, defence and confidence out",

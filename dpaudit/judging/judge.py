@@ -17,7 +17,7 @@ from dpaudit.config.settings import ALL
 from dpaudit.errors import BadInput
 from dpaudit.estimators.claim_curves import promises
 from dpaudit.estimators.hold_out import chooses
-from dpaudit.estimators.published import published
+from dpaudit.estimators.published import published_estimate
 from dpaudit.journal import Journal
 from dpaudit.judging.advice import RAW_BREAKS, next_steps
 from dpaudit.judging.choice import Choice, DecidingAttacks
@@ -42,7 +42,7 @@ def judge(journal: Journal, choice: Choice) -> Report:
         for name, attack in attacks.items()
     }
     sure, looks = choice.confidence, 1
-    configured = Choice.configured(data.settings)
+    configured = Choice.of_settings(data.settings)
     if choice != configured and look != _configured_look(configured, undefended):
         _refuse_too_many(journal.upcoming(look.name, look.estimator), sure, found, deciders)
         looks = journal.look(look.name, look.estimator)
@@ -70,7 +70,7 @@ def judge(journal: Journal, choice: Choice) -> Report:
         untested=idle,
         # The formula would describe the leak of single steps, and needs a rule that was fitted.
         published=[
-            published(name, attack, trials[name], data.claim.delta, data.seed)
+            published_estimate(name, attack, trials[name], data.claim.delta, data.seed)
             for name, attack in attacks.items()
             if attack.fitted and not data.claim.by_step
         ],

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from itertools import groupby
 from typing import Any
 
-from dpaudit.accounting.curves import DPSGDFamily, stated
+from dpaudit.accounting.curves import DPSGDFamily, parse_family
 from dpaudit.accounting.sampled import Sampled
 from dpaudit.config.adversaries import OBSERVER
 from dpaudit.estimators.bets import LOOK
@@ -46,7 +46,7 @@ def document(plan: Plan) -> Document:
 
 
 def _curve(name: str) -> str:
-    curves = stated(name)
+    curves = parse_family(name)
     if curves is None:
         return "no curve stated"
     if isinstance(curves, DPSGDFamily):
@@ -72,7 +72,7 @@ def mechanism(q: PlanRequest) -> str:
     """Return the name of what is supposed to leak."""
     if q.leaking == "pure":
         return "randomized response"
-    return "DP-SGD" if isinstance(stated(q.leaking), DPSGDFamily) else "a Gaussian mechanism"
+    return "DP-SGD" if isinstance(parse_family(q.leaking), DPSGDFamily) else "a Gaussian mechanism"
 
 
 def _number(plan: Plan) -> list[str]:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dpaudit.accounting.curves import DPSGDFamily, GaussianFamily
-from dpaudit.accounting.sampled import Sampled, sampled
+from dpaudit.accounting.sampled import Sampled, planning_family
 
 D = 1e-5
 
@@ -30,4 +30,4 @@ def test_no_leak_is_no_leak():
 
 
 def test_what_costs_nothing_stays_exact():
-    assert sampled(GaussianFamily()) == GaussianFamily()
+    assert planning_family(GaussianFamily()) == GaussianFamily()

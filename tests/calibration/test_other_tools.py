@@ -13,7 +13,7 @@ from dpaudit.calibration.methods import BoundSettings
 from dpaudit.calibration.other_tools import best_clopper_pearson, best_gdp, best_katz, best_one_run
 from dpaudit.calibration.simulated import KnownLaplace, NoLeak, SimulatedRun, mechanisms
 from dpaudit.estimators import OneRun
-from dpaudit.estimators.one_run import guessed
+from dpaudit.estimators.one_run import count_right
 from dpaudit.judging.plan import best_guess_count
 from dpaudit.results import Scores
 from dpaudit.types import IN, Claim
@@ -74,7 +74,7 @@ def test_as_many_canaries_are_guessed_as_a_run_takes():
         claim = Claim(mechanism.epsilon(DELTA) or 1.0, DELTA, curve=curve)
         run = SimulatedRun(mechanism, N, 0)
         scores, coins = run.one_training
-        guesses = guessed(scores, coins == IN, best_guess_count(claim, 2 * N, 0.95))
+        guesses = count_right(scores, coins == IN, best_guess_count(claim, 2 * N, 0.95))
         for method in usable_methods(mechanism, DELTA):
             if method.judged == "one-run, fixed count":
                 expected = OneRun().bound(guesses, DELTA).epsilon

@@ -7,7 +7,7 @@ from refusals import refuses
 from scipy.stats import binom, norm
 
 from dpaudit.accounting import epsilon as claimed
-from dpaudit.accounting.curves import DPSGDFamily, GaussianFamily, PureFamily, symmetrised
+from dpaudit.accounting.curves import DPSGDFamily, GaussianFamily, PureFamily, symmetric
 from dpaudit.estimators import OneRun, OneRunFDP
 from dpaudit.estimators.one_run import refuted_by_curve
 from dpaudit.results import Guesses
@@ -123,7 +123,7 @@ def test_dpsgd_is_refuted_no_more_often_than_stated(called_in, called_out):
     scores, inside = best_guesses(np.random.default_rng(2), runs, m)
     sorted_ = np.take_along_axis(inside, np.argsort(scores, axis=1), axis=1)
     right = sorted_[:, m - called_in :].sum(axis=1) + (~sorted_[:, :called_out]).sum(axis=1)
-    curves = symmetrised(DPSGDFamily(FEW.sample_rate, FEW.steps))
+    curves = symmetric(DPSGDFamily(FEW.sample_rate, FEW.steps))
     made = called_in + called_out
     fewest = fewest_that_refute(curves, FEW.noise_multiplier, m, made, a)
     assert fewest <= made, "a simulation that could not fail shows nothing"

@@ -16,7 +16,7 @@ from dpaudit.config.settings import Judging
 from dpaudit.errors import BadInput
 from dpaudit.estimators import ClopperPearson, ExactScan
 from dpaudit.estimators.power.prospect import models_needed
-from dpaudit.estimators.published import published
+from dpaudit.estimators.published import published_estimate
 from dpaudit.estimators.trials import Trials
 from dpaudit.journal import Journal
 from dpaudit.judging.advice import next_steps
@@ -531,7 +531,7 @@ def test_published_estimate_is_the_papers_over_chunks_of_100(models, chunks):
     worlds, _ = worlds_and_indices(models)
     seen = observe(worlds, np.random.default_rng(models), shift=1.0)
     features = Loss().features(seen, KNOWN)
-    got = published("loss", Loss(), Trials(features, worlds), DELTA, seed=5)
+    got = published_estimate("loss", Loss(), Trials(features, worlds), DELTA, seed=5)
 
     size = min(models, 100) // 2
     rows = [
@@ -566,7 +566,7 @@ def test_published_estimate_is_the_papers_over_chunks_of_100(models, chunks):
 def test_permutations_are_200_in_all_whatever_the_chunks(models):
     worlds, _ = worlds_and_indices(models)
     features = Loss().features(observe(worlds, np.random.default_rng(0)), KNOWN)
-    got = published("loss", Loss(), Trials(features, worlds), DELTA, seed=0)
+    got = published_estimate("loss", Loss(), Trials(features, worlds), DELTA, seed=0)
     assert (got.chunks, got.permutations) == (models // 100, 200)
 
 
@@ -581,7 +581,7 @@ def test_without_a_leak_the_estimate_is_one_of_its_null():
     passed, estimates = 0, []
     for seed in range(25):
         features = Loss().features(observe(worlds, np.random.default_rng([3, seed])), KNOWN)
-        got = published("loss", Loss(), Trials(features, worlds), DELTA, seed)
+        got = published_estimate("loss", Loss(), Trials(features, worlds), DELTA, seed)
         passed += got.epsilon_in_sample > got.null_q95
         estimates.append(got.epsilon_in_sample)
     assert passed <= 8

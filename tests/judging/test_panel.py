@@ -367,7 +367,7 @@ def audits(tmp_path, games, looks, models=72, **choice):
         path = tmp_path / str(game) / "j"
         seen = independent(models, np.random.default_rng([11, game]))
         finished(path, seen, Claim(0.0, DELTA), seed=game, attacks=THREE, **choice)
-        with patch("dpaudit.judging.judge.published"):  # no part of the verdict, and slow
+        with patch("dpaudit.judging.judge.published_estimate"):  # no part of the verdict, and slow
             yield [judged(path, *THREE, primary=primary, **choice) for primary in looks]
 
 
@@ -423,7 +423,7 @@ def test_a_claim_that_holds_exactly_is_refuted_as_often_as_stated(tmp_path):
     for game in range(games):
         seen = {"logits": independent(48, np.random.default_rng([13, game]), mu)["logits"]}
         path = finished(tmp_path / str(game) / "j", seen, claim, seed=game, primary="loss")
-        with patch("dpaudit.judging.judge.published"):
+        with patch("dpaudit.judging.judge.published_estimate"):
             report = judged(path, "loss", "learned", primary="loss")
         assert (deciding_bound(report).estimator, report.looks) == ("rank-test", 1)
         refuted += report.verdict == "VIOLATION"

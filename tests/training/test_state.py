@@ -43,7 +43,7 @@ def test_what_wrappers_put_before_names_is_taken_off(tmp_path, prefix, suffix):
     path = tmp_path / f"model{suffix}"
     saved = {f"{prefix}{name}": tensor for name, tensor in WHOLE.items()}
     save_file(saved, path) if suffix == ".safetensors" else torch.save(saved, path)
-    assert same(state.unwrapped(state.read(path), WHOLE))
+    assert same(state.unwrap(state.read(path), WHOLE))
 
 
 @pytest.mark.parametrize("wrapped", ["", "_module.", "module."])
@@ -53,12 +53,12 @@ def test_a_network_may_have_such_names_itself(own, wrapped):
     wants = [f"{own}{name}" for name in WHOLE]
     for before in (own, f"{wrapped}{own}", own.removeprefix("module.")):
         saved = {f"{before}{name}": tensor for name, tensor in WHOLE.items()}
-        assert list(state.unwrapped(saved, wants)) == wants
+        assert list(state.unwrap(saved, wants)) == wants
 
 
 def test_a_prefix_that_not_all_names_have_is_a_name():
     saved = {"module.a": torch.ones(1), "b": torch.ones(1)}
-    assert set(state.unwrapped(saved, ["a", "b"])) == {"module.a", "b"}
+    assert set(state.unwrap(saved, ["a", "b"])) == {"module.a", "b"}
 
 
 @pytest.mark.parametrize("name", state.WRAPPED)

@@ -43,7 +43,7 @@ class Form:
         """The number of values."""
         return self.channels * self.height * self.width
 
-    def written(self, padding: tuple[int, int] = (0, 0), packed: bool = False) -> str:
+    def cpp_type(self, padding: tuple[int, int] = (0, 0), packed: bool = False) -> str:
         """The C++ map of that form; `packed`: a pixel takes no more floats than it has channels."""
         sizes = [self.channels, self.height, self.width, *padding]
         return f"Map<{', '.join(map(str, sizes + [self.channels] * packed))}>"
@@ -72,7 +72,7 @@ class Conv(Stage):
     dropout: int = NONE
     window: tuple[int, ...] = UNPOOLED
 
-    def convolved(self) -> Form:
+    def before_pooling(self) -> Form:
         """The form after the convolution itself."""
         return slid(self.form, self.filters, self.kernel, self.stride, self.padding, self.shift)
 
@@ -115,7 +115,7 @@ def slid(
     return Form(channels, height, width)
 
 
-def written(stage: Stage, came: str, out: str, below: bool) -> str:
+def cpp_type(stage: Stage, came: str, out: str, below: bool) -> str:
     """A stage as a C++ type; `below` is true if a stage before it has parameters."""
     end = f"{_flag(below)}>"
     if isinstance(stage, Dense):
@@ -123,7 +123,7 @@ def written(stage: Stage, came: str, out: str, below: bool) -> str:
     if isinstance(stage, Gate):
         return f"Gate<{came}, {out}, {_flag(stage.relu)}, {stage.dropout}, {end}"
     assert isinstance(stage, Conv | Pool)
-    of = stage.convolved() if isinstance(stage, Conv) else stage.form
+    of = stage.before_pooling() if isinstance(stage, Conv) else stage.form
     window = f"Windows<{', '.join(map(str, (of.height, of.width, *stage.window)))}>"
     if not isinstance(stage, Conv):
         return f"Pool<{came}, {out}, {window}, {end}"
@@ -164,15 +164,15 @@ class NativePlan:
     def source(self) -> str:
         """The C++ file that makes a kernel of the plan."""
         stages, types, below = self.images + self.rows, [], False
-        first = self.input.written(self.padding, self.packed)
+        first = self.input.cpp_type(self.padding, self.packed)
         came = first
         for i, stage in enumerate(stages):
-            out = stage.out.written(_padding(stages[i + 1 :]))
-            types.append(written(stage, came, out, below))
+            out = stage.out.cpp_type(_padding(stages[i + 1 :]))
+            types.append(cpp_type(stage, came, out, below))
             if i >= len(self.images) and not isinstance(stage, Dense):
                 types[-1] = f"Each<{types[-1]}>"
             below, came = below or isinstance(stage, Conv | Dense), out
-        features = self.images[-1].out.written() if self.images else first
+        features = self.images[-1].out.cpp_type() if self.images else first
         images, rows = types[: len(self.images)], types[len(self.images) :]
         return (
             '#include "network.h"\n'

@@ -5,7 +5,7 @@ import pytest
 from dp_accounting.pld.privacy_loss_distribution import from_gaussian_mechanism
 from refusals import refuses
 
-from dpaudit.accounting.curves import DPSGDFamily, symmetrised
+from dpaudit.accounting.curves import DPSGDFamily, symmetric
 
 
 def test_area_of_dpsgd_is_that_of_its_loss_distribution():
@@ -21,7 +21,7 @@ def test_only_as_much_is_given_away_as_symmetry_takes():
     ).self_compose(5)
     e = np.linspace(0, 6, 601)
     d = np.maximum(*(p.get_delta_for_epsilon(e) for p in (made._pmf_remove, made._pmf_add)))
-    curves = symmetrised(DPSGDFamily(0.3, 5))
+    curves = symmetric(DPSGDFamily(0.3, 5))
     for x in (0.0, 1e-3, 0.05, 0.3, 0.7, 0.99):
         naive = max(np.max(1 - d - np.exp(e) * x), np.max(np.exp(-e) * (1 - d - x)), 0)
         assert curves.trade_off(s, x) == pytest.approx(naive, abs=1e-4)

@@ -10,7 +10,7 @@ from dpaudit.accounting.curves import (
     DPSGDStepsFamily,
     GaussianFamily,
     PureFamily,
-    symmetrised,
+    symmetric,
 )
 
 DELTA = 1e-5
@@ -22,7 +22,7 @@ FAMILIES = [
     PureFamily(0.3),
     DPSGDFamily(0.1, 20),
     DPSGDFamily(0.3, 5, "replace"),
-    symmetrised(DPSGDFamily(0.1, 20)),
+    symmetric(DPSGDFamily(0.1, 20)),
     DPSGDStepsFamily(0.1, 20),
     DPSGDStepsFamily(1.0, 20, "replace"),
 ]
@@ -79,9 +79,9 @@ def test_the_first_step_leaks_nothing(curves):
 def test_a_symmetrised_curve_is_its_own_inverse_below_the_one_that_it_is_of(curves):
     x = np.linspace(0, 1, 401)
     for parameter in parameters(curves):
-        f, both = (one.trade_off(parameter, x) for one in (curves, symmetrised(curves)))
+        f, both = (one.trade_off(parameter, x) for one in (curves, symmetric(curves)))
         assert (both <= f + 1e-12).all()
-        back = symmetrised(curves).trade_off(parameter, both)
+        back = symmetric(curves).trade_off(parameter, both)
         # Where it is 0, every rate beyond is mapped back to the first.
         np.testing.assert_allclose(back[both > 0], x[both > 0], atol=1e-9)
         assert (np.diff(both, 2) >= -1e-12).all()

@@ -14,7 +14,7 @@ from dpaudit.papers.ensemble.logistic_regression import (
     ObjectiveNoise,
     ObjectivePerturbation,
     OutputPerturbation,
-    minimised,
+    minimise,
     sigmoid_sum,
     spherical,
 )
@@ -104,7 +104,7 @@ def test_the_ratio_is_that_of_two_densities(made, epsilon, lam, kind):
     def density(w):
         if kind is OutputPerturbation:
             rate = learner.rate(20)
-            return rate / 2 * math.exp(-rate * abs(w - minimised(rows, lam)[0]))
+            return rate / 2 * math.exp(-rate * abs(w - minimise(rows, lam)[0]))
         noise = learner.noise(20)
         total, slope = 0.0, 20 * (lam + noise.added)
         for (x,), y in zip(rows.x, rows.y, strict=True):
@@ -116,7 +116,7 @@ def test_the_ratio_is_that_of_two_densities(made, epsilon, lam, kind):
     def there(w):
         return density(w) * math.exp(learner.log_ratio(np.array([[w]]), rows, neighbour)[0])
 
-    ends = [-400, -5, 0, minimised(rows, lam)[0], minimised(neighbour, lam)[0], 5, 400]
+    ends = [-400, -5, 0, minimise(rows, lam)[0], minimise(neighbour, lam)[0], 5, 400]
     ends = sorted(ends)
     for each in (density, there):
         parts = [quad(each, a, b, limit=200)[0] for a, b in pairwise(ends)]
@@ -145,12 +145,12 @@ def test_who_flips_a_label_shows_at_most_half_of_what_the_noise_hides(made, draw
 def test_a_minimum_without_noise_moves_no_further_than_its_noise_hides(made):
     for seed in range(20):
         rows = made(30, 3, seed)
-        moved = np.linalg.norm(minimised(rows, 0.02) - minimised(other(rows, seed), 0.02))
+        moved = np.linalg.norm(minimise(rows, 0.02) - minimise(other(rows, seed), 0.02))
         assert moved <= 2 / (30 * 0.02)
 
 
 def test_output_perturbation_is_the_minimum_and_noise(made, draws):
     rows, learner = made(50, 3), OutputPerturbation(2.0, 0.1)
     assert learner.rate(50) == pytest.approx(5)
-    away = np.linalg.norm(learner.release(rows, draws(3000)) - minimised(rows, 0.1), axis=1)
+    away = np.linalg.norm(learner.release(rows, draws(3000)) - minimise(rows, 0.1), axis=1)
     assert mean_is(away, 3 / 5, math.sqrt(3) / 5)

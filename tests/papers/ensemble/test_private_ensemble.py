@@ -66,7 +66,7 @@ def test_a_learner_claims_epsilon_for_replacing_a_record(data):
     assert claim.unit == "one learner"
     assert "eps' 1.554" in claim.source  # 2 - 2 ln 1.25, of 200 records and lam .005
     assert of(data, target="aggregate").claim.epsilon == 4.0
-    assert of(data).craft(data, 0)["told_apart"].tolist() == [0, 1]
+    assert of(data).craft(data, 0)["label_pair"].tolist() == [0, 1]
 
 
 def test_for_the_receiver_s_own_records_nothing_is_claimed(data):

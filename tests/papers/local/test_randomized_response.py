@@ -30,7 +30,7 @@ def data():
 
 def played(mechanism, data, n, seed=0, canary=None):
     """The trials of n users in each world, as the attack looks at them."""
-    built = canary or Replaced(mechanism.told_apart)
+    built = canary or Replaced(mechanism.label_pair)
     pair = built.build(data, seed)
     wanted = trials(seed, 2 * n)
     seen = mechanism.run(pair, wanted)
@@ -129,9 +129,9 @@ def test_what_cannot_be_is_refused_in_one_sentence(data, given, refusal):
 def test_reports_have_the_probabilities_of_their_matrix(data, given):
     """Of some 30 frequencies none is 5 deviations off but with a probability of 2e-5."""
     n, mechanism = 4000, of(data, **given)
-    pair = Replaced(mechanism.told_apart).build(data, 0)
+    pair = Replaced(mechanism.label_pair).build(data, 0)
     seen = mechanism.run(pair, wanted := trials(0, 2 * n))
-    d, other = mechanism.told_apart
+    d, other = mechanism.label_pair
     blended = mechanism.population.blended
     channel = blended if mechanism.theta is None else mechanism.population.matrices[mechanism.theta]
     for world, value in ((OUT, d), (IN, other)):
@@ -159,7 +159,7 @@ def test_the_parameter_is_seen_by_who_knows_it_alone_and_stays_a_user_s_own(data
 
 def test_a_trial_is_the_same_whatever_is_played_beside_it(data):
     mechanism = of(data, observer="blended", reports=2)
-    pair = Replaced(mechanism.told_apart).build(data, 0)
+    pair = Replaced(mechanism.label_pair).build(data, 0)
     wanted = trials(3, 40)
     together = mechanism.run(pair, wanted)
     alone = [mechanism.run(pair, [trial])[0] for trial in wanted]
@@ -188,7 +188,7 @@ def test_nothing_is_chosen_from_what_is_judged(data):
 def test_the_score_is_the_likelihood_ratio_of_what_is_seen(data):
     mechanism = of(data, observer="blended", reports=2)
     seen, shown = played(mechanism, data, 40)
-    d, other = mechanism.told_apart
+    d, other = mechanism.label_pair
     p, shares = mechanism.population.matrices, mechanism.population.shares
 
     def likelihood(reports, value):

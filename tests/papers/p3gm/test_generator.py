@@ -51,7 +51,7 @@ def test_labels_without_proportions_are_what_the_model_says():
     made = fit(DESIGN, stripes(), 2, seed=0)
     drawn = made.sample(50, seed=1)
     assert drawn.x.shape == (50, 4)
-    again = made.drawn(50, np.random.default_rng(0))
+    again = made.draw_scores(50, np.random.default_rng(0))
     assert again.shape == (50, 6)
     assert set(drawn.y.tolist()) <= {0, 1}
 
@@ -133,16 +133,16 @@ def test_the_generator_is_watched_from_before_its_first_step_to_the_last():
     seen = []
 
     def watch(made, step):
-        seen.append((step, made.drawn(5, np.random.default_rng(0))))
+        seen.append((step, made.draw_scores(5, np.random.default_rng(0))))
 
     made = fit(
         changed(DESIGN, steps=AdamRecipe(3, 0.2, 60, lr=0.02)), stripes(), 2, seed=0, watch=watch
     )
     assert [step for step, _ in seen] == [0, 1, 2, 3]
-    assert (seen[-1][1] == made.drawn(5, np.random.default_rng(0))).all()
+    assert (seen[-1][1] == made.draw_scores(5, np.random.default_rng(0))).all()
     assert not (seen[0][1] == seen[-1][1]).all()
     plain = fit(changed(DESIGN, steps=AdamRecipe(3, 0.2, 60, lr=0.02)), stripes(), 2, seed=0)
-    assert (plain.drawn(5, np.random.default_rng(0)) == seen[-1][1]).all()
+    assert (plain.draw_scores(5, np.random.default_rng(0)) == seen[-1][1]).all()
 
 
 @pytest.mark.parametrize("model", ["p3gm", "ae"])

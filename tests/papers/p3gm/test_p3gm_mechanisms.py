@@ -182,7 +182,7 @@ def test_the_published_claim_is_theorem_3(data):
     d = mechanism.design
     assert (d.first.pca, d.first.pca_noise, d.first.em) == ("wishart", 0.1, "published")
     phases = Phases(0.1, 3, 2, 100.0, 0.25, 8, d.steps.noise_multiplier)
-    assert mechanism.claim.epsilon == phases.composed(1e-5)
+    assert mechanism.claim.epsilon == phases.composed_epsilon(1e-5)
     assert 1.49 < mechanism.claim.epsilon <= 1.5
     assert mechanism.claim.source == THEOREM
 

@@ -4,7 +4,7 @@ from unittest.mock import patch
 
 import numpy as np
 import pytest
-from playground import KNOWN, finished, observe, worlds_and_indices
+from playground import KNOWN, observe, worlds_and_indices, write_journal
 from refusals import refuses
 from scipy.stats import binom
 
@@ -171,7 +171,7 @@ def test_hold_out_is_what_a_judgement_does(tmp_path):
     worlds, indices = worlds_and_indices(84)
     seen = observe(worlds, np.random.default_rng(2), shift=2.0)
     counted = {"attacks": ["loss"], "estimator": "clopper-pearson"}
-    path = finished(tmp_path / "run" / "journal.sqlite", seen, **counted)
+    path = write_journal(tmp_path / "run" / "journal.sqlite", seen, **counted)
     attacks = {"loss": Loss(), "mean+std": MeanStd(), "learned": Learned()}
     few = patch("dpaudit.estimators.published.PERMUTATIONS", 2)
     with few, Journal.read(path) as journal:
@@ -398,7 +398,7 @@ def test_a_prior_is_promised_by_nobody_and_is_about_no_curve():
 
 def test_another_curve_is_refused_before_a_look_is_numbered(tmp_path):
     worlds, _ = worlds_and_indices(8)
-    path = finished(tmp_path / "run" / "j", observe(worlds, np.random.default_rng(0)))
+    path = write_journal(tmp_path / "run" / "j", observe(worlds, np.random.default_rng(0)))
     before = path.read_bytes()
     with (
         refuses("other-curve", "estimator", "GDP"),

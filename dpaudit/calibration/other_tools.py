@@ -1,7 +1,7 @@
 """Rules that other tools print as lower bounds although they are not valid, for comparison.
 
-Each chooses what it is judged by on the very trials that judge it, and pays nothing for that.
-They are written from their descriptions, and used nowhere but in a calibration.
+Each rule is chosen on the same trials that judge it, without a correction for the choice. They are
+written from their published descriptions, and only a calibration uses them.
 """
 
 from __future__ import annotations

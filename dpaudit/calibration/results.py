@@ -1,9 +1,9 @@
 """Results of a calibration, and the test by which a measured rate flags a bound as wrong.
 
-A bound holds if the interval of its rate reaches down to the level that it states. Of many
-intervals some lie above by chance, so that those bounds are measured again: on fresh seeds, with
-several times the repetitions, which alone decide. So many repetitions can afford a wider interval:
-next to none is flagged by chance, and a wrong bound is found almost as often.
+A bound holds if the interval of its rate reaches down to the level that it states. Some of many
+intervals lie above by chance. Those bounds are measured again on fresh seeds, with several times
+the repetitions, and only this second measurement decides. It has a wider interval: almost no bound
+is flagged by chance, and a wrong bound is still found almost as often.
 """
 
 from __future__ import annotations

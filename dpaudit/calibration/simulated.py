@@ -130,9 +130,9 @@ class KnownLaplace(KnownMechanism):
 class KnownRandomizedResponse(KnownMechanism):
     """The world itself with probability e^pure/(1+e^pure), else the other one.
 
-    All scores are tied with half of the others, which is what tests of ranks find hardest. With
-    probability `spent` the world is told for sure instead: no mechanism that is (pure, spent)-DP
-    leaks more (Kairouz, Oh and Viswanath 2015).
+    Each score is tied with half of the others, the hardest case for rank tests. With probability
+    `spent` it releases the world without noise instead: no (pure, spent)-DP mechanism leaks more
+    (Kairouz, Oh and Viswanath 2015).
     """
 
     pure: float
@@ -198,9 +198,9 @@ class SimulatedRun:
     def seen(self) -> Observations:
         """The released number in the form of a network's outputs, which is post-processing.
 
-        As it is; as an update or a move of the parameters along the canary's gradient; as a
-        logit, so that the canary's loss falls with it; and as T draws of sigmoid(number +
-        noise), as if by MC dropout, unless nobody looks at any.
+        It is released as it is; as an update or a move of the parameters along the canary's
+        gradient; as a logit, so that the canary's loss falls with it; and as T draws of
+        sigmoid(number + noise), like MC dropout, if an attack uses them.
         """
         draw = generator(self.seed, "trials")
         z = self.mechanism.draw(self.worlds, draw)

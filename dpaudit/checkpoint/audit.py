@@ -186,8 +186,8 @@ def _take_look(
     """Count a look at a kit's coins; return its number.
 
     A look is all guesses and the estimator that decides: the same guesses are the same look,
-    whatever the claim. Another model is another look too, because it cannot be told from another
-    moment of the same training.
+    whatever the claim. Another model is another look too, because it could be the same training
+    at another moment.
     """
     decides = request.estimators[0]
     guesses = np.stack([assign_guesses(scores, r) for r in numbers.numbers])
@@ -256,7 +256,7 @@ def _reference_warnings(
     """Refuse reference models that reveal the coins, since guesses would then follow them.
 
     A reference that was trained without the canaries, or on all of them, does not know the coins.
-    If nobody states that coins were tossed, one that does is only warned of.
+    If the records were not chosen by coins, such a reference only causes a warning.
     """
     for name, reference in references:
         if np.array_equal(reference.log_odds, target.log_odds):

@@ -97,10 +97,10 @@ def _sorted(draw: np.random.Generator, rows: int, n: int) -> Array:
 
 
 def enough(draws: int, a: float) -> int:
-    """Return at least the draws asked for, and two beyond the quantile that is sought.
+    """Return the number of draws: as requested, and at least two beyond the quantile.
 
-    The test is exact with any number of them, and stronger with more; but a tenth look decides
-    at a/1024, and is not to take hours.
+    The test is exact with any number of draws, and has more power with more. The number is
+    limited because a tenth look decides at a/1024, and must not take hours.
     """
     return max(draws, math.ceil(2 / a))
 
@@ -108,9 +108,9 @@ def enough(draws: int, a: float) -> int:
 def last_rejected(family: Family, exceeds: Exceeds, draws: Draws, a: float) -> int:
     """Return the most leaking step with p <= a; 0 if there is none.
 
-    A draw that exceeds at a rejected step exceeds at all further ones, and a draw that does not
-    at a step that is not rejected does not before: after each step only draws between remain.
-    Where to look first is found with a few of the draws.
+    A draw that exceeds at a rejected step exceeds at all further steps. A draw that does not
+    exceed at a step that is not rejected does not exceed at earlier steps. So after each step
+    only the draws between remain. A few of the draws find the step at which to start.
     """
 
     def exceeding(step: int, some: Draws) -> Array:

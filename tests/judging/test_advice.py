@@ -1,7 +1,7 @@
 """What a reader is told to do next, by verdict and by who attacks."""
 
 import pytest
-from playground import settled
+from playground import run_facts
 
 from dpaudit.judging.advice import GRADIENT_BREAKS, STEP_BREAKS, after_one_run, next_steps
 from dpaudit.judging.facts import CanaryFacts
@@ -14,7 +14,7 @@ STEPS = Claim(1.0, 1e-5, curve=StepsCurve(0.05, 40, 1.0))
 
 
 def told(claim=CLAIM, epsilon=0.5, reach=2.0, attacks=("loss",), attacker="", record=True, **more):
-    known = settled(claim, attacker=attacker, **({} if record else {"canary": GRADIENT}))
+    known = run_facts(claim, attacker=attacker, **({} if record else {"canary": GRADIENT}))
     return " ".join(next_steps(known, shown(epsilon), reach, attacks, **more))
 
 

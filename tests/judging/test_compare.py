@@ -4,7 +4,7 @@ from unittest.mock import patch
 
 import numpy as np
 import pytest
-from playground import KNOWN, LABEL, facts, finished, observe, worlds_and_indices
+from playground import KNOWN, LABEL, facts, observe, worlds_and_indices, write_journal
 from refusals import refuses
 
 from dpaudit.config.settings import Judging
@@ -66,7 +66,7 @@ def test_single_steps_have_no_defence_to_compare(path):
     claim = Claim(1.0, DELTA, curve=StepsCurve(0.05, 40, 1.0))
     told = {**facts(), "claim": claim.to_dict()}
     with patch("playground.facts", return_value=told):
-        finished(path, released(8), attacks=FAST)
+        write_journal(path, released(8), attacks=FAST)
     with refuses("nothing-released", option="adversary", value="per-step"):
         compared(path)
 
@@ -79,14 +79,14 @@ def test_no_defence_stands_before_what_insiders_see(path, attacker, attack, show
     name = {"updates": "updates", "weights": "moved"}[attack]
     seen = {name: np.random.default_rng(0).normal(size=(8, *shown))}
     with patch("playground.facts", return_value={**facts(), "attacker": attacker}):
-        finished(path, seen, attacks=[attack])
+        write_journal(path, seen, attacks=[attack])
     with refuses("nothing-released", option="adversary", value=attacker) as caught:
         compared(path, attacks=[attack])
     assert "--adversary observer or worst-case" in str(caught.value)
 
 
 def test_without_a_defence_the_numbers_are_those_of_the_report(path):
-    finished(path, released(80, shift=3.0), attacks=FAST)
+    write_journal(path, released(80, shift=3.0), attacks=FAST)
     comparison = compared(path)
     few = patch("dpaudit.estimators.published.PERMUTATIONS", 5)
     with few, Journal.read(path) as journal:
@@ -105,13 +105,13 @@ def test_behind_a_defence_they_are_those_of_a_run_that_released_so(path, tmp_pat
     """The attacker adapts: everything is chosen anew on the defended outputs."""
     worlds, _ = worlds_and_indices(80)
     seen = observe(worlds, np.random.default_rng(1), 3.0)
-    finished(path, seen)
+    write_journal(path, seen)
     p = seen["mc"].astype(float)
     rounded = {
         "mean": np.rint(p.mean(axis=1) / 0.1) * 0.1,
         "std": np.rint(p.std(axis=1) / 0.1) * 0.1,
     }
-    so = finished(tmp_path / "so" / "j", rounded)
+    so = write_journal(tmp_path / "so" / "j", rounded)
     attacks = ("mean", "mean+std")
     behind = compared(path, "quantize:0.1", attacks=attacks).rows[1]
     like = compared(so, attacks=attacks).rows[0]
@@ -126,7 +126,7 @@ def test_no_leak_certifies_zero_behind_every_defence(tmp_path):
     """
     found = []
     for seed in range(5):
-        path = finished(tmp_path / str(seed) / "j", released(80, seed=seed))
+        path = write_journal(tmp_path / str(seed) / "j", released(80, seed=seed))
         for defended in compared(path, "quantize:0.01", "quantize:0.2").rows:
             found += [bound.epsilon for bound in defended.bounds]
     assert found == [0.0] * 45
@@ -141,7 +141,7 @@ def test_a_leak_is_certified_below_its_ceiling_and_coarse_rounding_lowers_it(pat
     p += (1 - p[:, [LABEL]]) * np.eye(3)[0]
     with np.errstate(divide="ignore"):
         seen = {"logits": np.log(p), "mean": p, "std": np.minimum(p, 1 - p)}
-    finished(path, seen)
+    write_journal(path, seen)
     none, fine, coarse = compared(path, "quantize:0.01", "quantize:0.5").rows
     for defended in (none, fine, coarse):
         for bound in defended.bounds:
@@ -158,7 +158,7 @@ def test_a_leak_below_half_a_unit_is_gone(path):
     worlds, _ = worlds_and_indices(80)
     mean = np.full((80, 3), 0.4)
     mean[:, LABEL] = np.where(worlds == 1, 0.21, 0.19)
-    finished(path, {"mean": mean, "std": np.zeros((80, 3))})
+    write_journal(path, {"mean": mean, "std": np.zeros((80, 3))})
     attacks, counted = ("mean", "mean+std"), "clopper-pearson"
     none, coarse = compared(path, "quantize:0.1", attacks=attacks, estimator=counted).rows
     assert [b.epsilon for b in none.bounds] == [b.ceiling for b in none.bounds]
@@ -167,7 +167,7 @@ def test_a_leak_below_half_a_unit_is_gone(path):
 
 
 def test_bounds_are_at_the_confidence_asked_for_and_by_the_estimator(path):
-    finished(path, released(80, shift=4.0))
+    write_journal(path, released(80, shift=4.0))
     sure, surer = (compared(path, confidence=c) for c in (0.9, 0.99))
     for a, b in zip(sure.rows, surer.rows, strict=True):
         for x, y in zip(a.bounds, b.bounds, strict=True):
@@ -182,7 +182,7 @@ def test_diverged_models_are_attacked_like_any_other(path):
     seen = {name: array.copy() for name, array in released(80, shift=4.0).items()}
     for array in seen.values():
         array[::7] = np.nan
-    finished(path, seen)
+    write_journal(path, seen)
     for defended in compared(path, attacks=Judging.attacks).rows:
         for bound in defended.bounds:
             assert 0 <= bound.epsilon <= bound.ceiling
@@ -190,7 +190,7 @@ def test_diverged_models_are_attacked_like_any_other(path):
 
 def test_one_pass_is_compared_too(path):
     seen = released(80, shift=4.0)
-    finished(path, {**seen, "mc": seen["mc"][:, :1]})
+    write_journal(path, {**seen, "mc": seen["mc"][:, :1]})
     attacks, counted = ("mean", "inv_std", "mean+std"), "clopper-pearson"
     none, quantized = compared(path, attacks=attacks, estimator=counted).rows
     for defended in (none, quantized):
@@ -207,7 +207,7 @@ def test_strongest_is_picked_without_the_judging_half(tmp_path):
     for array in changed.values():
         array[judging] = array[judging][np.random.default_rng(0).permutation(len(judging))]
     a, b = (
-        compared(finished(tmp_path / name / "j", s), "quantize:0.05", "quantize:0.3")
+        compared(write_journal(tmp_path / name / "j", s), "quantize:0.05", "quantize:0.3")
         for name, s in (("a", seen), ("b", changed))
     )
     for x, y in zip(a.rows, b.rows, strict=True):
@@ -217,7 +217,7 @@ def test_strongest_is_picked_without_the_judging_half(tmp_path):
 
 
 def test_no_look_is_numbered(path):
-    finished(path, released(40), attacks=["loss"], primary="loss")
+    write_journal(path, released(40), attacks=["loss"], primary="loss")
     before = path.read_bytes()
     compared(path, "quantize:0.1", attacks=("mean",))
     assert path.read_bytes() == before
@@ -238,7 +238,7 @@ EVERY = (
 
 def test_an_adaptive_attack_is_led_against_every_defence(path):
     """What is learned is learned from what is left, and finds a leak that is still there."""
-    finished(path, released(80, shift=6.0))
+    write_journal(path, released(80, shift=6.0))
     comparison = compared(path, *EVERY, attacks=("learned",))
     assert [d.defence for d in comparison.rows] == ["none", *EVERY]
     for defended in comparison.rows:
@@ -249,21 +249,21 @@ def test_an_adaptive_attack_is_led_against_every_defence(path):
 
 
 def test_a_temperature_stops_no_attacker_who_adapts(path):
-    finished(path, {"logits": released(80, shift=5.0)["logits"]})
+    write_journal(path, {"logits": released(80, shift=5.0)["logits"]})
     none, flat = compared(path, "temperature:4", attacks=("learned",)).rows
     assert bounds(none)["learned"].epsilon > 1
     assert bounds(flat)["learned"].epsilon > 0.8 * bounds(none)["learned"].epsilon
 
 
 def test_enough_noise_leaves_nothing_to_certify(path):
-    finished(path, released(80, shift=6.0))
+    write_journal(path, released(80, shift=6.0))
     none, drowned = compared(path, "mean-std + noise:50", attacks=("mean", "learned")).rows
     assert min(b.epsilon for b in none.bounds) > 0.5
     assert [b.epsilon for b in drowned.bounds] == [0, 0]
 
 
 def test_noise_is_the_same_whenever_a_run_is_compared(path):
-    finished(path, released(40, shift=2.0))
+    write_journal(path, released(40, shift=2.0))
     a, b = (compared(path, "noise:0.1", attacks=("mean", "loss")) for _ in range(2))
     assert a == b
 
@@ -277,7 +277,7 @@ def test_no_leak_certifies_zero_behind_noise_on_equal_outputs(tmp_path):
     found = []
     for seed in range(5):
         same = {"mean": np.full((80, 3), 1 / 3), "std": np.full((80, 3), 0.1)}
-        path = finished(tmp_path / str(seed) / "j", same, seed=seed)
+        path = write_journal(tmp_path / str(seed) / "j", same, seed=seed)
         counted = {"attacks": ("mean", "mean+std"), "estimator": "clopper-pearson"}
         behind = compared(path, "noise:0.05", **counted).rows[1]
         found += [bound.epsilon for bound in behind.bounds]
@@ -285,7 +285,7 @@ def test_no_leak_certifies_zero_behind_noise_on_equal_outputs(tmp_path):
 
 
 def test_progress_is_told_defence_by_defence(path):
-    finished(path, released(8))
+    write_journal(path, released(8))
     told = []
     with Journal.read(path) as journal:
         compare(journal, ["mean-std"], Choice(("mean",)), lambda *done: told.append(done))
@@ -294,7 +294,7 @@ def test_progress_is_told_defence_by_defence(path):
 
 def test_all_trials_are_defended_once(path):
     """What a defence releases is known from a few trials, before any work is done."""
-    finished(path, released(40))
+    write_journal(path, released(40))
     rows = []
 
     def counting(seen):
@@ -309,7 +309,7 @@ def test_all_trials_are_defended_once(path):
 
 
 def test_an_attack_is_led_where_it_fits(path):
-    finished(path, released(40))
+    write_journal(path, released(40))
     comparison = compared(path, attacks=("min+max", "mean"))
     assert comparison.attacks == ["min+max", "mean"]
     assert [list(bounds(d)) for d in comparison.rows] == [["min+max", "mean"], ["mean"]]
@@ -317,7 +317,7 @@ def test_an_attack_is_led_where_it_fits(path):
 
 
 def test_no_attack_may_be_left_behind_a_defence(path):
-    finished(path, released(40))
+    write_journal(path, released(40))
     none, nothing_left = compared(path, attacks=("min+max",)).rows
     assert list(bounds(none)) == ["min+max"]
     assert (nothing_left.bounds, nothing_left.published) == ([], [])
@@ -325,7 +325,7 @@ def test_no_attack_may_be_left_behind_a_defence(path):
 
 
 def test_of_the_default_attacks_those_take_part_that_fit(path):
-    finished(path, {"logits": released(40)["logits"]})
+    write_journal(path, {"logits": released(40)["logits"]})
     assert compared(path, attacks=Judging.attacks).attacks == ["loss", "learned"]
 
 
@@ -338,7 +338,7 @@ def test_of_the_default_attacks_those_take_part_that_fit(path):
     ],
 )
 def test_an_attack_that_fits_nowhere_is_refused(path, seen, attacks, told):
-    finished(path, {seen: released(8)[seen]})
+    write_journal(path, {seen: released(8)[seen]})
     with pytest.raises(BadInput) as caught:
         compared(path, attacks=attacks)
     assert told in str(caught.value)
@@ -348,14 +348,14 @@ def test_an_attack_that_fits_nowhere_is_refused(path, seen, attacks, told):
 
 
 def test_defences_come_after_none_in_the_order_given(path):
-    finished(path, released(8))
+    write_journal(path, released(8))
     comparison = compared(path, "quantize:0.5", Quantize(0.1), "quantize:0.01")
     names = [d.defence for d in comparison.rows]
     assert names == ["none", "quantize:0.5", "quantize:0.1", "quantize:0.01"]
 
 
 def test_a_defence_made_already_is_the_same_as_its_text(path):
-    finished(path, released(40, shift=3.0))
+    write_journal(path, released(40, shift=3.0))
     assert compared(path, Quantize(0.1)) == compared(path, "quantize:0.1")
 
 
@@ -372,13 +372,13 @@ def test_a_defence_made_already_is_the_same_as_its_text(path):
     ],
 )
 def test_defences_that_cannot_be_compared_are_refused(path, defences, code, value):
-    finished(path, released(8))
+    write_journal(path, released(8))
     with refuses(code, option="defence", value=value), Journal.read(path) as journal:
         compare(journal, defences, Choice(FAST))
 
 
 def test_one_text_is_one_defence(path):
-    finished(path, released(8))
+    write_journal(path, released(8))
     with Journal.read(path) as journal:
         comparison = compare(journal, "quantize:0.1", Choice(("loss",)))
     assert [d.defence for d in comparison.rows] == ["none", "quantize:0.1"]
@@ -405,7 +405,7 @@ def fails(seen):
     "protect", [fails, lambda s: None, lambda s: {"mean": s["mean"][1:]}, lambda s: {"mean": "x"}]
 )
 def test_a_defence_that_does_wrong_is_told_in_one_sentence(path, protect):
-    finished(path, released(8))
+    write_journal(path, released(8))
     with pytest.raises(BadInput, match="theirs failed: ") as caught:
         compared(path, Theirs(protect))
     assert "\n" not in str(caught.value)
@@ -416,7 +416,7 @@ def test_a_defence_cannot_change_what_the_others_see(path):
         seen["mean"][:] = 0.5
         return seen
 
-    finished(path, released(8))
+    write_journal(path, released(8))
     with pytest.raises(BadInput, match="read-only"):
         compared(path, Theirs(careless))
 

@@ -7,7 +7,7 @@ from unittest.mock import patch
 import numpy as np
 import playground
 import pytest
-from playground import KNOWN, facts, observe, settled, worlds_and_indices
+from playground import KNOWN, facts, observe, run_facts, worlds_and_indices
 from refusals import refuses
 from scipy.stats import binom
 
@@ -376,14 +376,14 @@ def test_a_claim_beyond_all_models_is_told_so(epsilon):
     bound = Bound(0.0, DELTA, 0.95, "clopper-pearson", "none", "hold-out", 2.57)
     claim = Claim(epsilon, DELTA)
     assert models_needed(claim, bound) is None
-    advice = next_steps(settled(claim), bound, 2.57, [])[0]
+    advice = next_steps(run_facts(claim), bound, 2.57, [])[0]
     assert f"{epsilon:.2f}" in advice
     assert "--models" not in advice
 
 
 def test_advice_fits_what_was_judged():
     bound = Bound(0.0, DELTA, 0.95, "someone-elses", "none", "hold-out", 2.57)
-    advised = partial(next_steps, settled(Claim(8.0, DELTA)), bound, 2.57)
+    advised = partial(next_steps, run_facts(Claim(8.0, DELTA)), bound, 2.57)
     assert "more (--models)." in advised([])[0]
     for attacks, named in ((["mean+std"], "mean & inv_std"), (["released"], "total")):
         assert (

@@ -11,10 +11,10 @@ from playground import (
     Leaky,
     Shifted,
     facts,
-    finished,
     observe,
     tiny_pair,
     worlds_and_indices,
+    write_journal,
 )
 from refusals import refuses
 
@@ -74,7 +74,7 @@ def observations(run):
 def stopped(path, count, shift=0.0, **configured):
     """A journal of a run until decided, as far as so many models."""
     seen = observe(worlds_and_indices(count)[0], np.random.default_rng(0), shift)
-    return finished(path, seen, **{"until_decided": True, "models": 1000, **configured})
+    return write_journal(path, seen, **{"until_decided": True, "models": 1000, **configured})
 
 
 # ---------------------------------------------------------------- when it stops
@@ -237,7 +237,7 @@ def test_looks_come_after_whole_pairs_for_all_workers():
 
 
 def test_a_watch_takes_whole_pairs_without_a_gap_alone(tmp_path):
-    path = finished(
+    path = write_journal(
         tmp_path / "run" / "j",
         observe(worlds_and_indices(80)[0], np.random.default_rng(0), 20.0),
         epsilon=1.0,

@@ -3,7 +3,7 @@
 import numpy as np
 import torch
 from refusals import refuses
-from settings import changed
+from settings import change
 from tiny import LOGREG, records
 
 from dpaudit.training import gradients
@@ -20,7 +20,7 @@ def separable(n):
     return Records(x, made.y)
 
 
-RECIPE = changed(LOGREG, classes=2, noise_multiplier=3.0, lr=7.0, epochs=5)
+RECIPE = change(LOGREG, classes=2, noise_multiplier=3.0, lr=7.0, epochs=5)
 
 
 def test_ordinary_gradients_nearly_vanish_whatever_the_recipe_says():

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from scipy.stats import binom
-from settings import planned
+from settings import plan_request
 
 from dpaudit.attacks import Released
 from dpaudit.estimators.bets import FIRST, Bets
@@ -14,7 +14,7 @@ from dpaudit.types import IN, OUT, Claim, GaussianCurve
 
 
 def stopped(**asked):
-    question = planned(**asked)
+    question = plan_request(**asked)
     return Stopped(question.claimed, question.truth, FIRST)
 
 
@@ -64,6 +64,6 @@ def test_a_claim_that_holds_is_refuted_in_few_audits_however_long_they_go_on(cur
 
 def test_what_is_far_is_left_open():
     assert stopped(claim=1.0, true=1.1).pairs(0.5) is None
-    found = plan(planned(claim=1.0, true=1.1)).until_decided
+    found = plan(plan_request(claim=1.0, true=1.1)).until_decided
     assert (found.half, found.power) == (None, None)
-    assert plan(planned(claim=1.0, canaries=100)).until_decided is None
+    assert plan(plan_request(claim=1.0, canaries=100)).until_decided is None

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 from refusals import refuses
-from settings import made
+from settings import make_mechanism
 
 from dpaudit.canaries import Null, Replaced
 from dpaudit.estimators import ClopperPearson, ExactScan
@@ -32,7 +32,7 @@ def data():
 
 
 def of(data, **given):
-    return made(PrivateEnsemble, data, **{"organisations": 4, **given})
+    return make_mechanism(PrivateEnsemble, data, **{"organisations": 4, **given})
 
 
 def played(mechanism, data, per_world, canary=None, seed=0):

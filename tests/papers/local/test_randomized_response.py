@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 from refusals import refuses
-from settings import made
+from settings import make_mechanism
 
 from dpaudit.canaries import Null, Replaced
 from dpaudit.estimators import ClopperPearson, ExactScan
@@ -54,7 +54,7 @@ def scanned(mechanism, data, n):
 
 
 def of(data, **given):
-    return made(RandomizedResponse, data, **given)
+    return make_mechanism(RandomizedResponse, data, **given)
 
 
 # ---------------------------------------------------------------- what is promised

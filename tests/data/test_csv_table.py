@@ -57,14 +57,14 @@ def refusal(load, tmp_path):
     return error
 
 
-def said(error):
+def sentence(error):
     """What a user reads, without the path in front."""
     return str(error).split(": ", 1)[1]
 
 
 def numbers(error):
     """The numbers that a user reads."""
-    return re.findall(r"\d+", said(error))
+    return re.findall(r"\d+", sentence(error))
 
 
 def everything(data):
@@ -190,7 +190,7 @@ def test_the_split_follows_the_seed(load):
 def test_a_missing_label_is_told_with_the_columns(refusal):
     error = refusal(text_of(people()), label=None)
     assert problems_of(error) == [("needs-label", "label", None)]
-    assert "'age', 'colour', 'rooms', 'rich'" in said(error)
+    assert "'age', 'colour', 'rooms', 'rich'" in sentence(error)
 
 
 def test_every_unknown_column_is_told_at_once(refusal):
@@ -250,7 +250,7 @@ def test_names_and_values_cannot_paint_the_terminal(refusal):
     refusal(text_of(people(), ["\x1b[2J", *HEADER[1:]]), label="x", bounds=[])
     rows = people()
     rows[3][0] = "\x1b[2J" + "x" * 9999
-    assert len(said(refusal(text_of(rows)))) < 300
+    assert len(sentence(refusal(text_of(rows)))) < 300
 
 
 # ---------------------------------------------------------------- values
@@ -261,8 +261,8 @@ def test_numbers_without_bounds_are_named_together_and_their_range_is_not_told(r
     header = ["age", "hours", *HEADER[1:]]
     error = refusal(text_of(rows, header), bounds=[])
     assert problems_of(error) == [("needs-bounds", "bounds", ["age", "hours"])]
-    assert "'age', 'hours'" in said(error)
-    assert "--bounds age=LOW:HIGH" in said(error)
+    assert "'age', 'hours'" in sentence(error)
+    assert "--bounds age=LOW:HIGH" in sentence(error)
     assert numbers(error) == ["20"]
 
 
@@ -271,7 +271,7 @@ def test_numbers_with_gaps_or_commas_are_numbers_still(refusal, odd):
     rows = [[f"{i},5" if i else odd, "ab"[i % 2]] for i in range(60)]
     error = refusal(text_of(rows, ["a", "b"], delimiter=";"), label="b", bounds=[])
     assert problems_of(error) == [("needs-bounds", "bounds", ["a"])]
-    assert "--bounds a=" in said(error)
+    assert "--bounds a=" in sentence(error)
 
 
 def test_empty_and_odd_cells_of_a_number_are_told_with_their_lines(refusal):
@@ -284,7 +284,7 @@ def test_empty_and_odd_cells_of_a_number_are_told_with_their_lines(refusal):
         ("not-a-number", "age", [(8, "old"), (9, "nan"), (10, "-inf"), (11, "1_0")]),
     ]
     assert re.findall(r"\d+", str(error.problems[0])) == ["2", "2", "7"]
-    assert "line 10: '-inf'" in said(error)
+    assert "line 10: '-inf'" in sentence(error)
 
 
 def test_lines_are_those_that_an_editor_shows(refusal):
@@ -317,15 +317,15 @@ def test_a_label_that_names_single_records_is_told(refusal):
 def test_small_classes_are_told_by_their_names(refusal):
     error = refusal(text_of([*people(), ["20", "red", "1", "perhaps"]]))
     assert problems_of(error) == [("too-few-records", "", [("'perhaps'", 1)])]
-    assert "'rich'" in said(error)
-    assert "'perhaps': 1" in said(error)
+    assert "'rich'" in sentence(error)
+    assert "'perhaps': 1" in sentence(error)
 
 
 def test_too_many_features_are_told_with_the_columns_that_make_them(refusal):
     rows = [[f"id{i}", "cd"[i % 2], "ab"[i % 2]] for i in range(10_000)]
     error = refusal(text_of(rows, ["a", "c", "b"]), label="b", bounds=[])
     assert problems_of(error) == [("too-many-features", "", 10_002)]
-    assert "10000 ('a': 10000, 'c': 2)" in said(error)
+    assert "10000 ('a': 10000, 'c': 2)" in sentence(error)
 
 
 # ---------------------------------------------------------------- files
@@ -356,7 +356,7 @@ def test_a_header_alone_is_told(refusal):
 def test_text_that_is_not_utf8_is_told_with_its_line(refusal):
     error = refusal(text_of(people()).replace("red", "ré").encode("latin-1"))
     assert problems_of(error) == [("not-utf8", "", 2)]
-    assert "line 2" in said(error)
+    assert "line 2" in sentence(error)
 
 
 @pytest.mark.parametrize(
@@ -371,7 +371,7 @@ def test_text_that_is_not_utf8_is_told_with_its_line(refusal):
 def test_what_is_no_text_is_told(refusal, content):
     error = refusal(content)
     assert error.code in ("not-text", "not-utf8")
-    assert "UTF-8" in said(error)
+    assert "UTF-8" in sentence(error)
 
 
 def test_a_quote_that_is_never_closed_is_told(refusal):
@@ -383,7 +383,7 @@ def test_a_quote_that_is_never_closed_is_told(refusal):
 def test_a_cell_beyond_all_measure_is_told(refusal):
     error = refusal(text_of(people()).replace("red", "r" * 200_000))
     assert error.code == "wrong-format"
-    assert "line 2: field larger" in said(error)
+    assert "line 2: field larger" in sentence(error)
 
 
 def test_a_compressed_file_cut_short_anywhere_is_told(refusal):
@@ -406,7 +406,7 @@ def test_a_small_file_that_unpacks_without_end_is_not_read_to_its_end(refusal, m
     monkeypatch.setattr(csv_text, "MOST_BYTES", 1 << 20)
     error = refusal(gzip.compress(b"a" * (4 << 20)), "own.csv.gz")
     assert problems_of(error) == [("file-too-large", "", 1 << 20)]
-    assert "1 MiB" in said(error)
+    assert "1 MiB" in sentence(error)
 
 
 @pytest.mark.parametrize(

@@ -154,7 +154,7 @@ def trials_of(out, inn):
     return Trials(values, np.tile([OUT, IN], len(out)), "one")
 
 
-def shifted(mu):
+def shifted_scores(mu):
     return lambda n, draw: (draw.normal(size=n), draw.normal(size=n) + mu)
 
 
@@ -170,7 +170,7 @@ def bounds_of(selection, estimator, play, n, games):
 @pytest.mark.parametrize(("true", "mean"), [(4, 2.6), (10, 8.1)])
 def test_hold_out_under_a_gaussian_curve(true, mean):
     """The threshold is chosen by what is then judged: without the curve it would be another."""
-    found = bounds_of(HoldOut(), GDP, shifted(of_epsilon(true)), 1000, 60)
+    found = bounds_of(HoldOut(), GDP, shifted_scores(of_epsilon(true)), 1000, 60)
     assert is_known(found, mean)
 
 
@@ -196,8 +196,8 @@ def laplace(true):
 
 
 FREE = {
-    "Gaussian, 4": (shifted(of_epsilon(4)), 4, ndtr(of_epsilon(4) / math.sqrt(2))),
-    "Gaussian, 10": (shifted(of_epsilon(10)), 10, ndtr(of_epsilon(10) / math.sqrt(2))),
+    "Gaussian, 4": (shifted_scores(of_epsilon(4)), 4, ndtr(of_epsilon(4) / math.sqrt(2))),
+    "Gaussian, 10": (shifted_scores(of_epsilon(10)), 10, ndtr(of_epsilon(10) / math.sqrt(2))),
     "response, 1": (response(1), 1, 1 / (1 + math.exp(-1))),
     "response, 3": (response(3), 3, 1 / (1 + math.exp(-3))),
     "Laplace, 3": (laplace(3), 3, 1 - math.exp(-3) * (2 + 3) / 4),

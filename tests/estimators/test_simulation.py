@@ -146,7 +146,7 @@ def errs_as_stated(stars, found, exact):
     return stated <= A and -tolerance < stated - missed < (tolerance if exact else 1)
 
 
-def played(mechanism, curves, true, n0, n1, seed):
+def draw_trials(mechanism, curves, true, n0, n1, seed):
     """Trials in order, small is in: of the mechanism, and under the curve."""
     draw = np.random.default_rng([seed, n0])
     # Both worlds at the larger size, of which the first are kept.
@@ -159,7 +159,7 @@ def played(mechanism, curves, true, n0, n1, seed):
 @SIZES
 @pytest.mark.parametrize(("mechanism", "curves", "true"), MECHANISMS)
 def test_the_rank_test_errs_as_often_as_stated(mechanism, curves, true, n0, n1):
-    trials, drawn = played(mechanism, curves, true, n0, n1, 7)
+    trials, drawn = draw_trials(mechanism, curves, true, n0, n1, 7)
     exact = mechanism in EXACT and getattr(curves, "delta", 0) == 0
     assert errs_as_stated(wins(*drawn), wins(*trials), exact)
 
@@ -175,6 +175,6 @@ def test_the_exact_scan_errs_as_often_as_stated(mechanism, curves, true, n0, n1)
         missed = n1 - np.array([np.searchsorted(i, o) for o, i in zip(out, inn, strict=True)])
         return table[np.arange(n0), missed].max(axis=1)
 
-    trials, drawn = played(mechanism, curves, true, n0, n1, 9)
+    trials, drawn = draw_trials(mechanism, curves, true, n0, n1, 9)
     exact = mechanism is randomized_response
     assert errs_as_stated(largest(*drawn), largest(*trials), exact)

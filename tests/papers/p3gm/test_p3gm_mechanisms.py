@@ -49,7 +49,7 @@ def opposed(mechanism, data, seed=0):
     return Opposites(**given).build(data, seed)
 
 
-def counted(mechanism, attack, data, n, confidence=0.95, pair=None):
+def counted_bound(mechanism, attack, data, n, confidence=0.95, pair=None):
     """The errors of a fixed rule in n trials of each world, and the bound that they give."""
     wanted = trials(0, 2 * n)
     seen = mechanism.run(pair or opposed(mechanism, data), wanted)
@@ -96,12 +96,12 @@ def test_wishart_noise_is_refuted_by_the_smallest_eigenvalue(data):
     mechanism = P3GMPCA(data, epsilon_pca=1.0)
     assert (mechanism.claim.epsilon, mechanism.claim.delta) == (1, 0)
     assert mechanism.claim.curve is None
-    counts, epsilon = counted(mechanism, SecondMoment(), data, 500)
+    counts, epsilon = counted_bound(mechanism, SecondMoment(), data, 500)
     assert counts.fn == 0
     p = pca.escape(1.0)
     assert abs(1 - counts.fp / 500 - p) < 5 * math.sqrt(p * (1 - p) / 500)
     assert epsilon > 3
-    _, sure = counted(mechanism, SecondMoment(), data, 500, SURE)
+    _, sure = counted_bound(mechanism, SecondMoment(), data, 500, SURE)
     assert sure > mechanism.claim.epsilon
 
 
@@ -120,7 +120,7 @@ def test_gaussian_noise_is_not_and_its_claim_is_that_of_its_curve(data):
         # Normal of variance mu^2: four figures, none 5 deviations off but once in 400,000 seeds.
         assert abs(scores.mean() - mean) < 5 * mu / math.sqrt(2000)
         assert abs(scores.var() / mu**2 - 1) < 5 * math.sqrt(2 / 2000)
-    _, sure = counted(mechanism, SecondMoment(), data, 500, SURE)
+    _, sure = counted_bound(mechanism, SecondMoment(), data, 500, SURE)
     assert sure <= claim.epsilon
 
 
@@ -131,7 +131,7 @@ def test_published_em_is_refuted_by_the_size_of_its_noise_and_safe_sums_are_not(
     given = {"latent": 3, "iterations": 5, "em_noise": 50.0}
     published = make_mechanism(P3GMEM, data, **given)
     assert published.claim.curve.mu == pytest.approx(math.sqrt(5 * 7) / 50)
-    _, sure = counted(published, Mixture(), data, 200, SURE)
+    _, sure = counted_bound(published, Mixture(), data, 200, SURE)
     assert sure > published.claim.epsilon
     far = Mixture().features({"mixture_ratio": np.array([-1e17, -1.0, 0.0, 2.0])}, {})[:, 0]
     assert (np.diff(far) > 0).all()
@@ -139,7 +139,7 @@ def test_published_em_is_refuted_by_the_size_of_its_noise_and_safe_sums_are_not(
     assert np.abs(far).max() < 50
     safe = P3GMEM(data, variant="safe", **given)
     assert safe.claim.curve.mu == pytest.approx(math.sqrt(5 * 3) / 50)
-    _, sure = counted(safe, Mixture(), data, 200, SURE)
+    _, sure = counted_bound(safe, Mixture(), data, 200, SURE)
     assert sure <= safe.claim.epsilon
 
 
@@ -219,7 +219,7 @@ def test_a_generator_without_noise_shows_the_canary(data):
 def test_the_null_shows_nothing(data):
     mechanism = P3GMPCA(data, epsilon_pca=1.0)
     null = Null("replace").build(data, 0)
-    assert counted(mechanism, SecondMoment(), data, 200, SURE, null)[1] == 0
+    assert counted_bound(mechanism, SecondMoment(), data, 200, SURE, null)[1] == 0
 
 
 # ---------------------------------------------------------------- what cannot be
@@ -268,7 +268,7 @@ def test_of_one_value_wishart_noise_is_refuted_and_gaussian_has_no_right_angles(
     thin = [Records(r.x[:, :, :1, :1], r.y) for r in (pictures(60, 0), pictures(60, 1))]
     data = Data("thin", *thin, thin[1], classes=2)
     wishart = P3GMPCA(data, epsilon_pca=1.0)
-    assert counted(wishart, SecondMoment(), data, 1000, SURE)[1] > wishart.claim.epsilon
+    assert counted_bound(wishart, SecondMoment(), data, 1000, SURE)[1] > wishart.claim.epsilon
     with refuses("too-small", "features", 1):
         P3GMPCA(data, noise="gaussian")
 

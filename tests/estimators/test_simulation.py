@@ -37,11 +37,11 @@ def test_a_draw_is_the_same_whichever_others_are_asked_for(monkeypatch):
     draws = Draws(out=4, inn=6, number=50, seed=2)
     assert [part for part, _, _ in draws.chunks()][:2] == [slice(0, 8), slice(8, 16)]
     out, inn = draws.all()
-    which = np.array([0, 7, 8, 31, 49])
-    some = list(replace(draws, which=which).chunks())
+    kept = np.array([0, 7, 8, 31, 49])
+    some = list(replace(draws, kept=kept).chunks())
     assert [part for part, _, _ in some] == [slice(0, 2), slice(2, 3), slice(3, 4), slice(4, 5)]
-    np.testing.assert_array_equal(np.concatenate([o for _, o, _ in some]), out[which])
-    np.testing.assert_array_equal(np.concatenate([i for _, _, i in some]), inn[which])
+    np.testing.assert_array_equal(np.concatenate([o for _, o, _ in some]), out[kept])
+    np.testing.assert_array_equal(np.concatenate([i for _, _, i in some]), inn[kept])
 
 
 @pytest.mark.parametrize("level", [0.05, 0.3])

@@ -24,7 +24,7 @@ from dpaudit import audit, checks
 from dpaudit import data as data_sets
 from dpaudit.audit.preparation import make_builder, make_pair
 from dpaudit.config import DEFAULT, Config
-from dpaudit.config.settings import Judging, Planting, Source, Target
+from dpaudit.config.settings import Judging, Planting, RecordSource, Target
 from dpaudit.errors import BadInput
 from dpaudit.executors import SerialExecutor
 from dpaudit.mechanisms.function import Function
@@ -69,7 +69,7 @@ def assert_private(
     train: Callable[[Any, int], Any],
     claim: Claim | tuple[float, float],
     *,
-    data: str | Data = Source.data,
+    data: str | Data = RecordSource.data,
     size: int | None = SIZE,
     canary: str | CanaryBuilder | Canary | Pair = CANARY,
     models: int = MODELS,

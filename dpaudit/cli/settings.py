@@ -47,7 +47,7 @@ def _settings(config: Config, named: Mapping[str, Any]) -> dict[str, Any]:
     other = named.get("mechanism", config.target.mechanism) != config.target.mechanism
     kept = () if other else config.target.set
     if "set" in named:
-        settings["set"] = mechanism_settings.merged(kept, named["set"])
+        settings["set"] = mechanism_settings.merge_texts(kept, named["set"])
     elif other:
         settings["set"] = ()
     if "mechanism" in named:

@@ -45,7 +45,7 @@ class Adversary:
     """Its part in training, if the canary is a gradient."""
 
     def describe(self, gradients: int) -> str:
-        """Return its powers and view in words, with so many gradients as canaries; 0: a record."""
+        """Return its powers and view in words, for a number of gradient canaries (0: a record)."""
         put_in = ""
         if gradients == 1:
             put_in = f", and put {self.puts_in}"

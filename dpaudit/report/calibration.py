@@ -101,7 +101,7 @@ def retested(row: CalibrationRow) -> str:
     if row.first is None:
         return ""
     return (
-        f"({row.measured.repetitions:,} fresh audits, {percent(row.sure)} interval; at first "
+        f"({row.measured.repetitions:,} fresh audits, {percent(row.confidence)} interval; at first "
         f"{row.first.alarms:,} of {row.first.repetitions:,})"
     )
 
@@ -198,7 +198,7 @@ def _row(row: CalibrationRow) -> dict[str, Any]:
         **measured,
         "rate": row.rate,
         "interval": row.interval,
-        "interval_confidence": row.sure,
+        "interval_confidence": row.confidence,
         "share": row.share,
         "broken": row.broken,
     }

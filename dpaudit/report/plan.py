@@ -6,7 +6,7 @@ import math
 from dataclasses import asdict
 from typing import Any
 
-from dpaudit.accounting.curves import DPSGD, stated
+from dpaudit.accounting.curves import DPSGDFamily, parse_family
 from dpaudit.accounting.sampled import Sampled
 from dpaudit.config.adversaries import OBSERVER
 from dpaudit.estimators.bets import LOOK
@@ -88,10 +88,10 @@ def _short_table(plan: Plan) -> Table:
 
 
 def _curve(name: str) -> str:
-    curves = stated(name)
+    curves = parse_family(name)
     if curves is None:
         return "no curve stated"
-    if isinstance(curves, DPSGD):
+    if isinstance(curves, DPSGDFamily):
         return f"DP-SGD with sample rate {curves.sample_rate:g} and {curves.rounds:,} steps"
     return "a Gaussian curve"
 
@@ -114,7 +114,7 @@ def mechanism(q: PlanRequest) -> str:
     """Return the name of what is supposed to leak."""
     if q.leaking == "pure":
         return "randomized response"
-    return "DP-SGD" if isinstance(stated(q.leaking), DPSGD) else "a Gaussian mechanism"
+    return "DP-SGD" if isinstance(parse_family(q.leaking), DPSGDFamily) else "a Gaussian mechanism"
 
 
 def _number(plan: Plan) -> list[str]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from dpaudit.accounting.curves import DPSGD, Family
+from dpaudit.accounting.curves import DPSGDFamily, Family
 from dpaudit.config.adversaries import ADVERSARIES
 from dpaudit.report.formats import at_least, nearest, power, value
 from dpaudit.results import Bound, Guesses, Report, Strength
@@ -46,7 +46,7 @@ def assumes(bound: Bound, claim: Claim) -> str:
 
 def stands_on(bound: Bound, curves: Family | None) -> str:
     """Say in a few words what a bound stands on, if a family of curves is stated or assumed."""
-    if bound.assumption == "accountant" and isinstance(curves, DPSGD):
+    if bound.assumption == "accountant" and isinstance(curves, DPSGDFamily):
         return f"DP-SGD's curve: sample rate {curves.sample_rate:g}, {curves.rounds:,} steps"
     return ASSUMPTIONS[bound.assumption].removeprefix("assumes ")
 

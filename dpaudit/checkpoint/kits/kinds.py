@@ -20,7 +20,7 @@ from dpaudit.canaries import crafted
 from dpaudit.config.settings import Training
 from dpaudit.data import csv_table, folder, npz
 from dpaudit.data.arrays import record_hashes
-from dpaudit.data.csv_table import Table
+from dpaudit.data.csv_table import CsvTable
 from dpaudit.errors import BadInput
 from dpaudit.seeds import derive, generator
 from dpaudit.training import networks
@@ -50,7 +50,7 @@ class TrainingData:
     dtype: np.dtype[Any]
     tested: bool = True
     """True if they came with a test set: that is not trained on, and left alone."""
-    table: Table | None = None
+    table: CsvTable | None = None
     folders: Sequence[str] | None = None
 
     @property
@@ -183,7 +183,7 @@ KINDS: dict[str, Callable[[TrainingData, int, int], CanarySet]] = {
 }
 
 
-def _random_rows(table: Table, data: str, y: Array, seed: int) -> CanarySet:
+def _random_rows(table: CsvTable, data: str, y: Array, seed: int) -> CanarySet:
     """Distinct rows; a table of few columns may not have enough."""
     draws, count = generator(seed, "kit", "random"), len(y)
     distinct: dict[bytes, tuple[dict[str, str], Array]] = {}

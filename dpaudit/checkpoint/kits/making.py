@@ -18,14 +18,7 @@ import numpy as np
 from dpaudit import checks
 from dpaudit.checkpoint.kits import kit
 from dpaudit.checkpoint.kits.kinds import KINDS, TrainingData, read_data
-from dpaudit.checkpoint.kits.kit import (
-    PUBLIC,
-    SEALED,
-    Kit,
-    KitFacts,
-    SealedCoins,
-    fingerprint,
-)
+from dpaudit.checkpoint.kits.kit import PUBLIC, SEALED, Kit, KitFacts, SealedCoins, fingerprint
 from dpaudit.data.arrays import as_given, as_records, record_hashes
 from dpaudit.errors import BadInput, write_error
 from dpaudit.estimators import OneRun, OneRunFDP

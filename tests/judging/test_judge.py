@@ -40,7 +40,7 @@ COUNTED = {"estimator": "clopper-pearson"}
 
 
 def write_journal(path, seen, **configured):
-    return playground.finished(path, seen, **{**COUNTED, **configured})
+    return playground.write_journal(path, seen, **{**COUNTED, **configured})
 
 
 def judge_run(path, *attacks, permutations=5, **choice):

@@ -44,7 +44,7 @@ def write_journal(path, seen, claim, **configured):
     """A journal of a run that claims something."""
     told = {**playground.facts(), "claim": claim.to_dict()}
     with patch("playground.facts", return_value=told):
-        return playground.finished(path, seen, **configured)
+        return playground.write_journal(path, seen, **configured)
 
 
 def judge_run(path, *attacks, **choice):

@@ -31,14 +31,15 @@ def document(estimates: Estimates) -> Document:
     """Build the document: table, sentences, how to read them and, last, the claim."""
     machine.check_numbers(estimates.bounds)
     question = estimates.request
-    curve = question.curve or "not stated; Gaussian where one is assumed"
+    assumed = any(bound.assumption == "gaussian" for bound in estimates.shown)
+    curve = question.curve or "not stated" + ("; Gaussian where one is assumed" if assumed else "")
     at = f"delta {power(question.delta)}, {percent(question.confidence)} confidence each"
     beside = _beside(estimates)
     blocks: list[Block] = [
         Facts([("Given", [outcome_line(question)]), ("Asked", [at]), ("Curve", [curve])]),
         _table(estimates),
         *([Text(beside, mark="")] if beside else []),
-        Legend([(bound.estimator, bound.sentence) for bound in estimates.bounds]),
+        Legend([(bound.estimator, bound.sentence) for bound in estimates.shown]),
         Text([reading(estimates)]),
         *_against_claim(estimates),
     ]
@@ -56,7 +57,7 @@ def outcome_line(question: EstimateRequest) -> str:
 
 
 def _table(estimates: Estimates) -> Table:
-    intervals = any(bound.interval for bound in estimates.bounds)
+    intervals = any(bound.interval for bound in estimates.shown)
     columns = [
         Column("estimator", words=True),
         Column("epsilon\nat least"),
@@ -65,7 +66,7 @@ def _table(estimates: Estimates) -> Table:
         Column("assumes", words=True),
     ]
     rows = []
-    for bound in estimates.bounds:
+    for bound in estimates.shown:
         ceiling = "no limit" if math.isinf(bound.ceiling) else nearest(bound.ceiling, DIGITS)
         cells = [bound.estimator, at_least(bound.epsilon, DIGITS)]
         interval = [_interval(bound.interval)] if intervals else []
@@ -93,6 +94,10 @@ def _beside(estimates: Estimates) -> list[str]:
     for left in estimates.left_out:
         named = left.estimator in left.reason.lower()
         lines.append(f"Left out: {left.reason if named else f'{left.estimator}: {left.reason}'}.")
+    hidden = [bound for bound in estimates.bounds if bound not in estimates.shown]
+    for assumption, when in (("prior", "unless named (--estimator)"), ("gaussian", "without --curve")):
+        if names := [bound.estimator for bound in hidden if bound.assumption == assumption]:
+            lines.append(f"Not shown {when}: {_and(names)}.")
     return lines
 
 
@@ -111,9 +116,9 @@ FIXED: dict[type, str] = {
 
 def reading(estimates: Estimates) -> str:
     """Say which bounds hold on what, and what would invalidate them."""
-    question, assumed = estimates.request, {bound.assumption for bound in estimates.bounds}
-    free = list(dict.fromkeys(b.estimator for b in estimates.bounds if b.assumption == "none"))
-    unnamed = [b.estimator for b in estimates.bounds if not estimates.named(b)]
+    question, assumed = estimates.request, {bound.assumption for bound in estimates.shown}
+    free = list(dict.fromkeys(b.estimator for b in estimates.shown if b.assumption == "none"))
+    unnamed = [b.estimator for b in estimates.shown if not estimates.named(b)]
     sure = percent(question.confidence)
     parts = {
         f"How to read it. Each row alone says with {sure} confidence that the leak is at least so "
@@ -125,13 +130,13 @@ def reading(estimates: Estimates) -> str:
         "says.": "prior" in assumed,
         FIXED[type(question.outcome)]: True,
         "An interval's upper end limits what this decision rule shows, not what the mechanism "
-        "leaks.": any(b.interval for b in estimates.bounds),
+        "leaks.": any(b.interval for b in estimates.shown),
         "The ceiling is the most that so many could show without any error; an epsilon of 0 means "
         "that nothing was shown, not that nothing leaks.": True,
         f"{_and(unnamed)} was not asked for; it is shown as it assumes nothing.": unnamed,
         "To take the largest of these after seeing them is itself a selection, which no row "
         "allows for: name one beforehand (--estimator "
-        "NAME).": len(estimates.bounds) - len(unnamed) > 1,
+        "NAME).": len(estimates.shown) - len(unnamed) > 1,
     }
     return " ".join(part for part, applies in parts.items() if applies)
 
@@ -145,7 +150,7 @@ def _against_claim(estimates: Estimates) -> list[Block]:
     if claim is None:
         return []
     compared = []
-    for bound in estimates.bounds:
+    for bound in estimates.shown:
         assumed, *_ = stands_on(bound, estimates.request.family).split(":")
         compared.append(
             (f"{bound.estimator}, assuming {assumed}", _compare(estimates, bound, claim))
@@ -155,7 +160,7 @@ def _against_claim(estimates: Estimates) -> list[Block]:
         Legend(compared),
     ]
     if estimates.deciding is None and any(
-        estimates.may_refute(bound) for bound in estimates.bounds
+        estimates.may_refute(bound) for bound in estimates.shown
     ):
         named = "Only one bound decides: the one that was named before the outcome was seen"
         blocks.append(Text([f"{named} (--estimator NAME)."]))

@@ -8,45 +8,58 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dpaudit.cli import completion
-from dpaudit.cli.options import WRITTEN, options
+from dpaudit.cli.command import Command, Group
+from dpaudit.cli.options import CONFIDENCE, WRITTEN, option
 from dpaudit.cli.output import Progress, deliver, places
-from dpaudit.config.settings import Judging
 
 if TYPE_CHECKING:
     from dpaudit.report.to_terminal import Detail
 
+DEFENCES = Group(
+    "Defences",
+    (
+        option(
+            "--defence",
+            multiple=True,
+            metavar="NAME:NUMBER",
+            shell_complete=completion.defences,
+            help="A name of dpaudit list and its number, such as quantize:0.01, or several in a "
+            "row, such as 'mean-std + quantize:0.01'; may be repeated.",
+        ),
+        option(
+            "--sweep",
+            multiple=True,
+            metavar="NAME:LOW..HIGH",
+            shell_complete=completion.defences,
+            help="A defence with five numbers from LOW to HIGH, in equal ratios, or with those of "
+            "NAME:A,B,C; may be repeated.",
+        ),
+    ),
+)
+JUDGING = Group(
+    "Judging",
+    (
+        option(
+            "--attack",
+            multiple=True,
+            metavar="NAME",
+            shell_complete=completion.plugins("attacks"),
+            help="A name of dpaudit list, or an expression such as 'mean & inv_std'; may be "
+            "repeated.  [default: those of the run]",
+        ),
+        option(
+            "--estimator",
+            metavar="NAME",
+            help="Turns scores or errors into a bound.  [default: that of the run]",
+            shell_complete=completion.plugins("estimators"),
+        ),
+        CONFIDENCE,
+    ),
+)
 
-@click.command("compare")
+
+@click.command("compare", cls=Command, groups=(DEFENCES, JUDGING, WRITTEN))
 @click.argument("run", type=click.Path(path_type=Path), shell_complete=completion.runs)
-@click.option(
-    "--defence",
-    multiple=True,
-    shell_complete=completion.defences,
-    help="A name from dpaudit list and its number, such as quantize:0.01, or several in a row, "
-    "such as 'mean-std + quantize:0.01'; may be repeated.",
-)
-@click.option(
-    "--sweep",
-    multiple=True,
-    metavar="NAME:LOW..HIGH",
-    shell_complete=completion.defences,
-    help="A defence with five numbers from LOW to HIGH, in equal ratios, or with those of "
-    "NAME:A,B,C; may be repeated.",
-)
-@click.option(
-    "--attack",
-    multiple=True,
-    shell_complete=completion.plugins("attacks"),
-    help="A name from dpaudit list, or an expression such as 'mean & inv_std'; may be repeated.  "
-    "[default: those of the run]",
-)
-@click.option(
-    "--estimator",
-    help="Scores or errors to epsilon.  [default: that of the run]",
-    shell_complete=completion.plugins("estimators"),
-)
-@click.option("--confidence", type=float, help=f"[default: {Judging.confidence}]")
-@options(WRITTEN)
 def command(
     run: Path,
     defence: tuple[str, ...],
@@ -60,7 +73,7 @@ def command(
     """Show what defences stop and what they cost.
 
     RUN is the folder of a finished run; nothing is trained. Each defence is applied to what its
-    models released, and attacked anew: with and without it the in-sample estimate, the certified
+    models released, and attacked anew: with and without it the published estimate, the certified
     leak, and the utility of the outputs.
     """
     from dpaudit import defences

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from dpaudit.report.document import Document
     from dpaudit.report.to_terminal import Detail
-
-F = TypeVar("F", bound=Callable[..., Any])
 
 FIGURES = (".png", ".svg")
 """The formats of a figure."""
@@ -80,21 +78,6 @@ def _is_journal(path: Path) -> bool:
         with suppress(OSError), path.open("rb") as file:
             return file.read(len(DATABASE)) == DATABASE
     return False
-
-
-def _details(function: F) -> F:
-    """Give a command `--verbose` and `--quiet`, which become its parameter `detail`."""
-    verbose = click.option(
-        "--verbose", "detail", flag_value="all", help="Print the whole report, too."
-    )
-    quiet = click.option(
-        "--quiet", "detail", flag_value="line", help="Print one line, and no progress."
-    )
-    return verbose(quiet(function))
-
-
-DETAIL = (_details,)
-"""The options that say how much is printed."""
 
 
 def deliver(

@@ -11,7 +11,8 @@ import click
 
 from dpaudit import report
 from dpaudit.cli import completion
-from dpaudit.cli.options import JUDGED, REPORTED, options
+from dpaudit.cli.command import Command
+from dpaudit.cli.options import JUDGING, REPORTED
 from dpaudit.cli.output import deliver, places
 from dpaudit.report.run import document
 from dpaudit.report.to_terminal import Detail
@@ -59,9 +60,8 @@ def show(
         sys.exit(1)
 
 
-@click.command("report")
+@click.command("report", cls=Command, groups=(JUDGING, REPORTED))
 @click.argument("run", type=click.Path(path_type=Path), shell_complete=completion.runs)
-@options(JUDGED, REPORTED)
 def command(run: Path, attack: tuple[str, ...], **given: Any) -> None:
     """Judge a run again, without training.
 

@@ -150,8 +150,8 @@ def after_checkpoint(
         )
         if needed is not None:
             remedy = (
-                f"train with a kit of {needed:,} at least (dpaudit canaries make --count), and see "
-                "dpaudit plan --canaries for what it would typically show."
+                f"train with a kit of {needed:,} at least (dpaudit canaries make --canaries), and "
+                "see dpaudit plan --canaries for what it would typically show."
             )
         return [
             f"{canaries:,} canaries could not have decided above {decisive.ceiling:.2f}, the claim "

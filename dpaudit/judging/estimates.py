@@ -104,6 +104,12 @@ class Estimates:
         """Tell whether the estimator was requested, instead of added for comparison."""
         return not self.request.estimators or bound.estimator in self.request.estimators
 
+    @property
+    def shown(self) -> Sequence[Bound]:
+        """The bounds to print: named ones, and those that assume nothing or the stated curve."""
+        named = self.request.estimators
+        return [b for b in self.bounds if self.may_refute(b) or b.estimator in named]
+
     def may_refute(self, bound: Bound) -> bool:
         """Tell whether the bound assumes nothing, or only the curve that is claimed."""
         promised = self.request.family if self.request.curve else None

@@ -33,13 +33,14 @@ def document(estimates: Estimates, where: str = "") -> Document:
     """Build the document: table, sentences, how to read them and, last, the claim."""
     machine.check_numbers(estimates.bounds)
     question = estimates.request
-    curve = question.curve or "not stated; Gaussian where one is assumed"
+    assumed = any(bound.assumption == "gaussian" for bound in estimates.shown)
+    curve = question.curve or "not stated" + ("; Gaussian where one is assumed" if assumed else "")
     at = f"delta {power(question.delta)}, {percent(question.confidence)} confidence each"
     beside = _beside(estimates)
     details: list[Block] = [
         Facts([("Given", outcome_line(question)), ("Asked", at), ("Curve", curve)]),
         *([Text(beside, mark="")] if beside else []),
-        Facts([(bound.estimator, bound.sentence) for bound in estimates.bounds]),
+        Facts([(bound.estimator, bound.sentence) for bound in estimates.shown]),
         Heading("How to read it"),
         Text(reading(estimates), mark="-"),
     ]
@@ -103,7 +104,7 @@ def outcome_line(question: EstimateRequest) -> str:
 
 
 def _table(estimates: Estimates) -> Table:
-    intervals = any(bound.interval for bound in estimates.bounds)
+    intervals = any(bound.interval for bound in estimates.shown)
     columns = [
         Column("estimator", words=True),
         Column("epsilon\nat least"),
@@ -112,7 +113,7 @@ def _table(estimates: Estimates) -> Table:
         Column("assumes", words=True),
     ]
     rows = []
-    for bound in estimates.bounds:
+    for bound in estimates.shown:
         ceiling = "no limit" if math.isinf(bound.ceiling) else nearest(bound.ceiling, DIGITS)
         cells = [bound.estimator, at_least(bound.epsilon, DIGITS)]
         interval = [_interval(bound.interval)] if intervals else []
@@ -140,6 +141,13 @@ def _beside(estimates: Estimates) -> list[str]:
     for left in estimates.left_out:
         named = left.estimator in left.reason.lower()
         lines.append(f"Left out: {left.reason if named else f'{left.estimator}: {left.reason}'}.")
+    hidden = [bound for bound in estimates.bounds if bound not in estimates.shown]
+    for assumption, when in (
+        ("prior", "unless named (--estimator)"),
+        ("gaussian", "without --curve"),
+    ):
+        if names := [bound.estimator for bound in hidden if bound.assumption == assumption]:
+            lines.append(f"Not shown {when}: {_and(names)}.")
     return lines
 
 
@@ -156,8 +164,8 @@ FIXED: dict[type, str] = {
 
 def reading(estimates: Estimates) -> list[str]:
     """Say what each bound holds for, and what would invalidate it."""
-    assumed = {bound.assumption for bound in estimates.bounds}
-    unnamed = [b.estimator for b in estimates.bounds if not estimates.named(b)]
+    assumed = {bound.assumption for bound in estimates.shown}
+    unnamed = [b.estimator for b in estimates.shown if not estimates.named(b)]
     parts = {
         FIXED[type(estimates.request.outcome)]: True,
         "A bound that assumes a curve holds only for a mechanism with that curve. For another "
@@ -165,11 +173,11 @@ def reading(estimates: Estimates) -> list[str]:
         "A bound that assumes a prior may exceed the truth more often than its percentage says, "
         "and refutes nothing.": "prior" in assumed,
         "The upper end of an interval limits this decision rule, not the mechanism.": any(
-            b.interval for b in estimates.bounds
+            b.interval for b in estimates.shown
         ),
         f"{', '.join(unnamed)} was not named; it is shown because it assumes nothing.": unnamed,
         "Taking the largest of these bounds after seeing them is a selection that no bound allows "
-        "for: name one beforehand (--estimator NAME).": len(estimates.bounds) - len(unnamed) > 1,
+        "for: name one beforehand (--estimator NAME).": len(estimates.shown) - len(unnamed) > 1,
     }
     return [part for part, applies in parts.items() if applies]
 

@@ -198,9 +198,8 @@ def _random_rows(table: CsvTable, data: str, y: Array, seed: int) -> CanarySet:
         if len(distinct) >= count:
             break
     else:
-        text = (
-            f"not {count:,} but {len(distinct):,} distinct rows of {data} were found; lower --count"
-        )
+        found = f"{len(distinct):,} distinct rows of {data} were found"
+        text = f"not {count:,} but {found}; lower --canaries"
         raise BadInput(text, "too-large", option="count", value=count)
     kept = list(distinct.values())[:count]
     rows = []
@@ -223,7 +222,7 @@ def _choose(training: TrainingData, records: Records, count: int, seed: int) -> 
     distinct = list(dict(zip(record_hashes(records.x[order]), order, strict=True)).values())
     if count > len(distinct):
         text = f"{training.data.name} has {len(distinct):,} distinct records to make such canaries "
-        text += f"of, not {count:,}; take fewer (--count), or --kind random"
+        text += f"of, not {count:,}; take fewer (--canaries), or --kind random"
         raise BadInput(text, "too-large", option="count", value=count)
     return np.array(distinct[:count])
 

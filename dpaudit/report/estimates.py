@@ -147,7 +147,7 @@ def _beside(estimates: Estimates) -> list[str]:
         ("gaussian", "without --curve"),
     ):
         if names := [bound.estimator for bound in hidden if bound.assumption == assumption]:
-            lines.append(f"Not shown {when}: {_and(names)}.")
+            lines.append(f"Not shown {when}: {', '.join(names)}.")
     return lines
 
 

@@ -27,7 +27,7 @@ from dpaudit.report.document import (
     Table,
     Text,
 )
-from dpaudit.report.formats import clean
+from dpaudit.report.formats import clean, printable, shorten
 from dpaudit.results import Strength
 
 if TYPE_CHECKING:
@@ -40,6 +40,8 @@ Detail: TypeAlias = Literal["line", "summary", "all"]
 NARROWEST, WIDEST = 79, 96
 LABEL, LONGEST_LABEL = 9, 26
 """The width of the labels of facts."""
+WHERE = "Report"
+"""The label of the place of the report, which is never cut."""
 NAME = 10
 """The least width of a column of words."""
 
@@ -63,7 +65,7 @@ def write(
     Widths below NARROWEST or above WIDEST count as those.
     """
     if detail == "line":
-        return clean(document.line)
+        return printable(document.line)
     if detail == "summary":
         return _fitted(document.summary, width, color)
     title = [Heading(f"dpaudit: {document.title}", 1)] if document.title else []
@@ -71,20 +73,37 @@ def write(
 
 
 def _fitted(blocks: Sequence[Block], width: int, color: bool) -> str:
-    """Write a summary in `LINES` lines: the last rows of its table give way to their number."""
-    text = write_blocks(blocks, width, color)
-    excess = text.count("\n") + 1 - LINES
-    if excess <= 0:
-        return text
+    """Write a summary in `LINES` lines.
 
-    def cut(block: Block) -> Block:
+    The last rows of its table give way to their number, and then its facts are cut to one line
+    each; the place of the report stays whole.
+    """
+
+    def rows(block: Block) -> Block:
         if not isinstance(block, Table):
             return block
         kept = max(1, len(block.rows) - excess - 1)
         more = Row([f"  {len(block.rows) - kept} more: --verbose"])
-        return replace(block, rows=[*block.rows[:kept], more])
+        return replace(block, rows=[*block.rows[:kept], more]) if block.rows[kept + 1 :] else block
 
-    return write_blocks(map(cut, blocks), width, color)
+    def facts(block: Block) -> Block:
+        if not isinstance(block, Facts):
+            return block
+        room = width - LABEL - 1
+        return Facts(
+            [
+                (label, lines if label == WHERE else [shorten(line, room) for line in lines])
+                for label, lines in block.rows
+            ]
+        )
+
+    for cut in (rows, facts):
+        text = write_blocks(blocks, width, color)
+        excess = text.count("\n") + 1 - LINES
+        if excess <= 0:
+            return text
+        blocks = [cut(block) for block in blocks]
+    return write_blocks(blocks, width, color)
 
 
 def write_blocks(blocks: Iterable[Block], width: int = COLUMNS, color: bool = False) -> str:
@@ -98,6 +117,7 @@ def write_blocks(blocks: Iterable[Block], width: int = COLUMNS, color: bool = Fa
         width=10 * WIDEST,
         color_system="standard" if color else None,
         force_terminal=color,
+        force_jupyter=False,  # else a notebook shows the lines, and `file` stays empty
         no_color=not color,
         highlight=False,
         markup=False,

@@ -22,7 +22,12 @@ LABELS: Mapping[Strength, str] = {
 }
 """The outcome of an audit, as people read it."""
 
-SLOTS = {"accountant": "by curve", "gaussian": "by curve", "none": "no assumptions", "prior": "by prior"}
+SLOTS = {
+    "accountant": "by curve",
+    "gaussian": "by curve",
+    "none": "no assumptions",
+    "prior": "by prior",
+}
 """The column of a bound, by its assumption; in the order of columns."""
 
 ASSUMPTIONS = {

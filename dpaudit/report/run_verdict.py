@@ -150,8 +150,9 @@ def judged(report: Report) -> str:
 def attack_table(report: Report, digits: int) -> Table:
     """Build a row for each attack, the one that decides first, with at most five columns."""
     rows = sorted(attack_rows(report), key=lambda row: not row.deciding)
-    slots = [slot for slot in SLOTS_SHOWN if any(slot in row.bounds for row in rows)]
-    titles = [*(SLOTS_SHOWN[slot] for slot in slots)]
+    # With the estimates there is room for two columns of bounds.
+    slots = [slot for slot in SLOTS_SHOWN if any(slot in row.bounds for row in rows)][:2]
+    titles = [SLOTS_SHOWN[slot] for slot in slots]
     if estimates := any(row.published for row in rows):
         titles += ["in-sample (no bound)", "shuffled labels"]
     return Table(

@@ -27,7 +27,7 @@ from dpaudit.report.document import (
     Table,
     Text,
 )
-from dpaudit.report.formats import clean
+from dpaudit.report.formats import clean, printable, shorten
 from dpaudit.results import Strength
 
 if TYPE_CHECKING:
@@ -40,7 +40,9 @@ Detail: TypeAlias = Literal["line", "summary", "all"]
 NARROWEST, WIDEST = 79, 96
 LABEL, LONGEST_LABEL = 8, 26
 """The width of the labels of facts."""
-NAME = 8
+WHERE = "Report"
+"""The label of the place of the report, which is never cut."""
+NAME = 10
 """The least width of a column of words."""
 
 STYLES: dict[Strength, str] = {
@@ -51,6 +53,8 @@ STYLES: dict[Strength, str] = {
 }
 """Styles of outcomes; any other one is yellow, because a weak test shows nothing."""
 OTHER = "bold yellow"
+GLUE = "\ue000"
+"""Stands for a space at which rich must not break a line: it breaks at NO-BREAK SPACE, too."""
 
 
 def write(
@@ -61,7 +65,7 @@ def write(
     Widths below NARROWEST or above WIDEST count as those.
     """
     if detail == "line":
-        return clean(document.line)
+        return printable(document.line)
     if detail == "summary":
         return _fitted(document.summary, width, color)
     title = [Heading(f"dpaudit: {document.title}", 1)] if document.title else []
@@ -69,32 +73,51 @@ def write(
 
 
 def _fitted(blocks: Sequence[Block], width: int, color: bool) -> str:
-    """Write a summary in `LINES` lines: the last rows of its table give way to their number."""
-    text = write_blocks(blocks, width, color)
-    excess = text.count("\n") + 1 - LINES
-    if excess <= 0:
-        return text
+    """Write a summary in `LINES` lines.
 
-    def cut(block: Block) -> Block:
+    The last rows of its table give way to their number, and then its facts are cut to one line
+    each; the place of the report stays whole.
+    """
+
+    def rows(block: Block) -> Block:
         if not isinstance(block, Table):
             return block
         kept = max(1, len(block.rows) - excess - 1)
         more = Row([f"  {len(block.rows) - kept} more: --verbose"])
-        return replace(block, rows=[*block.rows[:kept], more])
+        return replace(block, rows=[*block.rows[:kept], more]) if block.rows[kept + 1 :] else block
 
-    return write_blocks(map(cut, blocks), width, color)
+    def facts(block: Block) -> Block:
+        if not isinstance(block, Facts):
+            return block
+        room = width - LABEL - 1
+        return Facts(
+            [
+                (label, lines if label == WHERE else [shorten(line, room) for line in lines])
+                for label, lines in block.rows
+            ]
+        )
+
+    for cut in (rows, facts):
+        text = write_blocks(blocks, width, color)
+        excess = text.count("\n") + 1 - LINES
+        if excess <= 0:
+            return text
+        blocks = [cut(block) for block in blocks]
+    return write_blocks(blocks, width, color)
 
 
 def write_blocks(blocks: Iterable[Block], width: int = COLUMNS, color: bool = False) -> str:
     """Write blocks with an empty line between them, but none below a heading."""
     from rich.console import Console
+    from rich.constrain import Constrain
 
-    file = io.StringIO()
+    file, width = io.StringIO(), min(max(width, NARROWEST), WIDEST)
     console = Console(
         file=file,
-        width=min(max(width, NARROWEST), WIDEST),
+        width=10 * WIDEST,
         color_system="standard" if color else None,
         force_terminal=color,
+        force_jupyter=False,  # else a notebook shows the lines, and `file` stays empty
         no_color=not color,
         highlight=False,
         markup=False,
@@ -102,13 +125,13 @@ def write_blocks(blocks: Iterable[Block], width: int = COLUMNS, color: bool = Fa
     )
     gap = False
     for block in blocks:
-        if parts := list(_parts(block, console.width)):
+        if parts := list(_parts(block, width)):
             if gap:
                 console.print()
             for part in parts:
-                console.print(part)
+                console.print(part if isinstance(part, Constrain) else Constrain(part, width))
             gap = not isinstance(block, Heading) or block.level == 1
-    lines = file.getvalue().replace("\N{NO-BREAK SPACE}", " ").splitlines()
+    lines = file.getvalue().replace(GLUE, " ").splitlines()
     return "\n".join(line.rstrip() for line in lines).rstrip("\n")
 
 
@@ -123,26 +146,26 @@ def _parts(block: Block, width: int) -> Iterator[RenderableType]:
 
     match block:
         case Heading():
-            yield Styled(clean(block.text), "bold")
+            yield Styled(_glued(block.text), "bold")
         case Text(lines, mark, strong):
             style = "bold" if strong else ""
             if mark is None:
-                yield from (Styled(clean(line), style) for line in lines)
+                yield from (Styled(_glued(line), style) for line in lines)
             elif lines:
                 yield _grid([mark, line] for line in lines)
         case Facts():
             if block.title:
-                yield Styled(clean(block.title))
+                yield Styled(_glued(block.title))
             if rows := block.rows:
-                widest = max(len(clean(label)) for label, _ in rows)
+                widest = max(len(_glued(label)) for label, _ in rows)
                 pairs = (
                     ((i == 0 and label) or "", x) for label, ls in rows for i, x in enumerate(ls)
                 )
                 yield _grid(pairs, min(max(widest, LABEL), LONGEST_LABEL))
         case Conclusion():
-            label = Styled(clean(block.label), STYLES.get(block.outcome, OTHER))
-            yield label.append(clean(f": {block.sentence}"), "not bold default")
-            yield from map(Styled, map(clean, block.notes))
+            label = _glued(block.label), STYLES.get(block.outcome, OTHER)
+            yield Styled.assemble(label, _glued(f": {block.sentence}"))
+            yield from map(Styled, map(_glued, block.notes))
         case Bar():
             yield _bars(block, width)
         case Table():
@@ -160,14 +183,14 @@ def _grid(rows: Iterable[Sequence[str]], first: int | None = None) -> Grid:
     grid.add_column(width=first)
     grid.add_column(overflow="fold")
     for row in rows:
-        grid.add_row(*(Styled(clean(cell)) for cell in row))
+        grid.add_row(*(Styled(_glued(cell)) for cell in row))
     return grid
 
 
 def _bars(block: Bar, width: int) -> Grid:
     from rich.table import Table as Grid
 
-    marks = [(clean(name), clean(text), x) for name, text, x in block.marks]
+    marks = [(_glued(name), _glued(text), x) for name, text, x in block.marks]
     largest = max((x for *_, x in marks if math.isfinite(x)), default=0.0) or 1.0
     names, texts = (
         max(map(len, part)) for part in ([n for n, *_ in marks], [t for _, t, _ in marks])
@@ -185,48 +208,53 @@ def _bars(block: Bar, width: int) -> Grid:
 def _table(table: Table, width: int) -> Iterator[RenderableType]:
     """Yield the caption, the titles, a rule and the rows; a row of one cell is a heading.
 
-    All parts have the same widths; the widest column of words is wrapped.
+    All parts have the same widths; the widest column of words is wrapped. Numbers are never
+    broken, so that a table of many columns may be wider than the terminal.
     """
+    from rich.constrain import Constrain
     from rich.text import Text as Styled
 
-    first, *others = (column.title.replace(SOFT_HYPHEN, "-") for column in table.columns)
-    titles = [f"  {first}", *others]
+    titles = [f"  {table.columns[0].title}", *(c.title for c in table.columns[1:])]
+    titles = [title.replace(SOFT_HYPHEN, "-") for title in titles]
     whole = [_cells(row) for row in table.rows if len(row.cells) > 1]
     widths = [
         max(len(line) for text in column for line in text.split("\n"))
         for column in zip(titles, *whole, strict=True)
     ]
+    gaps = 2 * (len(widths) - 1)
     words = [i for i, column in enumerate(table.columns) if column.words]
-    if words and (excess := 2 * (len(widths) - 1) + sum(widths) - width) > 0:
+    if words and (excess := gaps + sum(widths) - width) > 0:
         widest = max(words, key=lambda i: widths[i])
         widths[widest] = max(NAME, widths[widest] - excess)
     if table.caption:
-        yield Styled(clean(table.caption))
+        yield Styled(_glued(table.caption))
+    total = gaps + sum(widths)
     lines = _grid_of(table.columns, widths, "bottom")
     lines.add_row(*titles)
-    yield lines
-    yield Styled("-" * (sum(widths) + 2 * (len(widths) - 1)))
+    yield Constrain(lines, total)
+    yield Constrain(Styled("-" * total), total)
     for heading, rows in groupby(table.rows, key=lambda row: len(row.cells) == 1):
         if heading:
-            yield from (Styled(clean(row.cells[0])) for row in rows)
+            yield from (Styled(_glued(row.cells[0])) for row in rows)
             continue
         lines = _grid_of(table.columns, widths, "top")
         for row in rows:
             first, *others = _cells(row)
-            lines.add_row(_hanging(first), *others, style="bold" if row.strong else "")
-        yield lines
+            # Wrapped lines of a first cell begin where its name does.
+            lines.add_row(
+                _grid([(first[0], first[2:])]), *others, style="bold" if row.strong else ""
+            )
+        yield Constrain(lines, total)
 
 
 def _cells(row: Row) -> list[str]:
-    first, *others = map(clean, row.cells)
+    first, *others = map(_glued, row.cells)
     return [f"{'>' if row.marked else ' '} {first}", *others]
 
 
-def _hanging(text: str) -> RenderableType:
-    """Return a first cell whose wrapped lines begin where its name does."""
-    from rich.padding import Padding
-
-    return text if text.startswith(">") else Padding(text[2:], (0, 0, 0, 2))
+def _glued(text: str) -> str:
+    """Return a text without control codes, with GLUE before per-cent signs."""
+    return clean(text).replace("\N{NO-BREAK SPACE}", GLUE)
 
 
 def _grid_of(

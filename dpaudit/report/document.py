@@ -82,11 +82,13 @@ class Column:
 
 @dataclass(frozen=True)
 class Row:
-    """A cell for each column; a single cell is a heading within the table."""
+    """A cell for each column; a single cell is a heading within the table.
+
+    A marked row stands out: it decides.
+    """
 
     cells: Sequence[str]
     marked: bool = False
-    strong: bool = False
 
 
 @dataclass(frozen=True)

@@ -148,12 +148,13 @@ def machinery(report: Report, digits: int) -> list[Facts]:
     names = {"training": f"{work} (all workers together)"}
     spent = ((names.get(what, what), formats.duration(s)) for what, s in report.seconds.items())
     reason = report.backend.get("reason")
+    held = formats.percent(report.bounds[report.primary].confidence)
     facts = [
         ("Backend", [report.backend["name"] + (f" ({reason})" if reason else "")]),
         ("Time", [", ".join(f"{what} {duration}" for what, duration in spent)]),
         ("Seed", [str(report.seed)]),
         ("Versions", [formats.value(report.versions)]),
-        ("Looks", [f"{report.looks:,}"]),
+        ("Looks", [f"{report.looks:,}; this one is held to {held} confidence"]),
     ]
     return [Facts(facts)]
 

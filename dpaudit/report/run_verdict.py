@@ -108,10 +108,11 @@ def summary(report: Report, digits: int, where: str = "") -> list[Block]:
         ("Next", [shorten(step) for step in report.next_steps[:1]]),
         ("Report", [where] if where else []),
     ]
+    attacked = [] if is_null(report.canary) else [("Attacker", attacker(report))]
     return [
         conclusion(report, digits),
         bars(report, digits),
-        Facts([("Attacker", [attacker(report)]), ("Judged", [judged(report)])]),
+        Facts([*attacked, ("Judged", judged(report))]),
         attack_table(report, digits),
         Facts(ending),
     ]

@@ -89,7 +89,7 @@ def _fitted(blocks: Sequence[Block], width: int, color: bool) -> str:
     def facts(block: Block) -> Block:
         if not isinstance(block, Facts):
             return block
-        room = width - LABEL - 1
+        room = width - LABEL - 2
         return Facts(
             [
                 (label, lines if label == WHERE else [shorten(line, room) for line in lines])
@@ -242,7 +242,7 @@ def _table(table: Table, width: int) -> Iterator[RenderableType]:
             first, *others = _cells(row)
             # Wrapped lines of a first cell begin where its name does.
             lines.add_row(
-                _grid([(first[0], first[2:])]), *others, style="bold" if row.strong else ""
+                _grid([(first[0], first[2:])]), *others, style="bold" if row.marked else ""
             )
         yield Constrain(lines, total)
 

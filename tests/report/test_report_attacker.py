@@ -49,7 +49,6 @@ def test_what_it_controlled_and_saw_and_what_follows_is_in_every_report(
     said = flat(shown(report))
     assert report.adversary in said
     assert ADVERSARIES[name].follows in said
-    assert f"privacy: {ADVERSARIES[name].beyond}." in said
     written = to_dict(report)
     assert written["attacker"] == name
     assert written["adversary"] == report.adversary
@@ -59,8 +58,8 @@ def test_what_it_controlled_and_saw_and_what_follows_is_in_every_report(
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("observer", "one planted record, the canary. Attacks then guess from a model whether"),
-        ("worst-case", "the canary, all of them from parameters that the attacker had chosen."),
+        ("observer", "one planted record, the canary. Attacks guess from a model whether"),
+        ("worst-case", "the canary, all from parameters that the attacker had chosen."),
         ("worst-case", "guess from a model's answers on the canary whether it had the canary"),
         ("final-weights", "guess from a model's parameters whether it had the canary"),
         ("white-box", "guess from the noisy updates of a training whether it had the canary"),
@@ -127,6 +126,4 @@ def test_a_page_on_a_gradient_says_that_it_shows_no_record() -> None:
     assert report.evidence is not None
     bare = replace(report, evidence=replace(report.evidence, canary=None, original=None))
     shown = contents(replace(bare, canary=GRADIENT))
-    assert "a gradient" in shown[0]
-    assert not {*shown[:2]} & {*contents(bare)}
-    assert "label" not in shown[1]
+    assert shown[0] == "It shows no training record."

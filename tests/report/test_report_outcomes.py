@@ -43,7 +43,7 @@ WEAK: Mapping[str, tuple[Report, str]] = {
     ),
     "another curve": (
         inconclusive(bounds=[GAUSSIAN], primary=0),
-        "WEAK TEST: the bound of 9.00 assumes a Gaussian trade-off curve, which the claim of 8.00 "
+        "WEAK TEST: the bound of 9.00 assumes a Gaussian curve, which the claim of 8.00 "
         "does not promise, so it cannot decide.",
     ),
 }

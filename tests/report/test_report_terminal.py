@@ -134,8 +134,8 @@ def test_the_long_form_has_all_sections_and_ends_with_the_summary() -> None:
     report = inconclusive(looks=3)
     text = render(report)
     order = ["dpaudit: is the leak", "\nClaim", "\nData", "\nCanary", "\nModels  ", "\nAttacker"]
-    order += ["> mean+std", "decides (>)", "In-sample estimate", "On shuffled labels", "Ceiling"]
-    order += ["Warnings", "to do next", "Backend", "Time", "Seed", "Looks     3", "WEAK TEST"]
+    order += ["> mean+std", "decides (>)", "Ceiling", "In-sample estimate", "On shuffled labels"]
+    order += ["Warnings", "to do next", "Backend", "Time", "Seed", "Looks     3;", "WEAK TEST"]
     places = [text.index(word) for word in order]
     assert places == sorted(places)
     last = summary(replace(report, bounds=[report.bounds[1]], primary=0, published=[])).split("\n")
@@ -160,40 +160,36 @@ def test_setting_is_all_there() -> None:
         assert words in text
 
 
-def test_one_row_per_attack_and_one_mark() -> None:
-    report = inconclusive()
+def test_all_bounds_have_a_row_and_one_is_marked() -> None:
+    report = inconclusive(bounds=[*inconclusive().bounds, bound("loss", estimator="jeffreys")])
     text = details(report)
-    for b in report.bounds:
-        assert row(text, f"{b.attack} ").endswith(f"{at_least(b.epsilon)}   {b.ceiling:.2f}")
-    marked = [line for line in text.splitlines() if line.startswith("> ")]
-    assert marked == [row(text, "mean+std ")]
-    assert "2.01 ± 0.27  1.62 (< 2.18)" in marked[0]
+    shown = [flat(line) for line in text.splitlines()]
+    for i, b in enumerate(report.bounds):
+        numbers = f"{at_least(b.epsilon)} {b.ceiling:.2f}"
+        assert shown.count(f"{'> ' * (i == 1)}{b.attack} {b.estimator} nothing {numbers}") == 1
+    assert [line for line in shown if line.startswith("> ")] == [
+        f"> mean+std clopper-pearson nothing {at_least(report.bounds[1].epsilon)} 1.84"
+    ]
 
 
 @pytest.mark.parametrize(
     ("estimate", "shown"),
     [
-        (None, "loss 0.00 1.84"),
-        (published("lira"), "loss — — 0.00 1.84"),
-        (published(chunks=1), "loss 1.12 1.04 (< 1.63) 0.00 1.84"),
+        (published("lira"), "lira 1.12 ± 0.27 1.04 (< 1.63)"),
+        (published(chunks=1), "loss 1.12 1.04 (< 1.63)"),
         (
             published(permutations=0, null_mean=math.nan, null_q95=math.nan),
-            "loss 1.12 ± 0.27 — 0.00 1.84",
+            "loss 1.12 ± 0.27 —",
         ),
     ],
-    ids=["no estimates", "of another attack", "one chunk", "no permutations"],
+    ids=["without a bound", "one chunk", "no permutations"],
 )
-def test_a_row_has_the_numbers_that_there_are(estimate: Published | None, shown: str) -> None:
-    report = inconclusive(published=[estimate] if estimate else [])
-    assert flat(row(details(report), "loss ")) == shown
-    assert ("shuffled" in render(report)) == bool(report.published)
+def test_an_estimate_has_the_numbers_that_there_are(estimate: Published, shown: str) -> None:
+    report = inconclusive(published=[estimate])
+    assert shown in map(flat, details(report).splitlines())
     assert "nan" not in render(report)
     assert not standing_out(report)
-
-
-def test_an_attack_with_an_estimate_alone_has_a_row_without_a_bound() -> None:
-    text = details(inconclusive(published=[published("lira")]))
-    assert flat(row(text, "lira ")) == "lira 1.12 ± 0.27 1.04 (< 1.63) — —"
+    assert "shuffled" not in render(inconclusive(published=[]))
 
 
 def test_estimates_above_shuffled_labels_are_named() -> None:
@@ -295,35 +291,20 @@ def test_digits_suffice_to_see_why_the_verdict_is_so(report: Report, shown: str)
     assert re.search(r"\b.*?\b".join(map(re.escape, shown.split())), line)
 
 
-def test_estimators_and_assumptions_are_told_apart_where_they_differ() -> None:
+def test_a_summary_has_a_column_for_each_kind_of_assumption() -> None:
     gdp = bound("loss", estimator="gdp", assumption="gaussian", epsilon=1.5, ceiling=math.inf)
     prior = bound("loss", estimator="joint-beta", assumption="prior", epsilon=0.9)
     report = inconclusive(bounds=[bound("loss"), gdp, prior], primary=0)
-    text = details(report)
-    body = flat(text[text.index("-----") :].partition("\n\n")[0])
-    assert "loss 1.12 ± 0.27 1.04 (< 1.63) 1.50 no limit 0.30 1.84 0.90 1.84" in body
-    assert body.count("loss") == 1
-    legend = flat(text[text.index("\nCertified by curve") :])
-    places = [
-        legend.index(word)
-        for word in (
-            *("Certified by curve", "by gdp.", "Certified, no assumptions", "by clopper-pearson."),
-            *("Credible by prior", "by joint-beta."),
-        )
-    ]
-    assert places == sorted(places)
     assert "attack certified no assumptions in-sample" in flat(summary(report))
+    assert "> loss 1.50 0.30 " in flat(summary(report))
+    assert "loss gdp a Gaussian curve 1.50 no limit" in flat(details(report))
+    assert "loss joint-beta a prior (credible) 0.90 1.84" in flat(details(report))
 
 
-def test_of_one_attacks_bounds_of_one_kind_one_is_in_the_table_and_the_others_are_told() -> None:
+def test_of_one_attacks_bounds_of_one_kind_the_summary_has_the_one_that_decides() -> None:
     scan = bound("loss", estimator="exact-scan", epsilon=1.5)
     for bounds, primary in (([bound("loss"), scan], 1), ([scan, bound("loss")], 0)):
-        text = details(inconclusive(bounds=bounds, primary=primary))
-        body = text[text.index("-----") :].partition("\n\n")[0].splitlines()
-        (row,) = [line for line in body if "loss" in line]
-        assert row.startswith("> loss")
-        assert row.split()[-2:] == ["1.50", "1.84"]
-        assert re.search(r" loss by clopper-pearson: \D+ 0\.30, ", flat(text))
+        assert "> loss 1.50 " in flat(summary(inconclusive(bounds=bounds, primary=primary)))
 
 
 def test_unfitted_attacks_are_said_to_need_no_choice() -> None:

@@ -37,7 +37,7 @@ DETAILS = [
     Facts([("Label", [LONG, "second line"]), ("Unused", [])], title="Terms"),
     Table(
         [Column("name", words=True), Column(f"ceil{SOFT_HYPHEN}\ning"), Column("x\ny\nz")],
-        [Row(["a group"]), Row([LONG, "1.0", "95 %"], marked=True, strong=True)],
+        [Row(["a group"]), Row([LONG, "1.0", "95 %"], marked=True)],
         caption="A caption",
     ),
     Figure("drawn", "Drawn title", "Drawn caption", "Drawn numbers", mpl.Figure()),

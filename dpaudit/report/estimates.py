@@ -95,7 +95,10 @@ def _beside(estimates: Estimates) -> list[str]:
         named = left.estimator in left.reason.lower()
         lines.append(f"Left out: {left.reason if named else f'{left.estimator}: {left.reason}'}.")
     hidden = [bound for bound in estimates.bounds if bound not in estimates.shown]
-    for assumption, when in (("prior", "unless named (--estimator)"), ("gaussian", "without --curve")):
+    for assumption, when in (
+        ("prior", "unless named (--estimator)"),
+        ("gaussian", "without --curve"),
+    ):
         if names := [bound.estimator for bound in hidden if bound.assumption == assumption]:
             lines.append(f"Not shown {when}: {_and(names)}.")
     return lines
@@ -159,9 +162,7 @@ def _against_claim(estimates: Estimates) -> list[Block]:
         Heading(f"Claim: epsilon {claim:.12g} at delta {power(estimates.request.delta)}"),
         Legend(compared),
     ]
-    if estimates.deciding is None and any(
-        estimates.may_refute(bound) for bound in estimates.shown
-    ):
+    if estimates.deciding is None and any(estimates.may_refute(bound) for bound in estimates.shown):
         named = "Only one bound decides: the one that was named before the outcome was seen"
         blocks.append(Text([f"{named} (--estimator NAME)."]))
     return blocks

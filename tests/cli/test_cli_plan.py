@@ -191,7 +191,7 @@ def test_a_figure_is_drawn(plan, name):
 
 
 UNPLANNED = [
-    ("--claim 1", "no-pair", "'1' 8,1e-5"),
+    ("--claim one", "no-claim", "'one' 8,1e-5"),
     ("--claim 1,1e-5 --true-epsilon 0.5", "too-small", "0.5 1"),
     ("--claim 1,1e-5 --power 80", "out-of-range", "power 0 1 80.0"),
     ("--claim 1,1e-5 --models 0", "too-small", "models 4 0"),

@@ -249,5 +249,5 @@ def test_settings_are_those_of_a_run():
     mine, theirs = ({p.name for p in c.command.params} for c in (module, run))
     judging = {"attack", "estimator", "defence", "primary", "raw_scores"}
     showing = {"out", "cluster", "html", "sarif", "junit", "no_canary_image", "fail_on_violation"}
-    stopping = {"until_decided", "budget"}
+    stopping = {"until_decided", "time_limit"}
     assert theirs - mine == judging | showing | stopping

@@ -170,10 +170,10 @@ def test_a_run_that_is_stopped_while_it_prepares_denies_no_kept_models(cli, npz)
     Path("stop.py").write_text("raise KeyboardInterrupt")
     done = cli("run", "--mechanism", "stop.py:train", "--claim", 8, "--data", npz)
     assert done.exit_code == 130
-    assert done.stderr.splitlines()[-1] == (
-        "Stopped while preparing. The same command starts again, with all models that an earlier "
-        "start has finished."
-    )
+    said = done.stderr.splitlines()[-1]
+    assert "preparing" in said
+    assert "earlier start" in said
+    assert "first model" not in said
 
 
 @pytest.mark.parametrize("polite", [signal.SIGINT, signal.SIGTERM], ids=lambda s: s.name)

@@ -223,7 +223,7 @@ ADVERSARY = Group(
             click.Choice(list(ADVERSARIES)),
             "What the adversary may do and see (dpaudit explain NAME).",
         ),
-        setting("--samples", int, "MC-dropout queries per model."),
+        setting("--samples", int, "MC-dropout queries per model.", metavar="T"),
         setting("--models", int, "Models in all, half with the canary; rounded up to 4s."),
     ),
 )

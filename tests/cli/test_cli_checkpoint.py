@@ -298,7 +298,7 @@ CONFLICTS = [
         "--commitment --kit",
     ),
     ("a.pt --kit k --claim 1,1e-5 --delta 1e-6", "excluded-options", "--claim --delta"),
-    ("a.pt --kit k --claim 1", "no-pair", "'1'"),
+    ("a.pt --kit k --claim one", "no-claim", "'one'"),
     ("a.pt --kit k --samples 1", "too-small", "samples 2 1"),
     ("a.pt --kit k --dropout 1", "out-of-range", "dropout 0 1"),
     ("a.pt --kit k --curve bell", "unknown-choice", "curve 'bell'"),
@@ -308,7 +308,7 @@ CONFLICTS = [
     ("a.onnx --kit KIT", "file-missing", "a.onnx"),
     ("--predictions p.csv --kit KIT", "file-missing", "p.csv"),
     ("--predictions p.txt --kit KIT", "wrong-format", "p.txt .csv .npz"),
-    ("a.pt --kit KIT --scores nowhere/a.csv", "folder-missing", "nowhere/a.csv"),
+    ("a.pt --kit KIT --write-scores nowhere/a.csv", "folder-missing", "nowhere/a.csv"),
 ]
 
 

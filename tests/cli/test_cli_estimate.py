@@ -22,6 +22,7 @@ from dpaudit.results import Bound, Scores
 
 COUNTS = ("--fp", "5", "--out-trials", "500", "--fn", "60", "--in-trials", "500")
 GUESSES = ("--canaries", "1000", "--guesses", "200", "--correct", "180")
+PRIORS = ("--estimator", "jeffreys", "--estimator", "joint-beta", "--estimator", "gdp")
 
 
 @pytest.fixture
@@ -72,6 +73,8 @@ def test_counts_give_the_known_answers(estimate):
     assert found["joint-beta"] == pytest.approx(3.804297, abs=1e-4)
     assert written["point"] == pytest.approx(4.477325, abs=1e-6)
     assert written["bounds"][0]["interval"] == pytest.approx([3.505522, 5.815558], abs=1e-6)
+    assert "Left out: pld needs DP-SGD's sample rate and steps" in printed
+    printed, _ = estimate(*COUNTS, *PRIORS)
     assert [[*row, assumed(told)] for *row, told in rows(printed)] == [
         ["clopper-pearson", "3.599", "3.505 … 5.816", "4.906", "nothing"],
         ["gdp", "16.826", "16.413 … 25.418", "31.997", "Gaussian"],
@@ -79,7 +82,27 @@ def test_counts_give_the_known_answers(estimate):
         ["joint-beta", "3.804", "3.697 … 5.438", "6.514", "prior"],
     ]
     assert "Point estimate 4.477" in printed
-    assert "Left out: pld needs DP-SGD's sample rate and steps" in printed
+
+
+@pytest.mark.parametrize(
+    ("words", "shown", "hidden"),
+    [
+        ((), ["clopper-pearson"], ["named (--estimator): jeffreys and joint-beta", "curve: gdp"]),
+        (("--curve", "gaussian"), ["clopper-pearson", "gdp"], ["jeffreys and joint-beta"]),
+        (("--curve", "none"), ["clopper-pearson"], ["jeffreys and joint-beta"]),
+        (PRIORS, ["clopper-pearson", "gdp", "jeffreys", "joint-beta"], []),
+    ],
+    ids=["", "gaussian", "none", "named"],
+)
+def test_a_bound_that_assumes_is_shown_where_its_assumption_is_named(
+    estimate, words, shown, hidden
+):
+    printed, _ = estimate(*COUNTS, *words)
+    assert [row[0] for row in rows(printed)] == shown
+    told = [line for line in printed.splitlines() if "Not shown" in line]
+    assert len(told) == len(hidden)
+    for line, part in zip(told, hidden, strict=True):
+        assert line.endswith(f"{part}.")
 
 
 @pytest.mark.parametrize(
@@ -92,6 +115,8 @@ def test_one_run_gives_the_known_answers(estimate, guesses, correct, steinke, ga
     assert epsilons(written) == pytest.approx(
         {"one-run": steinke, "one-run-fdp": gaussian}, abs=1e-5
     )
+    assert [assumed(row[-1]) for row in rows(printed)] == ["nothing"]
+    printed, _ = estimate(*words, "--curve", "gaussian")
     assert [assumed(row[-1]) for row in rows(printed)] == ["nothing", "Gaussian"]
     assert "two-sided" not in printed
 
@@ -111,7 +136,8 @@ def test_scores_are_judged_by_what_allows_for_thresholds(estimate):
         assert (found["estimator"], found["assumption"]) == (bound.estimator, bound.assumption)
         assert found["epsilon"] == bound.epsilon > 0
         assert found["ceiling"] == bound.ceiling
-        assert found["sentence"] in " ".join(printed.split())
+        shown = found["sentence"] in " ".join(printed.split())
+        assert shown == (bound.assumption == "none")
     assert "a threshold chosen on these same scores" in " ".join(printed.split()).lower()
 
 
@@ -127,9 +153,11 @@ def test_confidence_and_delta_are_those_that_were_asked_for(estimate):
 @pytest.mark.parametrize("words", [COUNTS, GUESSES], ids=["counts", "guesses"])
 def test_nothing_is_printed_above_its_value(estimate, words):
     for confidence in (0.8, 0.9, 0.95, 0.97, 0.99):
-        printed, written = estimate(*words, "--confidence", confidence)
-        for row, bound in zip(rows(printed), written["bounds"], strict=True):
-            assert 0 <= bound["epsilon"] - float(row[1]) < 0.001
+        more = ("--curve", "gaussian", "--confidence", confidence)
+        printed, written = estimate(*words, *more)
+        assert len(rows(printed)) == 2
+        for name, bound, *_ in rows(printed):
+            assert 0 <= epsilons(written)[name] - float(bound) < 0.001
 
 
 def test_without_any_error_no_upper_end_is_made_up(estimate):
@@ -223,6 +251,8 @@ def test_a_bare_claim_is_refuted_only_without_assumptions(estimate):
     said = " ".join(printed.partition("Claim: epsilon 3 at delta 1e-5\n")[2].split())
     assert "clopper-pearson, assuming nothing: 3.599 is above 3, which refutes the claim." in said
     assert said.count("which refutes") == 1
+    printed, _ = estimate(*COUNTS, "--claim", 3, *PRIORS)
+    said = " ".join(printed.split())
     assert "16.826 is above 3, but the claim states no such curve (--curve)" in said
     assert said.count("refutes nothing") == 2
 

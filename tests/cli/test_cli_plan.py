@@ -191,7 +191,7 @@ def test_a_figure_is_drawn(plan, name):
 
 
 UNPLANNED = [
-    ("--claim 1", "no-pair", "'1' 8,1e-5"),
+    ("--claim one", "no-claim", "'one' 8,1e-5"),
     ("--claim 1,1e-5 --true-epsilon 0.5", "too-small", "0.5 1"),
     ("--claim 1,1e-5 --power 80", "out-of-range", "power 0 1 80.0"),
     ("--claim 1,1e-5 --models 0", "too-small", "models 4 0"),
@@ -249,5 +249,5 @@ def test_settings_are_those_of_a_run():
     mine, theirs = ({p.name for p in c.command.params} for c in (module, run))
     judging = {"attack", "estimator", "defence", "primary", "raw_scores"}
     showing = {"out", "cluster", "html", "sarif", "junit", "no_canary_image", "fail_on_violation"}
-    stopping = {"until_decided", "budget"}
+    stopping = {"until_decided", "time_limit"}
     assert theirs - mine == judging | showing | stopping

@@ -166,6 +166,16 @@ def test_a_report_that_cannot_be_written_after_all_is_still_printed(
 # ---------------------------------------------------------------- interruptions
 
 
+def test_a_run_that_is_stopped_while_it_prepares_denies_no_kept_models(cli, npz):
+    Path("stop.py").write_text("raise KeyboardInterrupt")
+    done = cli("run", "--mechanism", "stop.py:train", "--claim", 8, "--data", npz)
+    assert done.exit_code == 130
+    said = done.stderr.splitlines()[-1]
+    assert "preparing" in said
+    assert "earlier start" in said
+    assert "first model" not in said
+
+
 @pytest.mark.parametrize("polite", [signal.SIGINT, signal.SIGTERM], ids=lambda s: s.name)
 def test_an_interrupted_run_says_so_and_goes_on_to_the_same_report(
     undisturbed, shell, command, tmp_path, polite

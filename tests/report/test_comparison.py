@@ -166,7 +166,6 @@ def test_what_is_not_there_is_not_explained() -> None:
     none, quantized = comparison().rows
     few = replace(none, bounds=none.bounds[:2], published=none.published[:1])
     text = flat(render(comparison(attacks=["loss", "mean+std"], rows=[few, quantized])))
-    assert "— not released" not in text
     assert " of 3; " not in text, "no estimates that stand out"
 
 

@@ -198,8 +198,8 @@ def _random_rows(table: CsvTable, data: str, y: Array, seed: int) -> CanarySet:
         if len(distinct) >= count:
             break
     else:
-        found = f"{len(distinct):,} distinct rows of {data} were found"
-        text = f"not {count:,} but {found}; lower --canaries"
+        there = f"{len(distinct):,} distinct rows of {data}"
+        text = f"not {count:,} but {there} were found; lower --canaries"
         raise BadInput(text, "too-large", option="count", value=count)
     kept = list(distinct.values())[:count]
     rows = []

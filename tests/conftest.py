@@ -1,5 +1,10 @@
 """What the tests of several parts share: a plug-in that trains nothing, data, and benchmarks."""
 
+import os
+
+# Before torch is loaded: several workers with a pool of threads each wait for each other.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 import sys
 from importlib import import_module
 from pathlib import Path

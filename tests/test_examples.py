@@ -19,7 +19,7 @@ def audited(name, tmp_path, *words):
     """The report of an example's own command line, with some words more."""
     text = (ROOT / "examples" / name).read_text(encoding="utf-8")
     (line,) = re.findall(r"^    dpaudit (run .*)$", text, re.MULTILINE)
-    command = [DPAUDIT, *line.split(), *words, "--out", tmp_path / "run"]
+    command = [DPAUDIT, *line.split(), *words, "--workers", "1", "--out", tmp_path / "run"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return json.loads((tmp_path / "run" / "report.json").read_text(encoding="utf-8"))

@@ -1,12 +1,18 @@
 """Notebooks are kept as they were executed, and still run: here at a small scale."""
 
 import os
+import re
+import shlex
 import sys
 from pathlib import Path
 
+import click
 import nbformat
 import pytest
+from click.core import ParameterSource
 from nbclient import NotebookClient
+
+from dpaudit.cli import main
 
 NOTEBOOKS = sorted((Path(__file__).parent.parent / "notebooks").glob("*.ipynb"))
 PROMISES = {
@@ -46,14 +52,37 @@ def test_notebook_is_kept_as_it_was_executed(path):
     assert PROMISES[path.stem] in said(cells[-1])
 
 
-LONG = ("bayesian", "calibration", "compare", "targets")
-"""Beginnings of notebooks that `make verify` runs; the two for newcomers always run."""
+def commands(path):
+    """The words after `dpaudit` of every command in a notebook, up to one that Python fills in."""
+    source = "\n".join(cell.source for cell in code(nbformat.read(path, 4)))
+    for line in re.findall(r"^ *!dpaudit (.*)$", source.replace("\\\n", " "), re.MULTILINE):
+        numbered = re.sub(r"(?<=--)(\w+) {\w+}", r"\1 100", line.partition(" > ")[0])
+        filled = numbered.replace(",{DELTA}", ",1e-5")
+        yield shlex.split(filled.partition(" {")[0])
+
+
+def test_every_command_of_a_notebook_is_one_that_dpaudit_takes():
+    every = [words for path in NOTEBOOKS for words in commands(path)]
+    assert len(every) > 20
+    for words in every:
+        command = main
+        while isinstance(command, click.Group):
+            name, *words = words
+            command = command.get_command(click.Context(command), name)
+        context = command.make_context(name, list(words))
+        given = {
+            flag
+            for option in command.params
+            for flag in option.opts
+            if context.get_parameter_source(option.name) is ParameterSource.COMMANDLINE
+        }
+        assert {word for word in words if word.startswith("--")} <= given
 
 
 @pytest.mark.parametrize(
     "path",
     [
-        pytest.param(p, marks=pytest.mark.verify if p.stem.startswith(LONG) else ())
+        pytest.param(p, marks=() if p.stem == "audit_your_checkpoint" else pytest.mark.verify)
         for p in NOTEBOOKS
     ],
     ids=lambda path: path.stem,

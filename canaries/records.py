@@ -114,12 +114,12 @@ class Replaced(CanaryBuilder):
     that the mechanism keeps apart worst, if it names them; else they are random.
     """
 
-    told_apart: Array | None = None
+    label_pair: Array | None = None
     """The two labels, of D and of D'."""
 
     def build(self, data: Data, seed: int) -> Pair:
         draw = generator(seed, "canary", "replaced")
-        labels = self.told_apart
+        labels = self.label_pair
         if labels is None:
             labels = draw.choice(data.classes, 2, replace=False)
         label, other = (int(y) for y in labels)

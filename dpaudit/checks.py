@@ -46,7 +46,7 @@ def refuse(problems: Iterable[DpauditError | None], about: str = "") -> None:
         raise BadInput(sentence, "several-problems", problems=found)
 
 
-def listed(items: Sequence[object], most: int = 5) -> str:
+def excerpt(items: Sequence[object], most: int = 5) -> str:
     """Return the first few items and the number of the others, for a message of one line."""
     first = ", ".join(map(str, items[:most]))
     return f"{first} and {len(items) - most} more" if len(items) > most else first

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -9,6 +10,7 @@ from dataclasses import fields, is_dataclass, replace
 from difflib import get_close_matches
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
 from typing import Any
 
 from dpaudit.checks import refuse
@@ -172,8 +174,21 @@ def refuse_needs(kind: str, name: str, offered: Collection[str]) -> None:
 
 
 def summary(kind: str, name: str) -> str:
-    """Return the first line of a plug-in's docstring."""
-    return description(kind, name).split("\n", 1)[0]
+    """Return the first line of a plug-in's docstring; a built-in one is not imported for it."""
+    module, _, plugin = _entries(kind)[name].value.partition(":")
+    text = _docstrings(module).get(plugin) or description(kind, name)
+    return text.split("\n", 1)[0]
+
+
+@cache
+def _docstrings(module: str) -> Mapping[str, str | None]:
+    """Return the docstrings of the classes of a module of dpaudit, read from its source."""
+    package, *path = module.split(".")
+    source = Path(__file__).parent.joinpath(*path).with_suffix(".py")
+    if package != __package__ or not source.is_file():
+        return {}
+    classes = ast.parse(source.read_bytes()).body
+    return {c.name: ast.get_docstring(c) for c in classes if isinstance(c, ast.ClassDef)}
 
 
 def description(kind: str, name: str) -> str:

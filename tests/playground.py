@@ -198,12 +198,12 @@ def facts(epsilon: float = 8.0, delta: float = 1e-5) -> dict[str, object]:
     }
 
 
-def settled(claim: Claim, **changes: Any) -> RunFacts:
+def run_facts(claim: Claim, **changes: Any) -> RunFacts:
     """The same of a claim, as a judgement reads it."""
     return replace(RunFacts.from_dict(facts()), claim=claim, **changes)
 
 
-def finished(
+def write_journal(
     path: Path,
     seen: Observations,
     epsilon: float = 8.0,

@@ -11,7 +11,7 @@ from dpaudit.errors import BadInput, DpauditError
 ANY = object()
 
 
-def told(error: DpauditError) -> list[tuple[str, str, object]]:
+def problems_of(error: DpauditError) -> list[tuple[str, str, object]]:
     """The code, option and value of every problem that an error tells of."""
     return [(found.code, found.option, found.value) for found in error.problems or [error]]
 

@@ -8,7 +8,7 @@ from dpaudit.judging.plan_request import PlanRequest
 from dpaudit.training.recipe import Recipe
 
 
-def made(mechanism, data, **settings):
+def make_mechanism(mechanism, data, **settings):
     """A mechanism of these settings; noise that is given takes the place of the epsilon."""
     if "noise_multiplier" in settings:
         settings.setdefault("epsilon", None)
@@ -24,7 +24,7 @@ def recipe(**settings):
     return Recipe(training, **settings)
 
 
-def changed(whole, **settings):
+def change(whole, **settings):
     """The same with other settings, wherever in its groups they are."""
     own = {f.name: getattr(whole, f.name) for f in fields(whole)}
     here = {n: settings.pop(n) for n in list(settings) if n in own}
@@ -36,6 +36,6 @@ def changed(whole, **settings):
     return replace(whole, **here)
 
 
-def planned(**settings):
+def plan_request(**settings):
     """A plan's request of these settings."""
     return PlanRequest(**registry.arguments(PlanRequest, settings))

@@ -9,17 +9,17 @@ from refusals import refuses
 from scipy.integrate import quad
 from scipy.stats import binom, multinomial
 
-from dpaudit.accounting.curves import DPSGD, Pure, family
+from dpaudit.accounting.curves import DPSGDFamily, PureFamily, family
 from dpaudit.accounting.sampled import Tabulated
 from dpaudit.calibration import calibrate as module
 from dpaudit.calibration.all_methods import usable_methods
 from dpaudit.calibration.calibrate import MANY, SPENT, calibrate
-from dpaudit.calibration.methods import Selected, Target
+from dpaudit.calibration.methods import BoundSettings, Selected
 from dpaudit.calibration.results import Setting
 from dpaudit.calibration.simulated import (
     SAMPLED,
-    Laplace,
-    RandomizedResponse,
+    KnownLaplace,
+    KnownRandomizedResponse,
     SimulatedRun,
     mechanisms,
 )
@@ -34,7 +34,7 @@ PURE = "pure curve"
 
 def numbers(method, mechanism, repetitions, confidence=0.95):
     """What a method says in many runs."""
-    asked = Target(DELTA, confidence)
+    asked = BoundSettings(DELTA, confidence)
     runs = (SimulatedRun(mechanism, N, seed) for seed in range(repetitions))
     return np.array([method.epsilon(run, asked, run.seed) for run in runs])
 
@@ -44,7 +44,7 @@ def numbers(method, mechanism, repetitions, confidence=0.95):
 
 def test_clopper_pearson_alarms_as_often_as_enumeration_says():
     """Each half has all its counts; a rule that always says the same bounds nothing."""
-    response, confidence, games, half = RandomizedResponse(1.0), 0.7, 1000, N // 2
+    response, confidence, games, half = KnownRandomizedResponse(1.0), 0.7, 1000, N // 2
     lies, estimator, k = 1 / (1 + math.e), ClopperPearson(confidence), np.arange(N // 2 + 1)
     counted = [[Counts(i, half, j, half) for j in k] for i in k]
     bounds = np.array([[estimator.bound(c, DELTA).epsilon for c in row] for row in counted])
@@ -63,7 +63,7 @@ def test_clopper_pearson_alarms_as_often_as_enumeration_says():
 
 def test_pairs_alarm_as_often_as_enumeration_says():
     """A pair is won if both tell the truth, tied if one does, else lost: all counts of them."""
-    response, games, confidence = RandomizedResponse(1.0), 1000, 0.4
+    response, games, confidence = KnownRandomizedResponse(1.0), 1000, 0.4
     estimator = PairedAUC("pure", confidence)
     truth = response.epsilon(DELTA)
     right = 1 / (1 + math.exp(-1))
@@ -84,7 +84,7 @@ def test_pairs_alarm_as_often_as_enumeration_says():
 
 
 def test_a_laplace_mechanism_has_the_epsilon_that_its_divergence_has():
-    epsilon = Laplace(1.0).epsilon(0.05)
+    epsilon = KnownLaplace(1.0).epsilon(0.05)
 
     def excess(x):
         return max(0.0, (math.exp(-abs(x - 1)) - math.exp(epsilon - abs(x))) / 2)
@@ -93,21 +93,21 @@ def test_a_laplace_mechanism_has_the_epsilon_that_its_divergence_has():
 
 
 def test_randomized_response_has_the_epsilon_that_its_divergence_has():
-    right, epsilon = 1 / (1 + math.exp(-1)), RandomizedResponse(1.0).epsilon(0.05)
+    right, epsilon = 1 / (1 + math.exp(-1)), KnownRandomizedResponse(1.0).epsilon(0.05)
     assert right - math.exp(epsilon) * (1 - right) == pytest.approx(0.05)
 
 
 def test_spent_delta_is_in_the_divergence():
-    epsilon = RandomizedResponse(1.0, SPENT).epsilon(SPENT + 0.05)
+    epsilon = KnownRandomizedResponse(1.0, SPENT).epsilon(SPENT + 0.05)
     right = (1 - SPENT) / (1 + math.exp(-1))
     excess = SPENT + right - math.exp(epsilon) * (1 - SPENT - right)
     assert excess == pytest.approx(SPENT + 0.05)
-    assert RandomizedResponse(1.0, SPENT).epsilon(SPENT) == 1
+    assert KnownRandomizedResponse(1.0, SPENT).epsilon(SPENT) == 1
 
 
 def test_mechanisms_draw_what_their_curves_allow():
     """How often an in-trial scores higher is the largest AUC of the curve, these being the best."""
-    for mechanism in [*mechanisms(DELTA), RandomizedResponse(1.0, SPENT)]:
+    for mechanism in [*mechanisms(DELTA), KnownRandomizedResponse(1.0, SPENT)]:
         delta = getattr(mechanism, "spent", 0.0) or DELTA
         run = SimulatedRun(mechanism, 20_000, 1)
         scores = run.seen["values"][:, 0]
@@ -122,7 +122,7 @@ def test_mechanisms_draw_what_their_curves_allow():
         elif mechanism.name == "Laplace":
             area = 1 - math.exp(-1) * 3 / 4
         else:
-            area = Pure(mechanism.spent).area(1.0)
+            area = PureFamily(mechanism.spent).area(1.0)
         assert won == pytest.approx(area, abs=4.5 * 0.5 / math.sqrt(20_000)), mechanism.name
 
 
@@ -139,14 +139,14 @@ def test_what_is_shown_rises_with_what_is_released():
 
 
 def scored(seed):
-    run = SimulatedRun(RandomizedResponse(1.4), N, seed)
+    run = SimulatedRun(KnownRandomizedResponse(1.4), N, seed)
     z = run.seen["values"][:, 0]
     return Scores(z[run.worlds == 0], z[run.worlds == 1])
 
 
 def test_a_table_rounds_down_and_changes_no_alarm():
     truth = 1.0
-    table = Tabulated.beyond(Pure(DELTA), truth, DELTA, 128, reach=3)
+    table = Tabulated.beyond(PureFamily(DELTA), truth, DELTA, 128, reach=3)
     alarms = 0
     for seed in range(60):
         scores = scored(seed)
@@ -159,7 +159,7 @@ def test_a_table_rounds_down_and_changes_no_alarm():
 
 
 def test_the_subsampled_mechanism_stands_on_a_step_of_its_family():
-    curves = DPSGD(SAMPLED.sample_rate, SAMPLED.steps)
+    curves = DPSGDFamily(SAMPLED.sample_rate, SAMPLED.steps)
     table = Tabulated.beyond(curves, curves.epsilon(SAMPLED.noise_multiplier, DELTA), DELTA, 8, 1.5)
     steps = [s for s in range(1, curves.steps) if curves.parameter(s) == SAMPLED.noise_multiplier]
     assert len(steps) == 1
@@ -208,7 +208,7 @@ def test_every_kind_of_bound_that_is_printed_is_asked(small):
         on.setdefault((r.attack, r.judged), set()).add((r.mechanism, r.trials))
     every = {(r.mechanism, r.trials) for r in small.rows if r.trials == 12}
     assert len(every) == 6
-    spends = RandomizedResponse(1.0, SPENT).name
+    spends = KnownRandomizedResponse(1.0, SPENT).name
     bare = {("Laplace", 12), ("randomized response", 12)}
     run = {("Gaussian", 12), ("randomized response", 12), ("subsampled Gaussian", 12)}
     (picked,) = (method for attack, method in on if attack == "picked" and "dpaudit run" in method)
@@ -238,14 +238,16 @@ def test_what_assumes_a_curve_is_asked_only_where_it_is_promised(small):
 
 
 def test_every_combination_is_more_and_each_once():
-    response = RandomizedResponse(1.0)
+    response = KnownRandomizedResponse(1.0)
     usual = [(w.attack, w.judged) for w in usable_methods(response, DELTA)]
     every = [(w.attack, w.judged) for w in usable_methods(response, DELTA, full=True)]
     assert set(usual) < set(every)
     assert {("picked", "look 2, at a/4"), ("picked", "look 3, at a/8")} < set(every)
     assert len(set(every)) == len(every)
     for method in usable_methods(response, DELTA, full=True):
-        assert method.epsilon(SimulatedRun(response, 12, 0), Target(DELTA, 0.95), 0) >= 0, method
+        assert method.epsilon(SimulatedRun(response, 12, 0), BoundSettings(DELTA, 0.95), 0) >= 0, (
+            method
+        )
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from refusals import refuses
 
-from dpaudit.checks import MANY, at_least, in_range, listed, positive, refuse
+from dpaudit.checks import MANY, at_least, excerpt, in_range, positive, refuse
 
 HUGE = 10**5000
 """More digits than Python writes out."""
@@ -38,9 +38,9 @@ def test_no_problem_is_not_refused():
 
 
 def test_a_list_names_a_few_and_counts_the_rest():
-    assert listed([]) == ""
-    assert listed(range(5)) == "0, 1, 2, 3, 4"
-    assert listed(range(7)) == "0, 1, 2, 3, 4 and 2 more"
+    assert excerpt([]) == ""
+    assert excerpt(range(5)) == "0, 1, 2, 3, 4"
+    assert excerpt(range(7)) == "0, 1, 2, 3, 4 and 2 more"
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf, "8", None, True, 1j])

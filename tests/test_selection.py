@@ -4,7 +4,7 @@ from unittest.mock import patch
 
 import numpy as np
 import pytest
-from playground import KNOWN, finished, observe, worlds_and_indices
+from playground import KNOWN, observe, worlds_and_indices, write_journal
 from refusals import refuses
 from scipy.stats import binom
 
@@ -105,7 +105,7 @@ def misses(attack, estimator, play, delta, truth, games=GAMES, per_world=PER_WOR
     return missed
 
 
-def tolerated(games=GAMES, rate=0.05):
+def most_misses(games=GAMES, rate=0.05):
     """More misses have a probability of 1e-6 at most, if no game has more than its rate.
 
     Some five such tests stand here: together they raise a false alarm with less than 1e-4.
@@ -133,19 +133,19 @@ def test_no_leak_alarms_no_more_often_than_the_proof_says():
     """
     rate = worst_alarm_rate(PER_WORLD // 2, 0.95)
     assert rate < 0.05
-    allowed = tolerated(rate=rate)
+    allowed = most_misses(rate=rate)
     assert misses(TWO, ClopperPearson, nothing, 0.0, 0.0) <= allowed
     games = (nothing(PER_WORLD, np.random.default_rng([11, game])) for game in range(GAMES))
     assert sum(chosen_in_sample(trials) > 0 for trials in games) > allowed
 
 
 def test_randomized_response_is_never_called_worse_than_it_is():
-    assert misses(TWO, ClopperPearson, randomized_response, 0.0, 1.0) <= tolerated()
+    assert misses(TWO, ClopperPearson, randomized_response, 0.0, 1.0) <= most_misses()
 
 
 def test_a_gaussian_shift_is_never_called_larger_than_it_is():
     truth = gaussian_epsilon(2.0, DELTA)
-    assert misses(ONE, GDP, shifted, DELTA, truth) <= tolerated()
+    assert misses(ONE, GDP, shifted, DELTA, truth) <= most_misses()
 
 
 def auc(confidence):
@@ -154,7 +154,7 @@ def auc(confidence):
 
 def test_hold_out_holds_with_an_estimator_that_wastes_nothing():
     """Paired AUC on randomized response misses in nearly 5 % of games: there is no slack."""
-    assert misses(ONE, auc, plain_response, 0.0, 1.0, per_world=100) <= tolerated()
+    assert misses(ONE, auc, plain_response, 0.0, 1.0, per_world=100) <= most_misses()
 
 
 def test_a_strong_leak_is_certified():
@@ -171,7 +171,7 @@ def test_hold_out_is_what_a_judgement_does(tmp_path):
     worlds, indices = worlds_and_indices(84)
     seen = observe(worlds, np.random.default_rng(2), shift=2.0)
     counted = {"attacks": ["loss"], "estimator": "clopper-pearson"}
-    path = finished(tmp_path / "run" / "journal.sqlite", seen, **counted)
+    path = write_journal(tmp_path / "run" / "journal.sqlite", seen, **counted)
     attacks = {"loss": Loss(), "mean+std": MeanStd(), "learned": Learned()}
     few = patch("dpaudit.estimators.published.PERMUTATIONS", 2)
     with few, Journal.read(path) as journal:
@@ -255,7 +255,7 @@ def test_the_in_sample_estimate_does_not_hold():
         in_sample(TWO, nothing(30, np.random.default_rng([11, game])), DELTA)
         for game in range(games)
     ]
-    assert sum(estimate > truth for estimate in found) > 0.9 * games > tolerated(games)
+    assert sum(estimate > truth for estimate in found) > 0.9 * games > most_misses(games)
     assert np.median(found) > 0.5
 
 
@@ -398,7 +398,7 @@ def test_a_prior_is_promised_by_nobody_and_is_about_no_curve():
 
 def test_another_curve_is_refused_before_a_look_is_numbered(tmp_path):
     worlds, _ = worlds_and_indices(8)
-    path = finished(tmp_path / "run" / "j", observe(worlds, np.random.default_rng(0)))
+    path = write_journal(tmp_path / "run" / "j", observe(worlds, np.random.default_rng(0)))
     before = path.read_bytes()
     with (
         refuses("other-curve", "estimator", "GDP"),

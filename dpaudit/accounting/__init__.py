@@ -12,8 +12,6 @@ import warnings
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 
-from scipy.special import log_ndtr, ndtr
-
 from dpaudit.errors import BadInput
 from dpaudit.types import Curve, DPSGDCurve, GaussianCurve, StepsCurve
 
@@ -99,6 +97,8 @@ def epsilons(curve: Curve, delta: float, accountants: Iterable[str]) -> dict[str
 
 def gaussian_delta(mu: float, epsilon: float) -> float:
     """Return delta(epsilon) of the Gaussian mechanism (Balle and Wang 2018, theorem 8)."""
+    from scipy.special import log_ndtr, ndtr
+
     return float(
         ndtr(mu / 2 - epsilon / mu) - math.exp(epsilon + float(log_ndtr(-mu / 2 - epsilon / mu)))
     )

@@ -70,7 +70,7 @@ class Family(Protocol):
 
 
 @dataclass(frozen=True)
-class Pure:
+class PureFamily:
     """All that is (epsilon, delta)-DP, for one delta; the parameter is epsilon.
 
     f(x) = max{0, 1-d-e^eps x, e^-eps (1-d-x)}, with its corner at x* = (1-d)/(1+e^eps); the
@@ -115,7 +115,7 @@ class Pure:
 
 
 @dataclass(frozen=True)
-class Gaussian:
+class GaussianFamily:
     """The Gaussian mechanism; the parameter is mu, its sensitivity over its deviation.
 
     f(x) = Phi(Phi^-1(1-x) - mu), the largest AUC is Phi(mu/sqrt 2).
@@ -154,7 +154,7 @@ def refuse_zero(delta: float) -> None:
 
 
 @dataclass(frozen=True)
-class DPSGD:
+class DPSGDFamily:
     """DP-SGD of known sampling rate q and steps T; the parameter is its noise multiplier s.
 
     f_s(x) = max over e >= 0 of {1 - d_rem(e) - e^e x, e^-e (1 - d_add(e) - x)}, where d_rem
@@ -217,14 +217,14 @@ class DPSGD:
         return made(self.sample_rate, self.rounds, parameter, self.adjacency)
 
 
-def symmetrised(curves: Family) -> Family:
+def symmetric(curves: Family) -> Family:
     """Return the family that holds whichever of the worlds is called in."""
     # The others' curves are their own inverses.
-    return replace(curves, symmetric=True) if isinstance(curves, DPSGD) else curves
+    return replace(curves, symmetric=True) if isinstance(curves, DPSGDFamily) else curves
 
 
 @lru_cache(maxsize=64)
-def _inverses(curves: DPSGD, parameter: float) -> tuple[Side, Side]:
+def _inverses(curves: DPSGDFamily, parameter: float) -> tuple[Side, Side]:
     """Return the inverse of both sides: the least x at which they reach y."""
     steep, flat = curves._sides(parameter)
     return _inverse(*steep), _inverse(*flat)
@@ -245,7 +245,7 @@ def _integral(x: Array, y: Array, low: float, high: float) -> float:
 
 
 @dataclass(frozen=True)
-class DPSGDSteps:
+class DPSGDStepsFamily:
     """DP-SGD whose steps are scored one by one; the parameter is its noise multiplier s.
 
     An auditor watches two trainings: a canary's gradient is in at every step of one, and at none
@@ -264,7 +264,7 @@ class DPSGDSteps:
     rounds: int
     adjacency: Adjacency = "add-remove"
     assumption: ClassVar[Assumption] = "accountant"
-    steps: ClassVar[int] = DPSGD.steps
+    steps: ClassVar[int] = DPSGDFamily.steps
 
     def __post_init__(self) -> None:
         _ = self._training  # rejects impossible settings
@@ -273,22 +273,22 @@ class DPSGDSteps:
         return self._training.parameter(step)
 
     def trade_off(self, parameter: float, x: Numbers) -> Array:
-        return Gaussian().trade_off(self._mu(parameter), x)
+        return GaussianFamily().trade_off(self._mu(parameter), x)
 
     def inn(self, parameter: float, u: Numbers) -> Array:
-        return Gaussian().inn(self._mu(parameter), u)
+        return GaussianFamily().inn(self._mu(parameter), u)
 
     def area(self, parameter: float) -> float:
-        return Gaussian().area(self._mu(parameter))
+        return GaussianFamily().area(self._mu(parameter))
 
     def epsilon(self, parameter: float, delta: float) -> float:
         if self.sample_rate < 1:
             return self._training.epsilon(parameter, delta)
-        return Gaussian().epsilon(self._mu(parameter) * math.sqrt(self.rounds), delta)
+        return GaussianFamily().epsilon(self._mu(parameter) * math.sqrt(self.rounds), delta)
 
     @property
-    def _training(self) -> DPSGD:
-        return DPSGD(self.sample_rate, self.rounds, self.adjacency)
+    def _training(self) -> DPSGDFamily:
+        return DPSGDFamily(self.sample_rate, self.rounds, self.adjacency)
 
     def _mu(self, parameter: float) -> float:
         """Return mu of one step: how far the canary moves its sum, over the noise."""
@@ -300,15 +300,15 @@ def family(
 ) -> Family:
     """Return the family that a name (gaussian, pure) or a claim's curve belongs to."""
     if isinstance(curve, StepsCurve):
-        return DPSGDSteps(curve.sample_rate, curve.steps, adjacency)
+        return DPSGDStepsFamily(curve.sample_rate, curve.steps, adjacency)
     if isinstance(curve, DPSGDCurve) and curve.sample_rate < 1:
-        return DPSGD(curve.sample_rate, curve.steps, adjacency)
+        return DPSGDFamily(curve.sample_rate, curve.steps, adjacency)
     if isinstance(curve, (GaussianCurve, DPSGDCurve)):
-        return Gaussian()
+        return GaussianFamily()
     if isinstance(curve, Family):
         return curve
     checks.refuse([checks.one_of("curve", curve, ("gaussian", "pure"))])
-    return Gaussian() if curve == "gaussian" else Pure(delta)
+    return GaussianFamily() if curve == "gaussian" else PureFamily(delta)
 
 
 def within_reach(curve: Curve) -> bool:
@@ -319,10 +319,10 @@ def within_reach(curve: Curve) -> bool:
     return q >= LEAST_RATE and rounds <= MOST_STEPS and q * rounds <= MOST_USES
 
 
-def stated(curve: str) -> Family | None:
+def parse_family(curve: str) -> Family | None:
     """Return the family that a text names, Gaussian if it is empty; None for 'none'."""
     if curve in ("", "gaussian"):
-        return Gaussian()
+        return GaussianFamily()
     if curve == "none":
         return None
     kind, _, numbers = curve.partition(":")
@@ -338,9 +338,9 @@ def stated(curve: str) -> Family | None:
             option="curve",
             value=curve,
         )
-    made = DPSGD(q, rounds)
+    made = DPSGDFamily(q, rounds)
     if q == 1:
-        return Gaussian()  # steps that all see every record make one Gaussian mechanism
+        return GaussianFamily()  # steps that all see every record make one Gaussian mechanism
     if not within_reach(DPSGDCurve(q, rounds, 1.0)):
         raise BadInput(
             f"the curve of DP-SGD is computed for a sample rate of at least {LEAST_RATE:g}, at "

@@ -16,7 +16,7 @@ from scipy.special import ndtr, ndtri
 
 from dpaudit import accounting
 from dpaudit.accounting import privacy_loss
-from dpaudit.accounting.curves import DPSGD, Family, Numbers
+from dpaudit.accounting.curves import DPSGDFamily, Family, Numbers
 from dpaudit.accounting.search import first_above
 from dpaudit.results import Assumption
 from dpaudit.types import Array
@@ -36,7 +36,7 @@ class Sampled:
     Gaussian mechanism are.
     """
 
-    curves: DPSGD
+    curves: DPSGDFamily
 
     @property
     def assumption(self) -> Assumption:
@@ -77,9 +77,9 @@ class Sampled:
         return np.asarray(ndtr(sum(w * q for w, q in zip((1 - share, share), ends, strict=True))))
 
 
-def sampled(curves: Family) -> Family:
+def planning_family(curves: Family) -> Family:
     """Return the family that a plan uses: exact where that costs nothing."""
-    return Sampled(curves) if isinstance(curves, DPSGD) else curves
+    return Sampled(curves) if isinstance(curves, DPSGDFamily) else curves
 
 
 def _knots(parameter: float) -> tuple[float, float, float]:
@@ -91,7 +91,7 @@ def _knots(parameter: float) -> tuple[float, float, float]:
 
 
 @lru_cache(maxsize=privacy_loss.KEPT)
-def _epsilon(curves: DPSGD, noise_multiplier: float, delta: float) -> float:
+def _epsilon(curves: DPSGDFamily, noise_multiplier: float, delta: float) -> float:
     """Return the epsilon at which max over x of {1 - f(x) - e^epsilon x} is delta.
 
     From the curve that is there already: another tenth of a second would make it a lower bound.
@@ -117,12 +117,7 @@ class Tabulated:
 
     @classmethod
     def beyond(
-        cls,
-        family: Family,
-        epsilon: float,
-        delta: float,
-        size: int,
-        reach: float,
+        cls, family: Family, epsilon: float, delta: float, size: int, reach: float
     ) -> Tabulated:
         """Return a table up to `reach` times the true epsilon, with the first step above it."""
         ends = epsilon, reach * epsilon or 2.0

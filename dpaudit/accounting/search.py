@@ -19,12 +19,12 @@ def margin(family: Family, parameter: float, u0: float, u1: float) -> float:
 
 
 def last_refuted(family: Family, shown: Callable[[float], float]) -> int:
-    """The most leaking step that is refuted, by a number above 0; 0 where none is.
+    """Return the most leaking step with a number above 0, which refutes it; 0 if no step has one.
 
-    The number may only fall with the leak. Which step is found does not depend on its size, but
-    how soon: a curve takes the accountant a while, so the steps between two numbers of either
-    sign are interpolated (Oliveira and Takahashi 2020, "An enhancement of the bisection method
-    average performance preserving minmax optimality").
+    The number may only fall with the leak. Only its sign decides which step is returned; its size
+    makes the search faster. The accountant needs time for each curve, so the steps between two
+    numbers of opposite sign are interpolated (Oliveira and Takahashi 2020, "An enhancement of the
+    bisection method average performance preserving minmax optimality").
     """
     low, high = 0, family.steps + 1
     at_low, at_high = shown(family.parameter(0)), -math.inf

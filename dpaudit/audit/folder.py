@@ -117,7 +117,7 @@ class Run:
                     value=differing,
                 )
             given = {name: value for name, value in options.items() if value not in (None, ())}
-            chosen = {**Choice.configured(settings).flat(), **given}
+            chosen = {**Choice.of_settings(settings).flat(), **given}
             if "primary" not in given and chosen["primary"] not in (ALL, *chosen["attacks"]):
                 chosen["primary"] = "auto"
             yield journal, Choice(**chosen)

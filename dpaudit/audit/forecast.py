@@ -43,7 +43,7 @@ def claim(config: Config, download: bool = False) -> Claim:
 
 def fixed_score(config: Config) -> bool:
     """Tell whether a run has nothing to choose: one attack, whose score is fixed beforehand."""
-    attacks = Choice.configured(config.flat()).attack_plugins
+    attacks = Choice.of_settings(config.flat()).attack_plugins
     return len(attacks) == 1 and all(map(has_fixed_score, attacks.values()))
 
 

@@ -76,7 +76,7 @@ def prepare(
         with Journal.read(Run(out).journal) as journal:
             config = config.changed(backend=journal.settings.get("backend", "auto"))
     target, judging = config.target, config.judging
-    choice = Choice.configured(config.flat())
+    choice = Choice.of_settings(config.flat())
     attacks, _ = choice.attack_plugins, choice.defence_plugin
     if choice.estimator != AUTO:
         registry.load("estimators", choice.estimator)
@@ -85,7 +85,7 @@ def prepare(
     registry.load("canaries", config.planting.canary)
     loaded = load_records(config, download)
     found = data.fingerprint(loaded)
-    settled: dict[str, Any] = {"set": mechanism_settings.written(own), "fingerprint": found}
+    settled: dict[str, Any] = {"set": mechanism_settings.as_texts(own), "fingerprint": found}
     _refuse_changed("data", config.source.data, config.source.fingerprint, found)
     say(f"preparing {target.mechanism}")
     mechanism = _mechanism(config, own, loaded)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from dpaudit import registry
-from dpaudit.accounting.curves import DPSGD, Family, family, symmetrised
+from dpaudit.accounting.curves import DPSGDFamily, Family, family, symmetric
 from dpaudit.accounting.sampled import Tabulated
 from dpaudit.calibration.methods import (
     PURE,
@@ -152,7 +152,7 @@ def _given(estimator: str, curve: Curve, mechanism: KnownMechanism, delta: float
     """Return the curve's family; of an accountant's a table, because each takes long."""
     curves = family(curve, delta)
     if outcome_kind(estimator) is Guesses:
-        curves = symmetrised(curves)
-    if not isinstance(curves, DPSGD):
+        curves = symmetric(curves)
+    if not isinstance(curves, DPSGDFamily):
         return curves
     return Tabulated.beyond(curves, mechanism.epsilon(delta), delta, SIZE, REACH)

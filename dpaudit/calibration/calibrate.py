@@ -17,12 +17,12 @@ import numpy as np
 from dpaudit import checks
 from dpaudit.calibration import results
 from dpaudit.calibration.all_methods import quick_methods, usable_methods
-from dpaudit.calibration.methods import Method, Target
+from dpaudit.calibration.methods import BoundSettings, Method
 from dpaudit.calibration.results import Calibration, CalibrationRow, Measurement, Setting
 from dpaudit.calibration.simulated import (
     SAMPLES,
     KnownMechanism,
-    RandomizedResponse,
+    KnownRandomizedResponse,
     SimulatedRun,
     mechanisms,
 )
@@ -71,7 +71,7 @@ class CalibrationCase:
 
 def cases(trials: int, delta: float, full: bool) -> Iterator[CalibrationCase]:
     """Yield each mechanism with these trials, then with many more."""
-    spends = RandomizedResponse(1.0, SPENT)
+    spends = KnownRandomizedResponse(1.0, SPENT)
     for mechanism, d in [*((m, delta) for m in mechanisms(delta)), (spends, SPENT)]:
         yield CalibrationCase(mechanism, trials, d, tuple(usable_methods(mechanism, d, full)))
         if quick := tuple(quick_methods(mechanism, d, full)):
@@ -107,8 +107,8 @@ def _rows(
     setting: Setting, every: Sequence[CalibrationCase], parts: Iterator[Part]
 ) -> dict[tuple[str, int, str, str], CalibrationRow]:
     ordered, rows = sorted(parts, key=lambda part: part[:2]), {}
-    for which, case in enumerate(every):
-        parts_of = [numbers for place, _, numbers in ordered if place == which]
+    for index, case in enumerate(every):
+        parts_of = [numbers for place, _, numbers in ordered if place == index]
         found = np.concatenate(parts_of).T if parts_of else ()
         for method, numbers in zip(case.methods, found, strict=True):
             rows[case.key(method)] = CalibrationRow(
@@ -135,21 +135,21 @@ class Task:
     """Some repetitions of all methods on one case, for one worker."""
 
     setting: Setting
-    which: int
+    case_index: int
     case: CalibrationCase
     repetitions: range
     again: bool
 
     def __call__(self) -> Part:
         rows = [self._numbers(repetition) for repetition in self.repetitions]
-        return self.which, self.repetitions.start, np.array(rows)
+        return self.case_index, self.repetitions.start, np.array(rows)
 
     def _numbers(self, repetition: int) -> list[float]:
         s, case = self.setting, self.case
         name = f"{case.mechanism.name}, {case.trials} trials"
         purpose = "calibrate again" if self.again else "calibrate", name, repetition
         run = SimulatedRun(case.mechanism, case.trials, derive(s.seed, *purpose), case.samples)
-        target = Target(case.delta, s.confidence)
+        target = BoundSettings(case.delta, s.confidence)
         # A test's own draws are new in every repetition: their error, which all repetitions
         # with the same draws would share, is a part of the rate that is measured.
         return [
@@ -161,9 +161,9 @@ class Task:
 def _tasks(setting: Setting, every: Sequence[CalibrationCase], again: bool = False) -> list[Task]:
     repetitions = setting.repetitions * (results.AGAIN if again else 1)
     return [
-        Task(setting, which, case, range(start, min(start + AT_ONCE, repetitions)), again)
+        Task(setting, index, case, range(start, min(start + AT_ONCE, repetitions)), again)
         for start in range(0, repetitions, AT_ONCE)
-        for which, case in enumerate(every)
+        for index, case in enumerate(every)
         if case.methods
     ]
 

@@ -17,7 +17,7 @@ from dpaudit.config.settings import ALL
 from dpaudit.estimators.base import CheckedEstimator
 from dpaudit.estimators.bets import Bets
 from dpaudit.estimators.hold_out import HoldOut, chooses
-from dpaudit.estimators.one_run import guessed
+from dpaudit.estimators.one_run import count_right
 from dpaudit.estimators.trials import Trials
 from dpaudit.judging.choice import Choice
 from dpaudit.judging.judge import deciding_confidence
@@ -36,7 +36,7 @@ PURE = "pure"
 
 
 @dataclass(frozen=True)
-class Target:
+class BoundSettings:
     """The delta and the confidence that every method is given."""
 
     delta: float
@@ -60,7 +60,7 @@ class Method(Protocol):
         """The share of the error probability that this method may err with."""
         ...
 
-    def epsilon(self, run: SimulatedRun, target: Target, seed: int) -> float:
+    def epsilon(self, run: SimulatedRun, target: BoundSettings, seed: int) -> float:
         """Return the number; equal seeds give equal ones."""
         ...
 
@@ -104,7 +104,7 @@ class AsRun:
     def share(self) -> float:
         return 1.0 if self.looks == 1 else 0.5**self.looks
 
-    def epsilon(self, run: SimulatedRun, target: Target, seed: int) -> float:
+    def epsilon(self, run: SimulatedRun, target: BoundSettings, seed: int) -> float:
         choice = Choice(primary=self.primary, confidence=target.confidence)
         attacks = choice.fitting(run.seen)
         panels = {
@@ -147,12 +147,12 @@ class UntilDecided:
     def judged(self) -> str:
         return f"until decided, {self.estimator}"
 
-    def epsilon(self, run: SimulatedRun, target: Target, seed: int) -> float:
+    def epsilon(self, run: SimulatedRun, target: BoundSettings, seed: int) -> float:
         key = self.attacks, self.claim.epsilon, self.claim.curve, target
         bounds = run.once(key, lambda: self._bounds(run, target))
         return next(b.epsilon for b in bounds if b.estimator == self.estimator)
 
-    def _bounds(self, run: SimulatedRun, target: Target) -> list[Bound]:
+    def _bounds(self, run: SimulatedRun, target: BoundSettings) -> list[Bound]:
         attacks = Choice(self.attacks).fitting(run.seen)
         bets = Bets(attacks, self.claim, target.confidence, self.curves)
         bets.show(_trials(run, attacks))
@@ -179,7 +179,7 @@ class Selected:
     def standing(self) -> Standing:
         return "credible" if assumption_of(self.estimator) == "prior" else "bound"
 
-    def epsilon(self, run: SimulatedRun, target: Target, seed: int) -> float:
+    def epsilon(self, run: SimulatedRun, target: BoundSettings, seed: int) -> float:
         def maker(confidence: float) -> Estimator:
             return RememberingEstimator.of(self.estimator, self.curve, confidence, seed)
 
@@ -203,10 +203,10 @@ class OneTraining:
     def judged(self) -> str:
         return f"{self.estimator}, fixed count"
 
-    def epsilon(self, run: SimulatedRun, target: Target, seed: int) -> float:
+    def epsilon(self, run: SimulatedRun, target: BoundSettings, seed: int) -> float:
         scores, coins = run.one_training
         stated = self.claim.epsilon, self.claim.delta, self.claim.curve
-        guesses = guessed(scores, coins == IN, number(*stated, len(coins), target.confidence))
+        guesses = count_right(scores, coins == IN, number(*stated, len(coins), target.confidence))
         made = RememberingEstimator.of(self.estimator, self.curve, target.confidence, seed)
         return made.bound(guesses, target.delta).epsilon
 

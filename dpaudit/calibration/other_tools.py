@@ -1,7 +1,7 @@
-"""Rules of other tools that are printed as lower bounds and are none, to be shown beside.
+"""Rules that other tools print as lower bounds although they are not valid, for comparison.
 
-Each chooses what it is judged by on the very trials that judge it, and pays nothing for that.
-They are written from their descriptions, and used nowhere but in a calibration.
+Each rule is chosen on the same trials that judge it, without a correction for the choice. They are
+written from their published descriptions, and only a calibration uses them.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from functools import lru_cache, partial
 import numpy as np
 from scipy.special import ndtri
 
-from dpaudit.calibration.methods import Standing, Target, attack_of
+from dpaudit.calibration.methods import BoundSettings, Standing, attack_of
 from dpaudit.calibration.simulated import SimulatedRun
 from dpaudit.estimators import GDP, OneRun
-from dpaudit.estimators.one_run import called
+from dpaudit.estimators.one_run import assign_guesses
 from dpaudit.estimators.published import in_sample
 from dpaudit.rates import log_ratio, upper_rates
 from dpaudit.results import Guesses, Scores
@@ -80,7 +80,8 @@ def best_one_run(scores: Array, worlds: Array, delta: float, confidence: float) 
     """
     m = len(scores)
     numbers = sorted({max(1, round(share * m)) for share in SHARES})
-    right = [int((called(scores, r) == np.where(worlds == IN, 1, -1)).sum()) for r in numbers]
+    coins = np.where(worlds == IN, 1, -1)
+    right = [int((assign_guesses(scores, r) == coins).sum()) for r in numbers]
     tried = [Guesses(m, r, correct) for r, correct in zip(numbers, right, strict=True)]
     return max(_one_run(guesses, delta, confidence) for guesses in tried)
 
@@ -111,11 +112,11 @@ class NoBound:
 
     attack: str
     judged: str
-    number: Callable[[SimulatedRun, Target], float]
+    number: Callable[[SimulatedRun, BoundSettings], float]
     standing: Standing = "no bound"
     share: float = 1.0
 
-    def epsilon(self, run: SimulatedRun, target: Target, seed: int) -> float:
+    def epsilon(self, run: SimulatedRun, target: BoundSettings, seed: int) -> float:
         return self.number(run, target)
 
 
@@ -124,17 +125,17 @@ def in_sample_estimate(attack: str) -> NoBound:
     return NoBound(attack, "in-sample estimate", partial(_in_sample, attack))
 
 
-def _in_sample(attack: str, run: SimulatedRun, target: Target) -> float:
+def _in_sample(attack: str, run: SimulatedRun, target: BoundSettings) -> float:
     made = attack_of(attack)
     return in_sample(made, run.of(attack, made), target.delta)
 
 
-def _of_loss(rule: Rule, run: SimulatedRun, target: Target) -> float:
+def _of_loss(rule: Rule, run: SimulatedRun, target: BoundSettings) -> float:
     trials = run.of("loss", attack_of("loss"))
     return rule(trials.split(trials.features[:, 0]), target.delta, target.confidence)
 
 
-def _of_one_training(run: SimulatedRun, target: Target) -> float:
+def _of_one_training(run: SimulatedRun, target: BoundSettings) -> float:
     return best_one_run(*run.one_training, target.delta, target.confidence)
 
 

@@ -1,9 +1,9 @@
 """Results of a calibration, and the test by which a measured rate flags a bound as wrong.
 
-A bound holds if the interval of its rate reaches down to the level that it states. Of many
-intervals some lie above by chance, so that those bounds are measured again: on fresh seeds, with
-several times the repetitions, which alone decide. So many repetitions can afford a wider interval:
-next to none is flagged by chance, and a wrong bound is found almost as often.
+A bound holds if the interval of its rate reaches down to the level that it states. Some of many
+intervals lie above by chance. Those bounds are measured again on fresh seeds, with several times
+the repetitions, and only this second measurement decides. It has a wider interval: almost no bound
+is flagged by chance, and a wrong bound is still found almost as often.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ POWER = 0.8
 """The probability of finding a bound that is wrong at the detectable rate."""
 
 CHOICES = 4
-"""The best of so many bounds, without correction, must be found to be wrong."""
+"""The best of this number of bounds, without correction, must be flagged as wrong."""
 
 
-def interval(alarms: int, repetitions: int, sure: float = SURE) -> tuple[float, float]:
+def interval(alarms: int, repetitions: int, confidence: float = SURE) -> tuple[float, float]:
     """Return the two-sided Clopper-Pearson interval of a rate."""
-    a = (1 - sure) / 2
+    a = (1 - confidence) / 2
     low, high = lower_rate(alarms, repetitions, a), upper_rate(alarms, repetitions, a)
     return float(low), float(high)
 
@@ -55,7 +55,7 @@ def detectable_rate(level: float, repetitions: int) -> float:
 
 
 def can_tell(level: float, repetitions: int) -> bool:
-    """Return whether so many repetitions would find a bound that is not corrected for a choice.
+    """Return whether this number of repetitions would find a bound without correction for choice.
 
     The best of four independent bounds errs with probability 1 - (1 - a)^4, 18.5 % at 5 %. A
     calibration that cannot tell that has not shown that any bound holds.
@@ -63,18 +63,18 @@ def can_tell(level: float, repetitions: int) -> bool:
     return detectable_rate(level, repetitions) <= 1 - (1 - level) ** CHOICES
 
 
-def _above(rate: float, level: float, n: int, sure: float) -> float:
+def _above(rate: float, level: float, n: int, confidence: float) -> float:
     """Return the probability that the interval lies above the level."""
-    return float(binom.sf(_fewest(level, n, sure) - 1, n, rate))
+    return float(binom.sf(_fewest(level, n, confidence) - 1, n, rate))
 
 
 @lru_cache
-def _fewest(level: float, n: int, sure: float) -> int:
+def _fewest(level: float, n: int, confidence: float) -> int:
     """Return the least number of alarms whose interval lies above the level; n + 1: none."""
     low, high = -1, n + 1
     while high - low > 1:
         middle = (low + high) // 2
-        if interval(middle, n, sure)[0] > level:
+        if interval(middle, n, confidence)[0] > level:
             high = middle
         else:
             low = middle
@@ -115,7 +115,7 @@ class Setting:
 
 @dataclass(frozen=True)
 class Measurement:
-    """False alarms in so many repetitions, and the mean number of all."""
+    """The false alarms among a number of repetitions, and the mean of all their numbers."""
 
     alarms: int
     repetitions: int
@@ -144,14 +144,14 @@ class CalibrationRow:
         return self.measured.alarms / self.measured.repetitions
 
     @property
-    def sure(self) -> float:
+    def confidence(self) -> float:
         """The confidence of the interval."""
         return SURE if self.first is None else SURER
 
     @property
     def interval(self) -> tuple[float, float]:
         """The two-sided interval of the rate."""
-        return interval(self.measured.alarms, self.measured.repetitions, self.sure)
+        return interval(self.measured.alarms, self.measured.repetitions, self.confidence)
 
     @property
     def broken(self) -> bool:

@@ -19,7 +19,7 @@ from scipy.optimize import brentq
 from scipy.special import expit
 
 from dpaudit.accounting import LEAST_NOISE, gaussian_epsilon
-from dpaudit.accounting.curves import DPSGD, Pure
+from dpaudit.accounting.curves import DPSGDFamily, PureFamily
 from dpaudit.estimators.trials import Trials
 from dpaudit.outputs import with_statistics
 from dpaudit.protocols import Attack
@@ -28,7 +28,7 @@ from dpaudit.types import IN, OUT, Array, Curve, DPSGDCurve, GaussianCurve, Know
 
 T = TypeVar("T")
 
-SAMPLED = DPSGDCurve(0.05, 100, LEAST_NOISE * DPSGD.steps / 1638)
+SAMPLED = DPSGDCurve(0.05, 100, LEAST_NOISE * DPSGDFamily.steps / 1638)
 """The subsampled mechanism. Its noise multiplier, 1.0002, is one that the estimators try."""
 
 SAMPLES = 16
@@ -71,8 +71,8 @@ class KnownMechanism(ABC):
 
 def mechanisms(delta: float) -> tuple[KnownMechanism, ...]:
     """Return the mechanisms of a calibration: no leak first, then those that leak."""
-    gaussian = Gaussian(brentq(lambda mu: gaussian_epsilon(mu, delta) - 4.0, 1e-3, 32.0))
-    return NoLeak(), gaussian, Laplace(1.0), RandomizedResponse(1.0), Subsampled(SAMPLED)
+    gaussian = KnownGaussian(brentq(lambda mu: gaussian_epsilon(mu, delta) - 4.0, 1e-3, 32.0))
+    return NoLeak(), gaussian, KnownLaplace(1.0), KnownRandomizedResponse(1.0), Subsampled(SAMPLED)
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ class NoLeak(KnownMechanism):
 
 
 @dataclass(frozen=True)
-class Gaussian(KnownMechanism):
+class KnownGaussian(KnownMechanism):
     """A number of sensitivity `mu` with standard Gaussian noise."""
 
     mu: float
@@ -109,7 +109,7 @@ class Gaussian(KnownMechanism):
 
 
 @dataclass(frozen=True)
-class Laplace(KnownMechanism):
+class KnownLaplace(KnownMechanism):
     """A number of sensitivity `pure` with standard Laplace noise, so of that epsilon at delta 0.
 
     Its divergence is d(e) = 1 - exp((e - pure)/2), solved here for e.
@@ -127,12 +127,12 @@ class Laplace(KnownMechanism):
 
 
 @dataclass(frozen=True)
-class RandomizedResponse(KnownMechanism):
+class KnownRandomizedResponse(KnownMechanism):
     """The world itself with probability e^pure/(1+e^pure), else the other one.
 
-    All scores are tied with half of the others, which is what tests of ranks find hardest. With
-    probability `spent` the world is told for sure instead: no mechanism that is (pure, spent)-DP
-    leaks more (Kairouz, Oh and Viswanath 2015).
+    Each score is tied with half of the others, the hardest case for rank tests. With probability
+    `spent` it releases the world without noise instead: no (pure, spent)-DP mechanism leaks more
+    (Kairouz, Oh and Viswanath 2015).
     """
 
     pure: float
@@ -143,7 +143,7 @@ class RandomizedResponse(KnownMechanism):
         return "randomized response" + (f", delta {self.spent:g}" if self.spent else "")
 
     def epsilon(self, delta: float) -> float:
-        return Pure(self.spent).epsilon(self.pure, delta)
+        return PureFamily(self.spent).epsilon(self.pure, delta)
 
     def draw(self, worlds: Array, generator: np.random.Generator) -> Array:
         lies = generator.random(len(worlds)) > 1 / (1 + math.exp(-self.pure))
@@ -168,7 +168,7 @@ class Subsampled(KnownMechanism):
         return (self.curve,)
 
     def epsilon(self, delta: float) -> float:
-        family = DPSGD(self.curve.sample_rate, self.curve.steps)
+        family = DPSGDFamily(self.curve.sample_rate, self.curve.steps)
         return family.epsilon(self.curve.noise_multiplier, delta)
 
     def draw(self, worlds: Array, generator: np.random.Generator) -> Array:
@@ -196,11 +196,11 @@ class SimulatedRun:
 
     @cached_property
     def seen(self) -> Observations:
-        """The released number as networks show theirs: post-processing, so of the same epsilon.
+        """The released number in the form of a network's outputs, which is post-processing.
 
-        As it is; as an update or a move of the parameters along the canary's gradient; as a
-        logit, so that the canary's loss falls with it; and as T draws of sigmoid(number +
-        noise), as if by MC dropout, unless nobody looks at any.
+        It is released as it is; as an update or a move of the parameters along the canary's
+        gradient; as a logit, so that the canary's loss falls with it; and as T draws of
+        sigmoid(number + noise), like MC dropout, if an attack uses them.
         """
         draw = generator(self.seed, "trials")
         z = self.mechanism.draw(self.worlds, draw)

@@ -11,7 +11,7 @@ import numpy as np
 from scipy.stats import binom
 
 from dpaudit import checks
-from dpaudit.accounting.curves import DPSGD, Family, stated
+from dpaudit.accounting.curves import DPSGDFamily, Family, parse_family
 from dpaudit.checkpoint.candidates import Candidates
 from dpaudit.checkpoint.kits.kit import Looks
 from dpaudit.checkpoint.predictions import Outputs
@@ -29,8 +29,8 @@ from dpaudit.checkpoint.scoring import (
 from dpaudit.data.arrays import hash_arrays
 from dpaudit.errors import BadInput
 from dpaudit.estimators import OneRun, OneRunFDP
-from dpaudit.estimators.one_run import GuessNumbers, called
-from dpaudit.estimators.power.prospect import located
+from dpaudit.estimators.one_run import GuessNumbers, assign_guesses
+from dpaudit.estimators.power.prospect import least_parameter_above
 from dpaudit.judging.advice import after_checkpoint
 from dpaudit.judging.judge import deciding_confidence, verdict
 from dpaudit.judging.strength import strength
@@ -81,7 +81,7 @@ class CheckpointRequest:
     @property
     def family(self) -> Family | None:
         """The kind of curve that is stated or assumed; None if neither."""
-        return stated(self.curve)
+        return parse_family(self.curve)
 
     @cached_property
     def claim(self) -> Claim:
@@ -95,8 +95,8 @@ class CheckpointRequest:
         family = self.family
         if not self.curve or family is None:
             return None
-        parameter = located(family, epsilon, delta)
-        if isinstance(family, DPSGD):
+        parameter = least_parameter_above(family, epsilon, delta)
+        if isinstance(family, DPSGDFamily):
             return DPSGDCurve(family.sample_rate, family.rounds, parameter)
         return GaussianCurve(parameter)
 
@@ -177,7 +177,7 @@ def audit(
         score=score,
         scores=scores,
         outputs=outputs,
-        calls=called(scores, guesses.guesses if guesses else max(1, n // 2)),
+        calls=assign_guesses(scores, guesses.guesses if guesses else max(1, n // 2)),
         risk=risk(split(scores, candidates.put_in), request.confidence),
         references=[name for name, _ in references],
     )
@@ -189,11 +189,11 @@ def _take_look(
     """Count a look at a kit's coins; return its number.
 
     A look is all guesses and the estimator that decides: the same guesses are the same look,
-    whatever the claim. Another model is another look too, because it cannot be told from another
-    moment of the same training.
+    whatever the claim. Another model is another look too, because it could be the same training
+    at another moment.
     """
     decides = request.estimators[0]
-    guesses = np.stack([called(scores, r) for r in numbers.numbers])
+    guesses = np.stack([assign_guesses(scores, r) for r in numbers.numbers])
     look = hash_arrays(f"look {decides(request.confidence)!r}", guesses=guesses)
     number = kept.upcoming(look)
     level = numbers.each(deciding_confidence(request.confidence, number))
@@ -219,7 +219,7 @@ def _needed(request: CheckpointRequest, bounds: Sequence[Bound]) -> int | None:
 
 
 def _verdict(claim: Claim, candidates: Candidates, bounds: Sequence[Bound]) -> Verdict:
-    """The verdict of the first bound; none if nobody states that coins were tossed."""
+    """The verdict of the first bound; None if the records were not chosen by coins."""
     if bounds and candidates.coins != "supposed":
         return verdict(claim, bounds[0])
     return "INCONCLUSIVE" if claim.guarantees else "NO_GUARANTEE_CLAIMED"
@@ -256,10 +256,10 @@ def _record_warnings(candidates: Candidates, scores: Array) -> Iterator[str]:
 def _reference_warnings(
     candidates: Candidates, target: Outputs, references: Sequence[tuple[str, Outputs]]
 ) -> Iterator[str]:
-    """Refuse reference models that give the coins away, since those would be guessed from them.
+    """Refuse reference models that reveal the coins, since guesses would then follow them.
 
     A reference that was trained without the canaries, or on all of them, does not know the coins.
-    If nobody states that coins were tossed, one that does is only warned of.
+    If the records were not chosen by coins, such a reference only causes a warning.
     """
     for name, reference in references:
         if np.array_equal(reference.log_odds, target.log_odds):

@@ -11,7 +11,7 @@ import numpy as np
 from scipy.special import expit, log_expit, log_softmax, logsumexp
 
 from dpaudit.checkpoint.candidates import Candidates
-from dpaudit.checks import listed, refuse
+from dpaudit.checks import excerpt, refuse
 from dpaudit.data import csv_text, npz
 from dpaudit.data.csv_text import Cells
 from dpaudit.errors import BadInput
@@ -136,7 +136,7 @@ def read(path: str | os.PathLike[str], candidates: Candidates) -> Outputs:
         )
         values = _in_order(values, numbers, n)
         if (bad := np.flatnonzero(~np.isfinite(values).reshape(n, -1).all(axis=1))).size:
-            text = f"its numbers for canary {listed(bad.tolist())} are NaN or infinite; find out "
+            text = f"its numbers for canary {excerpt(bad.tolist())} are NaN or infinite; find out "
             text += "why, since leaving them out would choose among canaries"
             raise BadInput(text, "not-finite", option=kind, value=bad[:5].tolist())
         if kind == "losses":
@@ -157,15 +157,15 @@ def _in_order(values: Array, numbers: Array | None, n: int) -> Array:
             raise BadInput(text, "length-mismatch", value=[len(values), n])
         return values
     if unknown := sorted({int(i) for i in numbers if not 0 <= i < n}):
-        text = f"there is no canary {listed(unknown)}; they are numbered from 0 to {n - 1}"
+        text = f"there is no canary {excerpt(unknown)}; they are numbered from 0 to {n - 1}"
         raise BadInput(text, "unknown-canary", value=unknown[:5])
     counts = np.bincount(numbers, minlength=n)
     if (missing := np.flatnonzero(counts == 0)).size:
-        text = f"{missing.size:,} of {n:,} canaries are missing ({listed(missing.tolist())}); "
+        text = f"{missing.size:,} of {n:,} canaries are missing ({excerpt(missing.tolist())}); "
         text += "give a row for each, since leaving some out would choose among them"
         raise BadInput(text, "missing-canaries", value=missing[:5].tolist())
     if (twice := np.flatnonzero(counts > 1)).size:
-        text = f"there are several rows for canary {listed(twice.tolist())}"
+        text = f"there are several rows for canary {excerpt(twice.tolist())}"
         raise BadInput(text, "stated-twice", value=twice[:5].tolist())
     return values[np.argsort(numbers, kind="stable")]
 
@@ -177,12 +177,12 @@ def _table(cells: Cells) -> tuple[str, Array, Array | None]:
     names = [name for name in header if name != NUMBER]
     kind = _kind(names)
     if kind is None or header.count(NUMBER) > 1 or not cells.rows:
-        there = listed([repr(name) for name in cells.header], most=8)
+        there = excerpt([repr(name) for name in cells.header], most=8)
         text = f"it has the columns {there}{'' if cells.rows else ' and no rows'}; {COLUMNS}"
         code = "wrong-columns" if cells.rows else "no-records"
         raise BadInput(text, code, value=cells.header[:8])
     if wrong := sorted(it for name in cells.header for it in cells.not_numbers(name)):
-        cited = listed([f"line {line}: {cell[:40]!r}" for line, cell in wrong], most=3)
+        cited = excerpt([f"line {line}: {cell[:40]!r}" for line, cell in wrong], most=3)
         text = f"it has cells that are no finite number ({cited})"
         shown = [(line, cell[:40]) for line, cell in wrong[:5]]
         raise BadInput(text, "not-a-number", value=shown)
@@ -216,7 +216,7 @@ def _arrays(file: Path) -> tuple[str, Array, Array | None]:
     found, there = npz.read_arrays(file, (*kinds, NUMBER), ARRAYS)
     kind, *others = [name for name in kinds if name in found] or [""]
     if not kind or others:
-        has = listed([repr(name) for name in there], most=8) or "nothing"
+        has = excerpt([repr(name) for name in there], most=8) or "nothing"
         code = "excluded-arrays" if others else "missing-arrays"
         raise BadInput(f"it has {has}; {ARRAYS}", code, value=there[:8])
     values, numbers = found[kind], found.get(NUMBER)

@@ -15,14 +15,20 @@ import click
 from dpaudit.checks import printable
 from dpaudit.errors import DiskFull, DpauditError, WorkersLost, is_full
 
-COMMANDS: Mapping[str, str] = {
-    **{name: f"{name}:command" for name in ("run", "report", "compare", "checkpoint", "canaries")},
-    **{name: f"{name}:command" for name in ("plan", "calibrate", "estimate")},
-    "list": "catalogue:list_all",
-    "explain": "catalogue:explain",
-    "completion": "completion:command",
+COMMANDS: Mapping[str, tuple[str, str]] = {
+    "run": ("run:command", "Train models, attack them and judge the claim."),
+    "report": ("report:command", "Judge a run again, without training."),
+    "compare": ("compare:command", "Show what defences stop and what they cost."),
+    "checkpoint": ("checkpoint:command", "Audit your own trained model."),
+    "canaries": ("canaries:command", "Make a canary kit to train with; show it."),
+    "plan": ("plan:command", "Tell what an audit can show before it is run."),
+    "calibrate": ("calibrate:command", "Show how often bounds are wrong."),
+    "estimate": ("estimate:command", "Bound epsilon from counts, scores or guesses."),
+    "list": ("catalogue:list_all", "Name every plug-in, adversary and network."),
+    "explain": ("catalogue:explain", "Tell what a plug-in does."),
+    "completion": ("completion:command", "Print a script that completes names on TAB."),
 }
-"""The module of this package and the function in it that make up each command."""
+"""The module of this package, the function in it, and the first line of help of each command."""
 
 
 class Misuse(click.UsageError):
@@ -65,9 +71,14 @@ class Commands(click.Group):
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         if name not in COMMANDS:
             return None
-        module, _, function = COMMANDS[name].partition(":")
+        module, _, function = COMMANDS[name][0].partition(":")
         command: click.Command = getattr(import_module(f"dpaudit.cli.{module}"), function)
         return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the first line of each command's help, without importing the commands."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
 
     def make_context(self, *args: Any, **kwargs: Any) -> click.Context:
         with _in_one_line():

@@ -4,32 +4,50 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from dpaudit.cli.options import WRITTEN, options
-from dpaudit.cli.output import Progress, deliver
+from dpaudit.cli.command import Command, Group
+from dpaudit.cli.options import CONFIDENCE, DELTA, SEED, WORKERS, WRITTEN, given_only, option
+from dpaudit.cli.output import Progress, deliver, places
+
+if TYPE_CHECKING:
+    from dpaudit.report.to_terminal import Detail
+
+CALIBRATION = Group(
+    "Calibration",
+    (
+        option(
+            "--repetitions",
+            type=int,
+            default=400,
+            show_default=True,
+            help="Audits of each mechanism.",
+        ),
+        option(
+            "--trials",
+            type=int,
+            default=50,
+            show_default=True,
+            help="Trials of each world in an audit; quick methods also get 20 times as many.",
+        ),
+        CONFIDENCE,
+        DELTA,
+        option("--full", is_flag=True, help="Every attack, estimator and look; takes hours."),
+    ),
+)
+MACHINE = Group("Machine", [SEED, WORKERS])
 
 
-@click.command("calibrate")
-@click.option(
-    "--repetitions", type=int, default=400, show_default=True, help="Audits of each mechanism."
-)
-@click.option(
-    "--trials",
-    type=int,
-    default=50,
-    show_default=True,
-    help="Of each world in an audit; quick methods also get 20 times as many.",
-)
-@click.option("--confidence", type=float, default=0.95, show_default=True, help="Of each bound.")
-@click.option("--delta", type=float, default=1e-5, help="Of each bound.  [default: 1e-5]")
-@click.option("--seed", type=int, default=0, show_default=True, help="Of all that is drawn.")
-@click.option("--workers", type=int, help="Worker processes.  [default: one a core]")
-@click.option("--full", is_flag=True, help="Every attack, estimator and look; takes hours.")
-@options(WRITTEN)
-def command(workers: int | None, json: Path | None, figure: Path | None, **settings: Any) -> None:
+@click.command("calibrate", cls=Command, groups=(CALIBRATION, WRITTEN, MACHINE))
+def command(
+    workers: int | None,
+    json: Path | None,
+    figure: Path | None,
+    detail: Detail | None,
+    **settings: Any,
+) -> None:
     """Show how often bounds are wrong.
 
     Judges scores without a leak and mechanisms of known epsilon: how often each bound is above
@@ -44,13 +62,14 @@ def command(workers: int | None, json: Path | None, figure: Path | None, **setti
     from dpaudit.calibration.calibrate import calibrate
     from dpaudit.calibration.results import Setting
     from dpaudit.executors import cores
-    from dpaudit.report import calibration, drawing, figure_methods, machine, to_terminal
+    from dpaudit.report import calibration, drawing, figure_methods, machine
 
-    setting = Setting(**settings)
+    setting = Setting(**given_only(settings))
     with Progress("parts") as progress:
         found = calibrate(setting, cores() if workers is None else workers, progress)
     deliver(
-        to_terminal.write(calibration.document(found)),
+        calibration.document(found, places(json, figure)),
+        detail,
         (json, lambda path: machine.write(calibration.to_dict(found), path)),
         (figure, lambda path: drawing.dump(figure_methods.draw_calibration(found), path)),
     )

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dpaudit.cli.options import DATA, options
+from dpaudit.cli.command import Command, Group, RenamedOption
+from dpaudit.cli.options import DATA, FILE, option
 from dpaudit.cli.output import FIGURES, Destination, Progress
 
 if TYPE_CHECKING:
@@ -26,27 +27,39 @@ def command() -> None:
     """
 
 
-@command.command("make")
-@options(DATA)
-@click.option(
-    "--count", type=int, default=1000, show_default=True, help="Canaries, of which half are put in."
+KIT = Group(
+    "Kit",
+    (
+        RenamedOption(
+            ["--canaries"],
+            old="--count",
+            type=int,
+            metavar="M",
+            default=1000,
+            show_default=True,
+            help="Number of canaries, of which half are put in.",
+        ),
+        option(
+            "--kind",
+            type=click.Choice(KINDS),
+            default="mislabelled",
+            show_default=True,
+            help="Records of the data under another label, or with adversarial noise; empty ones "
+            "with marks; random ones.",
+        ),
+        option("--out", type=FILE, required=True, help="A new folder for the kit."),
+        option(
+            "--seed",
+            type=int,
+            help="For tests: make the same kit again.  [default: the system's randomness]",
+        ),
+    ),
 )
-@click.option(
-    "--kind",
-    type=click.Choice(KINDS),
-    default="mislabelled",
-    show_default=True,
-    help="Records of the data under another label, or with adversarial noise; empty ones with "
-    "marks; random ones.",
-)
-@click.option("--out", type=click.Path(path_type=Path), required=True, help="A new folder.")
-@click.option(
-    "--seed",
-    type=int,
-    help="For tests: makes the same kit again.  [default: the operating system's randomness]",
-)
+
+
+@command.command("make", cls=Command, groups=(DATA, KIT))
 def make(
-    data: str | None, count: int, kind: str, out: Path, seed: int | None, **given: Any
+    data: str | None, canaries: int, kind: str, out: Path, seed: int | None, **given: Any
 ) -> None:
     """Draw canaries and flip a coin for each.
 
@@ -54,7 +67,7 @@ def make(
     what to do, in the form in which the data came (.npz, and .csv or a folder of PNGs).
 
     \b
-        dpaudit canaries make --data train.npz --count 1000 --out kit
+        dpaudit canaries make --data train.npz --canaries 1000 --out kit
         dpaudit canaries make --data people.csv --label income --bounds age=0:120 --out kit
     """
     from dpaudit.checkpoint import kits
@@ -63,9 +76,10 @@ def make(
     given["root"] = given.pop("data_root")
     with Progress() as progress:
         progress.say(f"making {kind} canaries")
-        kit = kits.make(data or "digits", out, kind, count, seed, given)
-    most = f"{reach(count):.2f}, or {reach(count, curve=True):.2f} if a Gaussian curve is claimed"
-    click.echo(_describe(kit, f"They can show an epsilon of at most {most}."))
+        kit = kits.make(data or "digits", out, kind, canaries, seed, given)
+    most, gaussian = reach(canaries), reach(canaries, curve=True)
+    limits = f"{most:.2f}, or {gaussian:.2f} if a Gaussian curve is claimed"
+    click.echo(_describe(kit, f"They can show an epsilon of at most {limits}."))
     click.echo(
         f"\nAdd {out / 'add_to_training.npz'} to your training set and train; {out / 'README.md'} "
         f"says how.\nKeep this commitment where it cannot be changed:\n{kit.about.commitment}"
@@ -99,7 +113,8 @@ def show(kit: Path, figure: Path | None) -> None:
 
 
 def _describe(kit: Kit, *more: str) -> str:
-    from dpaudit.report.to_terminal import wrap
+    from dpaudit.report.document import Text
+    from dpaudit.report.to_terminal import write_blocks
 
     about = kit.about
     size = " x ".join(map(str, about.shape))
@@ -108,4 +123,4 @@ def _describe(kit: Kit, *more: str) -> str:
         f"{about.classes} classes, records of {size}; coins {about.coins}.",
         *more,
     ]
-    return "\n".join(line for text in lines for line in wrap(text))
+    return write_blocks([Text(lines)])

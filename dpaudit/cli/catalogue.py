@@ -12,7 +12,6 @@ from dpaudit.cli import completion
 from dpaudit.config import mechanism_settings
 from dpaudit.config.adversaries import ADVERSARIES, Adversary
 from dpaudit.errors import BadInput
-from dpaudit.report.to_terminal import wrap
 from dpaudit.training.networks import NETWORKS
 
 WIDTH = 79
@@ -90,4 +89,4 @@ def _adversary(adversary: Adversary) -> str:
     if adversary.stronger:
         facts["Stronger"] = " and ".join(adversary.stronger)
     blocks = [adversary.summary, *(f"{label}: {text}." for label, text in facts.items())]
-    return "\n\n".join("\n".join(wrap(b, WIDTH)) for b in [*blocks, f"{adversary.paper}."])
+    return "\n\n".join(click.wrap_text(b, WIDTH) for b in [*blocks, f"{adversary.paper}."])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,19 +10,34 @@ import click
 from click.core import ParameterSource
 
 from dpaudit.cli import Misuse, completion
-from dpaudit.cli.options import FILE, pair
-from dpaudit.cli.output import Destination, Progress, deliver
+from dpaudit.cli.command import Command, Group, RenamedOption
+from dpaudit.cli.options import (
+    CONFIDENCE,
+    DELTA,
+    DETAIL,
+    FAIL_ON_VIOLATION,
+    FAIL_ON_WEAK,
+    FILE,
+    SEED,
+    claim,
+    claim_with_delta,
+    curve,
+    given_only,
+    option,
+)
+from dpaudit.cli.output import Destination, Progress, deliver, places, stop_if
 
 if TYPE_CHECKING:
     from dpaudit.checkpoint.audit import CheckpointReport
     from dpaudit.checkpoint.candidates import Candidates
     from dpaudit.checkpoint.models import QueryResult, QuerySettings
+    from dpaudit.report.to_terminal import Detail
 
 SCORES = ("auto", "loss", "calibrated", "lira", "rmia", "mean", "inv_std", "min", "max")
 SAVED = "dpaudit-scores.csv"
 
 
-class ManyReferences(click.Command):
+class ManyReferences(Command):
     """A command whose --reference takes every file up to the next option."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -37,83 +51,116 @@ class ManyReferences(click.Command):
         return super().parse_args(ctx, spread)
 
 
-@click.command("checkpoint", cls=ManyReferences)
+MODEL = Group(
+    "Model",
+    (
+        option(
+            "--network",
+            metavar="NAME|MODULE:FUNCTION",
+            shell_complete=completion.networks,
+            help="Network of a .pt, .pth or .safetensors file: a name of dpaudit list, or your "
+            "function that makes it untrained.",
+        ),
+        option(
+            "--predictions",
+            type=FILE,
+            help="Instead of a model: its outputs on each canary, a .csv or .npz of losses, "
+            "probabilities or logits.",
+        ),
+        option("--samples", type=int, metavar="T", help="Queries with MC dropout."),
+        option(
+            "--dropout",
+            type=float,
+            default=0.5,
+            show_default=True,
+            help="Dropout rate of a named network.",
+        ),
+        option(
+            "--outputs",
+            type=click.Choice(["logits", "probabilities"]),
+            default="logits",
+            show_default=True,
+            help="Output of the model.",
+        ),
+        option(
+            "--preprocess",
+            metavar="MODULE:FUNCTION",
+            help="Your function from a batch of records (float32; of images channels first, bytes "
+            "divided by 255) to what the network takes.",
+        ),
+    ),
+)
+CANARIES = Group(
+    "Canaries",
+    (
+        option("--kit", type=FILE, help="The kit (dpaudit canaries make) that it trained with."),
+        option("--commitment", metavar="SHA256", help="The kit's commitment, as you kept it."),
+        option("--members", type=FILE, help="Without a kit: a .npz of records it trained on."),
+        option("--nonmembers", type=FILE, help="And a .npz of records it did not train on."),
+        option("--fair-coins", is_flag=True, help="State that a fair coin chose each member."),
+        option("--classes", type=int, help="Number of classes.  [default: by the labels]"),
+    ),
+)
+JUDGING = Group(
+    "Claim and judging",
+    (
+        claim("What the training claims."),
+        curve("not stated"),
+        DELTA,
+        CONFIDENCE,
+        option(
+            "--score",
+            type=click.Choice(SCORES),
+            default="auto",
+            help="Score of a canary; another score is another look.  [default: calibrated with "
+            "--reference, mean with --samples, else loss]",
+        ),
+        option(
+            "--reference",
+            type=FILE,
+            multiple=True,
+            metavar="FILE...",
+            help="Models of the same network, or predictions, not trained on the canaries.",
+        ),
+        option(
+            "--guesses",
+            type=int,
+            metavar="R",
+            help="How many of the canaries are guessed.  [default: the best of all, a half, a "
+            "quarter and an eighth, at a price]",
+        ),
+    ),
+)
+OUTPUT = Group(
+    "Output",
+    (
+        RenamedOption(
+            ["--write-scores"],
+            old="--scores",
+            type=Destination(".csv"),
+            default=SAVED,
+            show_default=True,
+            help="Every score.",
+        ),
+        *DETAIL,
+        option("--json", type=Destination(), help="Also write the report as JSON."),
+        FAIL_ON_VIOLATION,
+        FAIL_ON_WEAK,
+    ),
+)
+GROUPS = (MODEL, CANARIES, JUDGING, OUTPUT, Group("Machine", [SEED]))
+
+
+@click.command("checkpoint", cls=ManyReferences, groups=GROUPS)
 @click.argument("model", type=FILE, required=False)
-@click.option(
-    "--network",
-    metavar="NAME|MODULE:FUNCTION",
-    shell_complete=completion.networks,
-    help="Of a .pt, .pth or .safetensors file: a name, or your function that makes it untrained.",
-)
-@click.option("--kit", type=FILE, help="The folder of dpaudit canaries make that it trained with.")
-@click.option("--members", type=FILE, help="Without a kit: a .npz of records it trained on.")
-@click.option("--nonmembers", type=FILE, help="And one of records that it did not train on.")
-@click.option("--fair-coins", is_flag=True, help="State that a fair coin chose each member.")
-@click.option(
-    "--predictions",
-    type=FILE,
-    help="Instead of a model: what it says of each canary, a .csv or .npz of losses, "
-    "probabilities or logits.",
-)
-@click.option(
-    "--reference",
-    type=FILE,
-    multiple=True,
-    metavar="FILE...",
-    help="Models of the same network, or predictions, that were not trained on the canaries.",
-)
-@click.option("--claim", metavar="EPS,DELTA", callback=pair, help="What the training claims.")
-@click.option(
-    "--curve",
-    default="",
-    metavar="gaussian|none|dpsgd:Q,T",
-    shell_complete=completion.curves,
-    help="The trade-off curve that it claims; it then decides.  [default: not stated]",
-)
-@click.option(
-    "--delta", type=float, help="Of the bounds, where nothing is claimed.  [default: 1e-5]"
-)
-@click.option("--confidence", type=float, default=0.95, show_default=True, help="Of each bound.")
-@click.option(
-    "--guesses",
-    type=int,
-    metavar="R",
-    help="How many canaries are guessed.  [default: the best of all, a half, a quarter and an "
-    "eighth, at a price]",
-)
-@click.option(
-    "--score",
-    type=click.Choice(SCORES),
-    default="auto",
-    help="What they are guessed by; another score is another look at the kit.  [default: "
-    "calibrated with references, mean with --samples, loss otherwise]",
-)
-@click.option("--samples", type=int, metavar="T", help="Passes with dropout, if it has any.")
-@click.option(
-    "--dropout", type=float, default=0.5, show_default=True, help="Its rate, of a named network."
-)
-@click.option(
-    "--outputs",
-    type=click.Choice(["logits", "probabilities"]),
-    default="logits",
-    show_default=True,
-    help="What the model gives back.",
-)
-@click.option(
-    "--preprocess",
-    metavar="MODULE:FUNCTION",
-    help="Your function from a batch of records (float32; of images channels first, bytes divided "
-    "by 255) to what the network takes.",
-)
-@click.option("--classes", type=int, help="Without a kit: how many.  [default: by the labels]")
-@click.option("--commitment", metavar="SHA256", help="The kit's, as it was kept elsewhere.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Of passes with dropout.")
-@click.option(
-    "--scores", type=Destination(".csv"), default=SAVED, show_default=True, help="Every score."
-)
-@click.option("--json", type=Destination(), help="Also write the report here, for a machine.")
-@click.option("--fail-on-violation", is_flag=True, help="Exit with 1 if the claim is refuted.")
-def command(scores: Path, json: Path | None, fail_on_violation: bool, **given: Any) -> None:
+def command(
+    write_scores: Path,
+    json: Path | None,
+    fail_on_violation: bool,
+    fail_on_weak: bool,
+    detail: Detail | None,
+    **given: Any,
+) -> None:
     """Audit your own trained model.
 
     MODEL is a checkpoint: .pt, .pth, .safetensors or .onnx. It is scored on the canaries of a kit
@@ -121,24 +168,23 @@ def command(scores: Path, json: Path | None, fail_on_violation: bool, **given: A
 
     \b
         dpaudit canaries make --data train.npz --out kit     # then train with it
-        dpaudit checkpoint model.pt --network my_module:make_net --kit kit --claim 4,1e-5
-        dpaudit checkpoint --predictions predictions.csv --kit kit --claim 4,1e-5
+        dpaudit checkpoint model.pt --network my_module:make_net --kit kit --claim 4
+        dpaudit checkpoint --predictions predictions.csv --kit kit --claim 4
         dpaudit checkpoint model.pt --network mlp --members in.npz --nonmembers out.npz
     """
     from dpaudit.files import write_whole
-    from dpaudit.report import checkpoint, machine, to_terminal
+    from dpaudit.report import checkpoint, machine
 
     _reject_conflicts(given)
     with Progress() as progress:
         found = _audited(given, progress)
     deliver(
-        to_terminal.write(checkpoint.document(found), color=to_terminal.color_wanted()),
-        (scores, lambda path: write_whole(path, checkpoint.score_table(found).encode())),
+        checkpoint.document(found, places(json, write_scores)),
+        detail,
+        (write_scores, lambda path: write_whole(path, checkpoint.score_table(found).encode())),
         (json, lambda path: machine.write(checkpoint.to_dict(found), path)),
     )
-    click.echo(f"Every score is in {scores}", err=True)
-    if fail_on_violation and found.verdict == "VIOLATION":
-        sys.exit(1)
+    stop_if(found, fail_on_violation, fail_on_weak)
 
 
 def _reject_conflicts(given: dict[str, Any]) -> None:
@@ -166,8 +212,6 @@ def _reject_conflicts(given: dict[str, Any]) -> None:
         raise Misuse(sentence, "excluded-options")
     if not kit and given["commitment"] is not None:
         raise Misuse("--commitment is that of a kit (--kit)", "needs-kit")
-    if given["claim"] is not None and given["delta"] is not None:
-        raise Misuse("--claim has a delta already; leave --delta out", "excluded-options")
 
 
 def _reject_without_effect(names: Sequence[str], on: str) -> None:
@@ -184,9 +228,9 @@ def _audited(given: dict[str, Any], progress: Progress) -> CheckpointReport:
     from dpaudit.checkpoint import candidates, kits, models, predictions
     from dpaudit.checkpoint.audit import CheckpointRequest, audit
 
-    settings = {n: given[n] for n in ("confidence", "curve", "guesses", "score", "seed")}
-    settings |= {} if given["delta"] is None else {"delta": given["delta"]}
-    request = CheckpointRequest(given["claim"], **settings)
+    claimed = given["claim"] and claim_with_delta(given["claim"], given["delta"])
+    names = ("delta", "confidence", "curve", "guesses", "score", "seed")
+    request = CheckpointRequest(claimed, **given_only({name: given[name] for name in names}))
     samples, classes = given["samples"], given["classes"]
     checks.refuse(
         [

@@ -3,47 +3,63 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from dpaudit.cli import completion
-from dpaudit.cli.options import WRITTEN, options
-from dpaudit.cli.output import Progress, deliver
-from dpaudit.config.settings import Judging
+from dpaudit.cli.command import Command, Group
+from dpaudit.cli.options import CONFIDENCE, WRITTEN, option
+from dpaudit.cli.output import Progress, deliver, places
+
+if TYPE_CHECKING:
+    from dpaudit.report.to_terminal import Detail
+
+DEFENCES = Group(
+    "Defences",
+    (
+        option(
+            "--defence",
+            multiple=True,
+            metavar="NAME:NUMBER",
+            shell_complete=completion.defences,
+            help="A name of dpaudit list and its number, such as quantize:0.01, or several in a "
+            "row, such as 'mean-std + quantize:0.01'; may be repeated.",
+        ),
+        option(
+            "--sweep",
+            multiple=True,
+            metavar="NAME:LOW..HIGH",
+            shell_complete=completion.defences,
+            help="A defence with five numbers from LOW to HIGH, in equal ratios, or with those of "
+            "NAME:A,B,C; may be repeated.",
+        ),
+    ),
+)
+JUDGING = Group(
+    "Judging",
+    (
+        option(
+            "--attack",
+            multiple=True,
+            metavar="NAME",
+            shell_complete=completion.plugins("attacks"),
+            help="A name of dpaudit list, or an expression such as 'mean & inv_std'; may be "
+            "repeated.  [default: those of the run]",
+        ),
+        option(
+            "--estimator",
+            metavar="NAME",
+            help="Turns scores or errors into a bound.  [default: that of the run]",
+            shell_complete=completion.plugins("estimators"),
+        ),
+        CONFIDENCE,
+    ),
+)
 
 
-@click.command("compare")
+@click.command("compare", cls=Command, groups=(DEFENCES, JUDGING, WRITTEN))
 @click.argument("run", type=click.Path(path_type=Path), shell_complete=completion.runs)
-@click.option(
-    "--defence",
-    multiple=True,
-    shell_complete=completion.defences,
-    help="A name from dpaudit list and its number, such as quantize:0.01, or several in a row, "
-    "such as 'mean-std + quantize:0.01'; may be repeated.",
-)
-@click.option(
-    "--sweep",
-    multiple=True,
-    metavar="NAME:LOW..HIGH",
-    shell_complete=completion.defences,
-    help="A defence with five numbers from LOW to HIGH, in equal ratios, or with those of "
-    "NAME:A,B,C; may be repeated.",
-)
-@click.option(
-    "--attack",
-    multiple=True,
-    shell_complete=completion.plugins("attacks"),
-    help="A name from dpaudit list, or an expression such as 'mean & inv_std'; may be repeated.  "
-    "[default: those of the run]",
-)
-@click.option(
-    "--estimator",
-    help="Scores or errors to epsilon.  [default: that of the run]",
-    shell_complete=completion.plugins("estimators"),
-)
-@click.option("--confidence", type=float, help=f"[default: {Judging.confidence}]")
-@options(WRITTEN)
 def command(
     run: Path,
     defence: tuple[str, ...],
@@ -51,6 +67,7 @@ def command(
     attack: tuple[str, ...],
     json: Path | None,
     figure: Path | None,
+    detail: Detail | None,
     **choice: Any,
 ) -> None:
     """Show what defences stop and what they cost.
@@ -61,13 +78,14 @@ def command(
     """
     from dpaudit import defences
     from dpaudit.audit import Run
-    from dpaudit.report import comparison, drawing, figure_methods, machine, to_terminal
+    from dpaudit.report import comparison, drawing, figure_methods, machine
 
     chosen = [*defence, *(one for text in sweep for one in defences.sweep(text))]
-    with Progress("defences", quiet=True) as progress:
+    with Progress("defences", brief=True) as progress:
         found = Run(run).compared(chosen, progress, attacks=attack, **choice)
     deliver(
-        to_terminal.write(comparison.document(found)),
+        comparison.document(found, places(json, figure)),
+        detail,
         (json, lambda path: machine.write(comparison.to_dict(found), path)),
         (figure, lambda path: drawing.dump(figure_methods.draw_defences(found), path)),
     )

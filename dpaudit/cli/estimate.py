@@ -10,12 +10,25 @@ import click
 
 from dpaudit import checks
 from dpaudit.cli import Misuse, completion
-from dpaudit.cli.options import FILE, renamed
-from dpaudit.cli.output import Progress, deliver
+from dpaudit.cli.command import Command, Group, RenamedOption
+from dpaudit.cli.options import (
+    CONFIDENCE,
+    DELTA,
+    DETAIL,
+    FILE,
+    SEED,
+    claim,
+    claim_with_delta,
+    curve,
+    given_only,
+    option,
+)
+from dpaudit.cli.output import Progress, deliver, places
 from dpaudit.errors import BadInput
 
 if TYPE_CHECKING:
     from dpaudit.judging.estimates import StatedOutcome
+    from dpaudit.report.to_terminal import Detail
 
 COUNTS = ("--fp", "--out-trials", "--fn", "--in-trials")
 GUESSES = ("--canaries", "--guesses", "--correct")
@@ -25,70 +38,109 @@ SLOW = 2000
 """The number of scores from which on progress is shown."""
 
 
-@click.command("estimate")
-@click.option("--fp", type=int, metavar="N", help="Counts: out-trials called in (canary guessed).")
-@renamed("--out-trials", "--out", int, "N", "Counts: out-trials in all (without canary).")
-@click.option("--fn", type=int, metavar="N", help="Counts: in-trials called out (canary missed).")
-@renamed("--in-trials", "--in", int, "N", "Counts: in-trials in all (with canary).")
-@click.option(
-    "--scores",
-    type=FILE,
-    help="Scores, larger meaning in: a .csv with columns world,score (0/1 or out/in) or out,in; "
-    "or a .npz with arrays out, inn.",
+COUNTED = Group(
+    "Counts",
+    (
+        option("--fp", type=int, metavar="N", help="Out-trials called in (false positives)."),
+        RenamedOption(
+            ["--out-trials"],
+            old="--out",
+            type=int,
+            metavar="N",
+            help="Out-trials in all (without the canary).",
+        ),
+        option("--fn", type=int, metavar="N", help="In-trials called out (false negatives)."),
+        RenamedOption(
+            ["--in-trials"],
+            old="--in",
+            type=int,
+            metavar="N",
+            help="In-trials in all (with the canary).",
+        ),
+    ),
 )
-@click.option("--canaries", type=int, metavar="M", help="One run: canaries put in by a coin each.")
-@click.option("--guesses", type=int, metavar="R", help="One run: how many of them were guessed.")
-@click.option("--correct", type=int, metavar="V", help="One run: how many of these rightly.")
-@click.option("--delta", type=float, default=1e-5, help="Of each bound.  [default: 1e-5]")
-@click.option("--confidence", type=float, default=0.95, show_default=True, help="Of each bound.")
-@click.option(
-    "--curve",
-    default="",
-    metavar="gaussian|none|dpsgd:Q,T",
-    shell_complete=completion.curves,
-    help="The trade-off curve that the mechanism claims; dpsgd with its sample rate Q and steps "
-    "T, one record added or removed.  [default: not stated]",
+SCORES = Group(
+    "Scores",
+    (
+        option(
+            "--scores",
+            type=FILE,
+            help="Scores, larger meaning in: a .csv with columns world,score (0/1 or out/in) or "
+            "out,in; or a .npz with arrays out, inn.",
+        ),
+    ),
 )
-@click.option(
-    "--estimator",
-    multiple=True,
-    shell_complete=completion.plugins("estimators"),
-    help="A name from dpaudit list; may be repeated.  [default: all that fit]",
+GUESSED = Group(
+    "Guesses of one run",
+    (
+        option("--canaries", type=int, metavar="M", help="Canaries, each put in by a fair coin."),
+        option("--guesses", type=int, metavar="R", help="How many of them were guessed."),
+        option("--correct", type=int, metavar="V", help="How many guesses were right."),
+    ),
 )
-@click.option("--claim", type=float, metavar="EPS", help="Hold the bounds against this epsilon.")
-@click.option(
-    "--seed", type=int, default=0, show_default=True, help="Of ties and draws; fix it first."
+JUDGING = Group(
+    "Judging",
+    (
+        claim("Judge this claim with the bounds."),
+        curve("not stated"),
+        option(
+            "--estimator",
+            multiple=True,
+            metavar="NAME",
+            shell_complete=completion.plugins("estimators"),
+            help="A name of dpaudit list; may be repeated.  [default: all that fit]",
+        ),
+        DELTA,
+        CONFIDENCE,
+        SEED,
+    ),
 )
-@click.option("--json", type=FILE, help="Also write it here, for a machine.")
+OUTPUT = Group(
+    "Output", [*DETAIL, option("--json", type=FILE, help="Also write the result as JSON.")]
+)
+
+GROUPS = (COUNTED, SCORES, GUESSED, JUDGING, OUTPUT)
+
+
+@click.command("estimate", cls=Command, groups=GROUPS)
 def command(
-    scores: Path | None, curve: str, estimator: tuple[str, ...], json: Path | None, **given: Any
+    scores: Path | None,
+    estimator: tuple[str, ...],
+    json: Path | None,
+    detail: Detail | None,
+    **given: Any,
 ) -> None:
     """Bound epsilon from counts, scores or guesses.
 
-    The statistics alone, of another tool's attack: every estimator that fits what is given,
-    side by side, with its assumption.
+    Only the statistics, for the attack of another tool: the bounds that assume nothing and, with
+    --curve, those that assume this curve.
 
     \b
         dpaudit estimate --fp 5 --out-trials 500 --fn 60 --in-trials 500
         dpaudit estimate --scores scores.csv --curve gaussian
         dpaudit estimate --canaries 1000 --guesses 200 --correct 180
 
-    Counts are of decisions by a rule that was fixed beforehand. With --claim each bound is held
-    against it; only one that assumes nothing, or the stated curve, can refute it.
+    Counts are of decisions by a rule that was fixed beforehand. With --claim each bound is
+    compared with the claim; only one that assumes nothing, or the stated curve, can refute it.
     """
     from dpaudit.judging.estimates import EstimateRequest, estimate
-    from dpaudit.report import estimates, machine, to_terminal
+    from dpaudit.report import estimates, machine
     from dpaudit.results import Scores
 
-    stated = {name: given.pop(name) for name in ("delta", "confidence", "claim", "seed")}
-    numbers = {f"--{n.replace('_', '-')}": value for n, value in given.items() if value is not None}
+    named = ("delta", "confidence", "curve", "claim", "seed")
+    stated = given_only({name: given.pop(name) for name in named})
+    if "claim" in stated:
+        stated["claim"], stated["delta"] = claim_with_delta(stated["claim"], stated.get("delta"))
+    numbers = {f"--{name.replace('_', '-')}": n for name, n in given_only(given).items()}
     outcome = _outcome(numbers, scores)
-    question = EstimateRequest(outcome, curve=curve, estimators=estimator, **stated)
+    question = EstimateRequest(outcome, estimators=estimator, **stated)
     many = isinstance(outcome, Scores) and len(outcome.out) + len(outcome.inn) >= SLOW
     with Progress() as progress:
-        found = estimate(question, progress.say if many or ":" in curve else lambda text: None)
-    text = to_terminal.write(estimates.document(found))
-    deliver(text, (json, lambda path: machine.write(estimates.to_dict(found), path)))
+        found = estimate(
+            question, progress.say if many or ":" in question.curve else lambda text: None
+        )
+    document = estimates.document(found, places(json))
+    deliver(document, detail, (json, lambda path: machine.write(estimates.to_dict(found), path)))
 
 
 def _outcome(given: Mapping[str, int], scores: Path | None) -> StatedOutcome:

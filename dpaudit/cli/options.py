@@ -2,81 +2,55 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, TypeAlias, TypeVar
+from typing import Any
 
 import click
 
 from dpaudit.accounting import NUMERICAL
 from dpaudit.checks import MOST
 from dpaudit.cli import BadValue, Misuse, completion
+from dpaudit.cli.command import Group
 from dpaudit.cli.output import FIGURES, Destination
 from dpaudit.config import DEFAULT
 from dpaudit.config.adversaries import ADVERSARIES
-from dpaudit.config.settings import BACKENDS, Judging
-
-F = TypeVar("F", bound=Callable[..., Any])
-
-Group: TypeAlias = Sequence[Callable[[Any], Any]]
-"""Options in the order in which help shows them."""
+from dpaudit.config.settings import BACKENDS, Budget, Judging
 
 FILE = click.Path(path_type=Path)
 
 
-def options(*groups: Group) -> Callable[[F], F]:
-    """Give a command the options of these groups."""
-
-    def decorate(command: F) -> F:
-        for option in reversed([option for group in groups for option in group]):
-            command = option(command)
-        return command
-
-    return decorate
+def option(*flags: str, help: str, **more: Any) -> click.Option:
+    """Return an option; left out, its value is None or, if it may be repeated, empty."""
+    return click.Option(flags, help=help, **more)
 
 
-class RenamedOption(click.Option):
-    """An option that also takes its `old` spelling, with a notice on standard error.
-
-    Help and completion show the new one only.
-    """
-
-    def __init__(self, *args: Any, old: str, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.old = old
-
-    def add_to_parser(self, parser: Any, ctx: click.Context) -> None:
-        super().add_to_parser(parser, ctx)
-        parser.add_option(self, [self.old], dest=self.old, nargs=self.nargs)
-
-    def consume_value(self, ctx: click.Context, opts: Mapping[str, Any]) -> Any:
-        given = dict(opts)
-        if self.old in given:
-            if self.name in given:
-                sentence = f"{self.old} is the old name of {self.opts[0]}; give only {self.opts[0]}"
-                raise Misuse(sentence, "excluded-options")
-            given[str(self.name)] = given.pop(self.old)
-            if not ctx.resilient_parsing:
-                notice = f"{self.old} is now {self.opts[0]}; the old name will be removed"
-                click.echo(f"Notice: {notice}", err=True)
-        return super().consume_value(ctx, given)
+# ---------------------------------------------------------------- values
 
 
-def renamed(flag: str, old: str, kind: Any, metavar: str, text: str) -> Callable[[F], F]:
-    """Return an option that also takes its old spelling."""
-    return click.option(flag, cls=RenamedOption, old=old, type=kind, metavar=metavar, help=text)
-
-
-def pair(ctx: click.Context, param: click.Parameter, text: str | None) -> Any:
-    """Return EPS,DELTA as two numbers."""
+def _claim(ctx: click.Context, param: click.Parameter, text: str | None) -> Any:
+    """Return EPS or EPS,DELTA as two numbers; the delta is None if it is left out."""
     if text is None:
         return None
+    epsilon, comma, delta = text.partition(",")
     try:
-        epsilon, delta = map(float, text.split(","))
+        return float(epsilon), float(delta) if comma else None
     except ValueError:
-        sentence = f"'{text}' is not EPS,DELTA, such as 8,1e-5"
-        raise BadValue(sentence, "no-pair", param, ctx) from None
-    return epsilon, delta
+        sentence = f"'{text}' is not EPS or EPS,DELTA, such as 8 or 8,1e-5"
+        raise BadValue(sentence, "no-claim", param, ctx) from None
+
+
+def claim_with_delta(
+    claim: tuple[float, float | None], delta: float | None, default: float = Budget.delta
+) -> tuple[float, float]:
+    """Return a claim with its own delta, else that of --delta, else the default."""
+    epsilon, own = claim
+    if own is None:
+        return epsilon, default if delta is None else delta
+    if delta not in (None, own):
+        sentence = f"--claim has the delta {own:g} and --delta is {delta:g}; give one of them"
+        raise Misuse(sentence, "excluded-options")
+    return epsilon, own
 
 
 def _batch(ctx: click.Context, param: click.Parameter, text: str | None) -> Any:
@@ -98,149 +72,242 @@ COMPLETE: Mapping[str, completion.Completer] = {
 }
 
 
-def setting(flag: str, kind: Any, text: str, **more: Any) -> Callable[[F], F]:
+def setting(flag: str, kind: Any, text: str, **more: Any) -> click.Option:
     """Return the option of a setting of the run; left out, the configuration's value holds."""
     name = flag.split("/")[0].lstrip("-").replace("-", "_")
     value = DEFAULT[name]
     shown = "" if value in (None, (), True, False) else f"  [default: {value}]"
     more |= {"multiple": value == (), "shell_complete": COMPLETE.get(name)}
-    return click.option(flag, type=kind, default=None, help=text + shown, **more)
+    return click.Option([flag], type=kind, default=None, help=text + shown, **more)
 
 
-DATA: Group = (
-    setting(
-        "--data", str, "A name from dpaudit list, a .npz, a .csv, or a folder of images by class."
+def given_only(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options that were given; the others have the defaults of what takes them."""
+    return {name: value for name, value in options.items() if value not in (None, ())}
+
+
+# ---------------------------------------------------------------- single options
+
+DELTA = option(
+    "--delta", type=float, help=f"Delta of the claim and the bounds.  [default: {Budget.delta:g}]"
+)
+CONFIDENCE = option(
+    "--confidence", type=float, help=f"Confidence of the bounds.  [default: {Judging.confidence}]"
+)
+WORKERS = option(
+    "--workers",
+    type=click.IntRange(1, MOST["workers"]),
+    help="Worker processes.  [default: one per core]",
+)
+SEED = option("--seed", type=int, default=0, show_default=True, help="Seed of all random numbers.")
+CANARIES = option(
+    "--canaries",
+    type=int,
+    metavar="M",
+    help="Train once with M canaries, each put in by a fair coin, instead of many models "
+    "(--adversary white-box).",
+)
+GUESSES = option(
+    "--guesses",
+    type=int,
+    metavar="R",
+    help="How many of the M canaries are guessed.  [default: the number expected to show most]",
+)
+DETAIL = (
+    option("--verbose", "detail", flag_value="all", help="Print the details, too."),
+    option("--quiet", "detail", flag_value="line", help="Print one line, and no progress."),
+)
+FAIL_ON_VIOLATION = option(
+    "--fail-on-violation", is_flag=True, help="Exit with 1 if the claim is refuted."
+)
+FAIL_ON_WEAK = option(
+    "--fail-on-weak",
+    is_flag=True,
+    help="Exit with 1 unless the claim held against a strong test: at least half is certified.",
+)
+
+
+def claim(text: str) -> click.Option:
+    """Return the option of the claim; without DELTA, `claim_with_delta` completes it."""
+    return option("--claim", metavar="EPS[,DELTA]", callback=_claim, help=text)
+
+
+def curve(default: str) -> click.Option:
+    """Return the option of the claimed trade-off curve."""
+    return option(
+        "--curve",
+        metavar="gaussian|none|dpsgd:Q,T",
+        shell_complete=completion.curves,
+        help="The claimed trade-off curve; dpsgd with sample rate Q and T steps (add or remove "
+        f"one record).  [default: {default}]",
+    )
+
+
+# ---------------------------------------------------------------- groups
+
+DATA = Group(
+    "Data",
+    (
+        setting(
+            "--data", str, "A name of dpaudit list, a .npz, a .csv or a folder of class folders."
+        ),
+        setting("--data-root", str, "Folder of cifar10, mnist, fashion-mnist.", metavar="FOLDER"),
+        option("--download", is_flag=True, help="Download the data set if it is not there."),
+        setting("--label", str, "Column of a .csv with the class.", metavar="COLUMN"),
+        setting(
+            "--bounds",
+            str,
+            "Public bounds of a number column of a .csv; may be repeated.",
+            metavar="COLUMN=LOW:HIGH",
+        ),
+        setting(
+            "--ignore", str, "Column of a .csv to leave out; may be repeated.", metavar="COLUMN"
+        ),
     ),
-    setting("--data-root", str, "Where cifar10, mnist and fashion-mnist lie.", metavar="FOLDER"),
-    click.option("--download", is_flag=True, help="Download them if they are not there."),
-    setting("--label", str, "The column of a .csv that holds the class.", metavar="COLUMN"),
-    setting(
-        "--bounds",
-        str,
-        "Public bounds of a .csv's number column; may be repeated.",
-        metavar="COLUMN=LOW:HIGH",
-    ),
-    setting("--ignore", str, "A .csv's column to leave out; may be repeated.", metavar="COLUMN"),
 )
 """The source of the records."""
 
-TRAINED: Group = (
-    *DATA,
-    setting("--size", int, "Only so many records for D, drawn by the seed."),
-    setting("--canary", str, "How the record is made that only one world has (dpaudit list)."),
-    setting("--clip-canary/--no-clip-canary", None, "Keep an adversarial canary in [0, 1]."),
-    setting(
-        "--mechanism",
-        str,
-        "What is audited: a name, or your own function (dpaudit explain own-function).",
-        metavar="NAME|MODULE:FUNCTION",
-    ),
-    setting(
-        "--set",
-        str,
-        "A setting of the mechanism's own (dpaudit explain MECHANISM); may be repeated.",
-        metavar="NAME=VALUE",
-    ),
-    setting(
-        "--adversary",
-        click.Choice(list(ADVERSARIES)),
-        "Who attacks: from outside, or as strong as privacy promises to withstand (dpaudit explain "
-        "NAME).",
-    ),
-    setting(
-        "--outputs", click.Choice(["logits", "probabilities"]), "Output of your function's model."
-    ),
-    setting("--network", str, "cnn-small, cnn-paper, mlp or logreg."),
-    setting("--epsilon", float, "Train with the least noise that claims this epsilon."),
-    setting("--noise-multiplier", float, "Or train with this much noise, and claim what it gives."),
-    setting("--delta", float, "The claim's delta."),
-    setting("--accountant", click.Choice(NUMERICAL), "Whose epsilon is the claim."),
-    setting("--epochs", int, "Epochs of each training."),
-    setting("--steps", int, "Steps of each training, instead of epochs."),
-    setting("--batch", str, "Expected records per batch.", metavar="N|full", callback=_batch),
-    setting("--lr", float, "Learning rate."),
-    setting("--clip", float, "Norm that each record's gradient is clipped to."),
-    setting("--dropout", float, "Dropout probability, in training and in MC dropout."),
-    setting(
-        "--init", click.Choice(["random", "fixed"]), "Initial weights: drawn per model, or one."
-    ),
-    setting("--samples", int, "T: MC-dropout forward passes per model."),
-    setting("--models", int, "Models in all, half of them in each world; rounded up to 4s."),
+RECORDS = DATA.plus(
+    setting("--size", int, "Use only this many records, drawn with the seed."),
 )
-"""The training that is audited."""
+"""The records that models are trained on."""
 
-CLAIMED: Group = (
-    setting(
-        "--claim",
-        str,
-        "Judge this claim instead of the mechanism's own; needed with your own function.",
-        metavar="EPS,DELTA",
-        callback=pair,
+CANARY = Group(
+    "Canary",
+    (
+        setting("--canary", str, "How the canary is made (dpaudit list).", metavar="NAME"),
+        setting(
+            "--clip-canary/--no-clip-canary", None, "Keep the values of a made canary in [0, 1]."
+        ),
     ),
-    setting("--seed", int, "Root of every random number of the run."),
-    setting("--backend", click.Choice(BACKENDS), "Which DP-SGD trains; opacus to audit Opacus."),
-    click.option(
-        "--workers",
-        type=click.IntRange(1, MOST["workers"]),
-        help="Processes.  [default: one a core]",
-    ),
-    click.option("--config", "file", type=FILE, help="A saved config.toml."),
 )
-"""The claim, and where models are trained."""
+"""The canary of an audit that trains many models."""
 
-JUDGED: Group = (
-    click.option(
-        "--attack",
-        multiple=True,
-        help="A name from dpaudit list, or an expression such as 'mean & inv_std'; may be "
-        f"repeated.  [default: {', '.join(Judging.attacks)}]",
-        shell_complete=completion.plugins("attacks"),
+MECHANISM = Group(
+    "Mechanism and claim",
+    (
+        setting(
+            "--mechanism",
+            str,
+            "A name of dpaudit list, or your MODULE:FUNCTION.",
+            metavar="NAME|FUNCTION",
+        ),
+        setting(
+            "--set",
+            str,
+            "A setting of the mechanism; may be repeated.",
+            metavar="NAME=VALUE",
+        ),
+        setting("--epsilon", float, "Train to claim this epsilon."),
+        setting("--noise-multiplier", float, "Or train with this noise; the claim follows."),
+        setting("--delta", float, "Delta of the claim."),
+        claim("The claim to judge; needed with a function."),
+        setting("--accountant", click.Choice(NUMERICAL), "Computes the claim."),
+        setting("--network", str, "Network (dpaudit list).", metavar="NAME"),
+        setting("--epochs", int, "Epochs of each training."),
+        setting("--steps", int, "Steps of each training, instead of epochs."),
+        setting("--batch", str, "Expected batch size.", metavar="N|full", callback=_batch),
+        setting("--lr", float, "Learning rate."),
+        setting("--clip", float, "Clipping norm of each record's gradient."),
+        setting("--dropout", float, "Dropout rate, in MC dropout too."),
+        setting("--init", click.Choice(["random", "fixed"]), "Initial weights."),
+        setting(
+            "--outputs",
+            click.Choice(["logits", "probabilities"]),
+            "Your model's output.",
+        ),
     ),
-    click.option(
-        "--estimator",
-        help="Scores or errors to epsilon.  [default: auto: the exact tests of scores, "
-        "clopper-pearson for AND/OR rules]",
-        shell_complete=completion.plugins("estimators"),
+)
+"""The mechanism that is audited, its training, and its claim."""
+
+ADVERSARY = Group(
+    "Adversary",
+    (
+        setting(
+            "--adversary",
+            click.Choice(list(ADVERSARIES)),
+            "What the adversary may do and see (dpaudit explain NAME).",
+        ),
+        setting("--samples", int, "MC-dropout queries per model."),
+        setting("--models", int, "Models in all, half with the canary; rounded up to 4s."),
     ),
-    click.option(
-        "--defence",
-        help="What outputs go through first, such as quantize:0.01.  [default: none]",
-        shell_complete=completion.defences,
-    ),
-    click.option(
-        "--primary",
-        help="The attack whose bound decides, or all, each at its share of the error.  "
-        "[default: picked on the choosing half]",
-        shell_complete=completion.deciding,
-    ),
-    click.option("--confidence", type=float, help=f"[default: {Judging.confidence}]"),
-    click.option(
-        "--raw-scores/--no-raw-scores",
-        default=None,
-        help="Do not round scores: a deliberate audit of what the low bits of floating-point "
-        "noise give away.  [default: rounded]",
+)
+"""Who attacks, and how many models there are to tell apart."""
+
+JUDGING = Group(
+    "Judging",
+    (
+        option(
+            "--attack",
+            multiple=True,
+            metavar="NAME",
+            help="A name of dpaudit list, or an expression such as 'mean & inv_std'; may be "
+            f"repeated.  [default: {', '.join(Judging.attacks)}]",
+            shell_complete=completion.plugins("attacks"),
+        ),
+        option(
+            "--estimator",
+            metavar="NAME",
+            help="Turns scores or errors into a bound.  [default: the exact test that fits]",
+            shell_complete=completion.plugins("estimators"),
+        ),
+        option(
+            "--defence",
+            metavar="NAME:NUMBER",
+            help="Applied to the outputs first, such as quantize:0.01.  [default: none]",
+            shell_complete=completion.defences,
+        ),
+        option(
+            "--primary",
+            metavar="NAME|all",
+            help="The attack whose bound decides, or all, which share the error.  [default: "
+            "chosen on half of the models]",
+            shell_complete=completion.deciding,
+        ),
+        CONFIDENCE,
+        option(
+            "--raw-scores/--no-raw-scores",
+            default=None,
+            help="Keep the low bits of scores, to audit floating-point noise.  [default: rounded]",
+        ),
     ),
 )
 """Attacks, estimator, the bound that decides, and its confidence."""
 
 _REPORT = Destination(in_run=True)
 
-REPORTED: Group = (
-    click.option("--json", type=_REPORT, help="Also write the report here, for a machine."),
-    click.option("--html", type=_REPORT, help="Also write the report here, as a page."),
-    click.option("--sarif", type=_REPORT, help="Also write it here for code scanning, SARIF."),
-    click.option("--junit", type=_REPORT, help="Also write it here as a test report, JUnit XML."),
-    click.option(
-        "--no-canary-image", is_flag=True, help="Leave the canary out of page and figures."
+REPORTED = Group(
+    "Output",
+    (
+        *DETAIL,
+        option("--json", type=_REPORT, help="Also write the report as JSON."),
+        option("--html", type=_REPORT, help="Also write the report as a page."),
+        option("--sarif", type=_REPORT, help="Also write it as SARIF, for code scanning."),
+        option("--junit", type=_REPORT, help="Also write it as JUnit XML, for test reports."),
+        option("--no-canary-image", is_flag=True, help="Leave the canary out of page and figures."),
+        FAIL_ON_VIOLATION,
+        FAIL_ON_WEAK,
     ),
-    click.option("--fail-on-violation", is_flag=True, help="Exit with 1 if it is refuted."),
 )
 """The files of a report, and the exit code of a violation."""
 
-WRITTEN: Group = (
-    click.option("--json", type=Destination(), help="Also write it here, for a machine."),
-    click.option(
-        "--figure", type=Destination(*FIGURES), help="Also draw it here, as .png or .svg."
+WRITTEN = Group(
+    "Output",
+    (
+        *DETAIL,
+        option("--json", type=Destination(), help="Also write the result as JSON."),
+        option("--figure", type=Destination(*FIGURES), help="Also draw it, as .png or .svg."),
     ),
 )
 """The files of a result that has one figure."""
+
+MACHINE = Group(
+    "Machine",
+    (
+        option("--config", "file", type=FILE, help="Start from a saved config.toml."),
+        setting("--seed", int, "Seed of all random numbers; another one is another audit."),
+        setting("--backend", click.Choice(BACKENDS), "Implementation of DP-SGD."),
+        WORKERS,
+    ),
+)
+"""Where models are trained, and from which seed."""

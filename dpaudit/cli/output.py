@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 import time
 from collections.abc import Callable
@@ -15,9 +14,14 @@ import click
 
 from dpaudit.cli import BadValue, Misuse
 from dpaudit.journal import file as journal_file
+from dpaudit.results import PASSED
 
 if TYPE_CHECKING:
     from typing_extensions import Self
+
+    from dpaudit.report.document import Document
+    from dpaudit.report.to_terminal import Detail
+    from dpaudit.results import Report
 
 FIGURES = (".png", ".svg")
 """The formats of a figure."""
@@ -78,37 +82,46 @@ def _is_journal(path: Path) -> bool:
     return False
 
 
-def deliver(text: str, *files: tuple[Path | None, Callable[[Path], object]]) -> None:
-    """Write the files that were named, and print the text even if one cannot be written."""
+def deliver(
+    document: Document,
+    detail: Detail | None,
+    *files: tuple[Path | None, Callable[[Path], object]],
+) -> None:
+    """Write the files that were named, and print the result even if one cannot be written."""
+    from dpaudit.report.to_terminal import color_wanted, write
+
     try:
-        for path, write in files:
+        for path, dump in files:
             if path is not None:
-                write(path)
+                dump(path)
     finally:
-        click.echo(text)
+        click.echo(write(document, color=color_wanted(), detail=detail or "summary"))
 
 
-SHORTEST, LONGEST = 6, 24
-"""Lengths of a bar; a shorter one shows nothing."""
+def places(*paths: Path | None) -> str:
+    """Name the files that were written."""
+    return ", ".join(str(path) for path in paths if path is not None)
 
 
 class Progress:
     """A bar on a terminal, plain lines elsewhere; on standard error, beside the report.
 
-    A context manager that removes a half-written line at its end. With `quiet`, counts are shown
-    on a terminal only, for work that is soon done.
+    A context manager that removes a half-written line at its end. With `brief`, counts are shown
+    on a terminal only, for work that is soon done. With --quiet nothing is shown.
     """
 
-    def __init__(self, unit: str = "models", quiet: bool = False) -> None:
+    def __init__(self, unit: str = "models", brief: bool = False) -> None:
         self.unit = unit
-        self.quiet = quiet
+        self.brief = brief
         self.done = self.total = 0
+        context = click.get_current_context(silent=True)
+        self._silent = bool(context and context.params.get("detail") == "line")
         self._live = sys.stderr.isatty()
         self._started: float | None = None
         self._first = 0
         self._printed = -1.0
-        self._shown = 0
         self._evidence = ""
+        self._bar: Any = None
 
     def __enter__(self) -> Self:
         return self
@@ -118,11 +131,16 @@ class Progress:
 
     def say(self, text: str) -> None:
         """Name the step that begins now."""
-        self._line(f"{text} ...", last=not self._live)
+        if self._live:
+            self._show(text, 0, None)
+        else:
+            self.note(f"{text} ...")
 
     def note(self, text: str) -> None:
         """Print a line that stays."""
-        self._line(text, last=True)
+        if not self._silent:
+            self.clear()
+            click.echo(text, err=True)
 
     def __call__(self, done: int, total: int) -> None:
         """Show the number that is done, of those wanted."""
@@ -130,11 +148,11 @@ class Progress:
         if self._started is None:
             self._started, self._first = time.monotonic(), done
         text = f"{done}/{total} {self.unit}{self._evidence}{self._pace()}"
-        if self._live:
-            self._line(_with_bar(done, total, text), last=done == total)
-        elif not self.quiet and (done == total or done / total >= self._printed + 0.1):
+        if self._live and done < total:
+            self._show(text, done, total)
+        elif not self.brief and (done == total or done / total >= self._printed + 0.1):
             self._printed = done / total
-            self._line(text, last=True)
+            self.note(text)
 
     def evidence(self, wealth: float, needed: float) -> None:
         """Show the evidence against the claim so far, and how much refutes it."""
@@ -145,9 +163,9 @@ class Progress:
 
     def clear(self) -> None:
         """Remove a half-written line."""
-        if self._shown:
-            self._line("", last=False)
-            sys.stderr.write("\r")
+        if self._bar is not None:
+            self._bar.stop()
+            self._bar = None
 
     def _pace(self) -> str:
         finished = self.done - self._first
@@ -158,19 +176,26 @@ class Progress:
         ending = f", {minutes}:{rest:02d} left" if self.done < self.total else ""
         return f", {finished / seconds:.2f}/s{ending}"
 
-    def _line(self, text: str, last: bool) -> None:
-        # Blanks overwrite the rest of a longer line.
-        start, wipe = ("\r", " " * (self._shown - len(text))) if self._live else ("", "")
-        sys.stderr.write(start + text + wipe + ("\n" if last else ""))
-        sys.stderr.flush()
-        self._shown = 0 if last else len(text)
+    def _show(self, text: str, done: int, total: int | None) -> None:
+        """Show a line with a bar that the next one replaces; rich cuts it to the terminal."""
+        from rich.console import Console
+        from rich.progress import BarColumn, TextColumn
+        from rich.progress import Progress as Bar
+
+        if self._silent:
+            return
+        if self._bar is None:
+            columns = TextColumn("{task.description}", markup=False), BarColumn(bar_width=24)
+            console = Console(stderr=True)
+            self._bar = Bar(*columns, console=console, transient=True, auto_refresh=False)
+            self._bar.add_task("")
+            self._bar.start()
+        task = self._bar.task_ids[0]
+        self._bar.update(task, description=text, completed=done, total=total, refresh=True)
 
 
-def _with_bar(done: int, total: int, text: str) -> str:
-    """Return the text after a bar, cut to the terminal: a wrapped line cannot be overwritten."""
-    width = shutil.get_terminal_size().columns - 1
-    length = min(LONGEST, width - len(f"[] {text}"))
-    if length < SHORTEST:
-        return text[:width]
-    filled = length * done // total
-    return f"[{'#' * filled}{'.' * (length - filled)}] {text}"
+def stop_if(found: Report, fail_on_violation: bool, fail_on_weak: bool) -> None:
+    """Exit with 1 if a gate is closed: for a refuted claim, or for all but a strong test."""
+    refuted = found.verdict == "VIOLATION"
+    if (fail_on_violation and refuted) or (fail_on_weak and found.strength not in PASSED):
+        sys.exit(1)

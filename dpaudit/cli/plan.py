@@ -4,63 +4,87 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from dpaudit.cli import Misuse, completion
-from dpaudit.cli.options import CLAIMED, TRAINED, WRITTEN, options, renamed
-from dpaudit.cli.output import Progress, deliver
+from dpaudit.cli.command import Command, Group, RenamedOption
+from dpaudit.cli.options import (
+    ADVERSARY,
+    CANARIES,
+    CANARY,
+    CONFIDENCE,
+    GUESSES,
+    MACHINE,
+    MECHANISM,
+    RECORDS,
+    WRITTEN,
+    curve,
+    option,
+)
+from dpaudit.cli.output import Progress, deliver, places
 from dpaudit.cli.settings import configured
 from dpaudit.config.adversaries import PER_STEP
-from dpaudit.config.settings import Judging
+
+if TYPE_CHECKING:
+    from dpaudit.report.to_terminal import Detail
 
 REQUEST = ("power", "true_curve", "canaries", "guesses", "fixed_score")
 """Options that a `PlanRequest` has under the same name."""
 
 
-@click.command("plan")
-@renamed("--true-epsilon", "--true", float, "EPS", "What leaks.  [default: twice the claim]")
-@click.option(
-    "--true-curve",
-    metavar="gaussian|pure|dpsgd:Q,T",
-    shell_complete=completion.true_curves,
-    help="How it leaks; pure: as randomized response, which shows most.  [default: the claimed "
-    "curve; gaussian where none is claimed, as most of what adds noise is close to it]",
+PLAN = Group(
+    "Plan",
+    (
+        RenamedOption(
+            ["--true-epsilon"],
+            old="--true",
+            type=float,
+            metavar="EPS",
+            help="The leak to plan for.  [default: twice the claim]",
+        ),
+        option(
+            "--true-curve",
+            metavar="gaussian|pure|dpsgd:Q,T",
+            shell_complete=completion.true_curves,
+            help="Its trade-off curve; pure is randomized response, which shows most.  [default: "
+            "the claimed curve, or gaussian]",
+        ),
+        option(
+            "--power",
+            type=float,
+            default=0.8,
+            show_default=True,
+            help="The wanted chance of refuting the claim at that leak.",
+        ),
+        RenamedOption(
+            ["--target-bound"],
+            old="--reach",
+            type=float,
+            metavar="EPS",
+            help="Also plan the models to certify more than this.",
+        ),
+        option(
+            "--fixed-score", is_flag=True, help="One score, fixed beforehand: all models judge."
+        ),
+        curve("the mechanism's; none with --claim"),
+        CONFIDENCE,
+        option("--probe", is_flag=True, help="Train a few models, and tell how long all take."),
+    ),
 )
-@click.option(
-    "--power",
-    type=float,
-    default=0.8,
-    show_default=True,
-    help="The wanted chance of refuting the claim, if so much leaks.",
-)
-@renamed("--target-bound", "--reach", float, "EPS", "Also models to show more than this.")
-@click.option("--canaries", type=int, metavar="M", help="Many canaries in one training instead.")
-@click.option(
-    "--guesses",
-    type=int,
-    metavar="R",
-    help="How many of them are guessed.  [default: the share, of a few, that would typically show "
-    "most if --true-epsilon leaked]",
-)
-@click.option(
-    "--curve",
-    metavar="gaussian|none|dpsgd:Q,T",
-    shell_complete=completion.curves,
-    help="The claimed trade-off curve.  [default: the mechanism's; none with --claim]",
-)
-@click.option("--fixed-score", is_flag=True, help="One score that is fixed: all models judge.")
-@click.option("--confidence", type=float, help=f"Of the bounds.  [default: {Judging.confidence}]")
-@click.option("--probe", is_flag=True, help="Train a few models to tell how long all take.")
-@options(WRITTEN, TRAINED, CLAIMED)
+
+GROUPS = (PLAN, RECORDS, CANARY.plus(CANARIES, GUESSES), MECHANISM, ADVERSARY, WRITTEN, MACHINE)
+
+
+@click.command("plan", cls=Command, groups=GROUPS)
 def command(
     true_epsilon: float | None,
     target_bound: float | None,
-    curve: str | None,
     probe: bool,
     json: Path | None,
     figure: Path | None,
+    detail: Detail | None,
     download: bool,
     workers: int | None,
     file: Path | None,
@@ -68,21 +92,22 @@ def command(
 ) -> None:
     """Tell what an audit can show before it is run.
 
-    The ceiling of so many models, what the best attack would typically show with them, its
-    chance of refuting the claim, and how many models it takes; by estimator. Settings are those
-    of dpaudit run; without any, it plans the default run.
+    By estimator: the ceiling of this many models, the bound that the best attack would typically
+    certify, its chance of refuting the claim, and how many models that takes. Settings are those
+    of dpaudit run.
 
     \b
         dpaudit plan --epsilon 4 --true-epsilon 6 --probe
-        dpaudit plan --claim 1,1e-5 --true-epsilon 3 --true-curve pure
-        dpaudit plan --claim 8,1e-5 --curve gaussian --canaries 1000
+        dpaudit plan --claim 1 --true-epsilon 3 --true-curve pure
+        dpaudit plan --claim 8 --curve gaussian --canaries 1000
     """
     from dpaudit.audit import forecast
     from dpaudit.judging import plan
     from dpaudit.judging.plan_request import PlanRequest
-    from dpaudit.report import drawing, figure_methods, machine, to_terminal
+    from dpaudit.report import drawing, figure_methods, machine
     from dpaudit.report import plan as plan_report
 
+    claimed = given.pop("curve")
     wanted = {name: given.pop(name) for name in REQUEST}
     if wanted["canaries"] is not None and (given["models"] is not None or wanted["fixed_score"]):
         other = "--fixed-score" if given["models"] is None else "--models"
@@ -103,7 +128,7 @@ def command(
         question = PlanRequest.of(
             claim,
             **wanted,
-            **({} if curve is None else {"curve": curve}),
+            **({} if claimed is None else {"curve": claimed}),
             models=config.volume.models,
             confidence=config.judging.confidence,
             reach=target_bound,
@@ -115,7 +140,8 @@ def command(
         progress.say("planning")
         found = replace(plan.plan(question), pace=pace)
     deliver(
-        to_terminal.write(plan_report.document(found)),
+        plan_report.document(found, places(json, figure)),
+        detail,
         (json, lambda path: machine.write(plan_report.to_dict(found), path)),
         (
             figure,

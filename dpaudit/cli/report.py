@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,15 +10,26 @@ import click
 
 from dpaudit import report
 from dpaudit.cli import completion
-from dpaudit.cli.options import JUDGED, REPORTED, options
-from dpaudit.cli.output import deliver
-from dpaudit.report.to_terminal import color_wanted
+from dpaudit.cli.command import Command
+from dpaudit.cli.options import JUDGING, REPORTED
+from dpaudit.cli.output import deliver, places, stop_if
+from dpaudit.report.run import document
+from dpaudit.report.to_terminal import Detail
 from dpaudit.results import Report
 
 if TYPE_CHECKING:
     from dpaudit.audit.folder import Run
 
-SHOWN = ("json", "html", "sarif", "junit", "no_canary_image", "fail_on_violation")
+SHOWN = (
+    "json",
+    "html",
+    "sarif",
+    "junit",
+    "no_canary_image",
+    "fail_on_violation",
+    "fail_on_weak",
+    "detail",
+)
 """The parameters that `REPORTED` gives a command."""
 
 
@@ -33,14 +43,18 @@ def show(
     junit: Path | None,
     no_canary_image: bool,
     fail_on_violation: bool,
+    fail_on_weak: bool,
+    detail: Detail | None,
     keep: bool = False,
 ) -> None:
     """Print the report and write its files; with `keep`, into the run's folder, too."""
     if no_canary_image and found.evidence:
         found = replace(found, evidence=replace(found.evidence, canary=None, original=None))
     folder = run.path if keep else None
+    written = places(html or (run.path / "report.html" if keep else None), json, sarif, junit)
     deliver(
-        report.render(found, color=color_wanted()),
+        document(found, written),
+        detail,
         (folder, lambda path: report.dump(found, path / "report.json")),
         (folder, lambda path: report.write_folder(found, path)),
         (json, lambda path: report.dump(found, path)),
@@ -51,15 +65,11 @@ def show(
         ),
         (junit, lambda path: report.dump_junit(found, path)),
     )
-    if keep:
-        click.echo(f"\nEverything is in {run.path}; open {run.path / 'report.html'}", err=True)
-    if fail_on_violation and found.verdict == "VIOLATION":
-        sys.exit(1)
+    stop_if(found, fail_on_violation, fail_on_weak)
 
 
-@click.command("report")
+@click.command("report", cls=Command, groups=(JUDGING, REPORTED))
 @click.argument("run", type=click.Path(path_type=Path), shell_complete=completion.runs)
-@options(JUDGED, REPORTED)
 def command(run: Path, attack: tuple[str, ...], **given: Any) -> None:
     """Judge a run again, without training.
 

@@ -11,7 +11,20 @@ from typing import Any
 import click
 
 from dpaudit.cli import BadValue, Misuse
-from dpaudit.cli.options import CLAIMED, FILE, JUDGED, REPORTED, TRAINED, options
+from dpaudit.cli.command import Command, Group, RenamedOption
+from dpaudit.cli.options import (
+    ADVERSARY,
+    CANARIES,
+    CANARY,
+    FILE,
+    GUESSES,
+    JUDGING,
+    MACHINE,
+    MECHANISM,
+    RECORDS,
+    REPORTED,
+    option,
+)
 from dpaudit.cli.output import Progress
 from dpaudit.cli.report import SHOWN, show
 from dpaudit.cli.settings import configured
@@ -32,63 +45,53 @@ def _seconds(ctx: click.Context, param: click.Parameter, text: str | None) -> fl
     return total
 
 
-@click.command("run")
-@options(TRAINED, JUDGED, CLAIMED)
-@click.option(
-    "--canaries",
-    type=int,
-    metavar="M",
-    help="One training instead of many, with so many canaries, each put in by a fair coin; with "
-    "--adversary white-box.",
-)
-@click.option(
-    "--guesses",
-    type=int,
-    metavar="R",
-    help="How many of them are guessed, half in, half out.  [default: the share, of a few, that "
-    "would typically show most if twice the claim leaked]",
-)
-@click.option(
+UNTIL_DECIDED = option(
     "--until-decided",
     is_flag=True,
     default=None,
-    help="Look at the models after every few, and stop once the claim is refuted; --models is "
-    "then the most.",
+    help="Judge after every few models, and stop once the claim is refuted; --models is the most.",
 )
-@click.option(
-    "--budget",
+TIME_LIMIT = RenamedOption(
+    ["--time-limit"],
+    old="--budget",
     metavar="TIME",
     callback=_seconds,
-    help="With --until-decided: train no more models after so long, such as 90s, 10m or 1h30m; "
-    "counted from the start of the command, its preparations included.",
+    help="With --until-decided: train no more models after this time, such as 90s, 10m or 1h30m.",
 )
-@click.option("--cluster", metavar="ADDRESS", help="A Dask scheduler, such as tcp://host:8786.")
-@click.option("--out", type=FILE, is_eager=True, help="Folder.  [default: runs/HASH]")
-@options(REPORTED)
+OUT = option("--out", type=FILE, is_eager=True, help="Folder of the run.  [default: runs/HASH]")
+CLUSTER = option("--cluster", metavar="ADDRESS", help="A Dask scheduler, such as tcp://host:8786.")
+
+GROUPS = (
+    RECORDS,
+    CANARY.plus(CANARIES, GUESSES),
+    MECHANISM,
+    ADVERSARY,
+    JUDGING.plus(UNTIL_DECIDED, TIME_LIMIT),
+    Group("Output", [OUT, *REPORTED.options]),
+    MACHINE.plus(CLUSTER),
+)
+
+
+@click.command("run", cls=Command, groups=GROUPS)
 def command(
     download: bool,
     workers: int | None,
     cluster: str | None,
-    budget: float | None,
+    time_limit: float | None,
     out: Path | None,
     file: Path | None,
     **given: Any,
 ) -> None:
-    """Play the game and report.
+    """Train models, attack them and judge the claim.
 
-    Trains many models with and without a canary, lets attacks tell them apart, and bounds
-    epsilon by their errors. The same command goes on where an interrupted one stopped.
+    Trains many models with and without a canary. Attacks tell them apart, and their errors give
+    lower bounds on epsilon. The same command continues an interrupted run.
 
     \b
+        dpaudit run --epsilon 8 --models 400
         dpaudit run --adversary worst-case --batch full --epsilon 10
-
-    lets the adversary choose where training starts, too; final-weights also has the trained
-    parameters, white-box every update, per-step the single steps of two trainings.
-
-    \b
         dpaudit run --adversary white-box --batch full --canaries 1000
-
-    trains one model with a thousand canaries instead, and guesses which of them it had.
+        dpaudit run --mechanism my_module:train --claim 8
     """
     from dpaudit import audit
     from dpaudit.report.wording import claim_unit
@@ -98,8 +101,8 @@ def command(
         raise Misuse(sentence, "excluded-options")
     shown = {name: given.pop(name) for name in SHOWN}
     config = configured(file, given)
-    if budget and not config.volume.until_decided:
-        raise Misuse("--budget has no effect without --until-decided", "no-effect")
+    if time_limit and not config.volume.until_decided:
+        raise Misuse("--time-limit has no effect without --until-decided", "no-effect")
     # SIGTERM, such as a scheduler sends, stops a run as Ctrl-C does: all finished models are kept.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     folder = None
@@ -111,7 +114,7 @@ def command(
             folder = out or prepared.folder
             run = audit.run(
                 *(prepared, folder, workers, progress, progress.say, cluster),
-                budget=budget,
+                budget=time_limit,
                 tell=progress.evidence,
             )
             progress.say("judging")
@@ -119,7 +122,10 @@ def command(
         except KeyboardInterrupt:
             signal.signal(signal.SIGINT, signal.SIG_IGN)  # ignore a second one while stopping
             progress.clear()
-            sentence = "Stopped before the first model; the same command starts again."
+            sentence = (
+                "Stopped while preparing. The same command starts again, with all models that an "
+                "earlier start has finished."
+            )
             if progress.total:
                 kept = f"{progress.done} of {progress.total} {progress.unit} are kept in {folder}"
                 sentence = f"Stopped: {kept}; the same command goes on from there."

@@ -8,6 +8,7 @@ from typing import Any
 
 from dpaudit import registry
 from dpaudit.cli import Misuse
+from dpaudit.cli.options import claim_with_delta, given_only
 from dpaudit.config import Config, mechanism_settings, plugin_defaults, unused_settings
 from dpaudit.config.adversaries import ADVERSARIES, PER_STEP
 
@@ -18,12 +19,18 @@ OWN_TRAINING = "dpsgd"
 def configured(file: Path | None, given: Mapping[str, Any]) -> Config:
     """Return the saved configuration, or the default one, changed by the given options."""
     config = Config() if file is None else Config.from_toml(file)
-    named = {name: value for name, value in given.items() if value not in (None, ())}
+    named = given_only(given)
     if "epochs" in named and "steps" in named:
         sentence = "--epochs and --steps both set the length of training; give either"
         raise Misuse(sentence, "excluded-options")
+    mechanism = named.get("mechanism", config.target.mechanism)
+    if "claim" in named:
+        delta = named.get("delta")
+        named["claim"] = claim_with_delta(named["claim"], delta, config.privacy.delta)
+        if "delta" in unused_settings(mechanism):  # it is the claim's delta only
+            named.pop("delta", None)
     settings = _settings(config, named)
-    reject_unknown(settings.get("mechanism", config.target.mechanism), named)
+    reject_unknown(mechanism, named)
     if "models" in named and named.get("canaries", config.attacker.canaries) > 1:
         sentence = "--canaries (one training) and --models (many trainings) exclude each other"
         raise Misuse(sentence, "excluded-options")
@@ -47,7 +54,7 @@ def _settings(config: Config, named: Mapping[str, Any]) -> dict[str, Any]:
     other = named.get("mechanism", config.target.mechanism) != config.target.mechanism
     kept = () if other else config.target.set
     if "set" in named:
-        settings["set"] = mechanism_settings.merged(kept, named["set"])
+        settings["set"] = mechanism_settings.merge_texts(kept, named["set"])
     elif other:
         settings["set"] = ()
     if "mechanism" in named:

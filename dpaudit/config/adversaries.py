@@ -20,14 +20,14 @@ class Adversary:
     chose: str
     sees: str
 
+    short: str
+    """Its powers and its view in a line."""
+
     guesses_from: str
     """The observation of a trial that its attacks are given."""
 
     follows: str
     """The meaning of a bound against it for a model that is trained and released as usual."""
-
-    beyond: str
-    """The ways in which more may be shown."""
 
     stronger: tuple[str, ...]
     """The names of adversaries with more power or a better view."""
@@ -45,7 +45,7 @@ class Adversary:
     """Its part in training, if the canary is a gradient."""
 
     def describe(self, gradients: int) -> str:
-        """Return its powers and view in words, with so many gradients as canaries; 0: a record."""
+        """Return its powers and view in words, for a number of gradient canaries (0: a record)."""
         put_in = ""
         if gradients == 1:
             put_in = f", and put {self.puts_in}"
@@ -70,10 +70,10 @@ OBSERVER = Adversary(
     summary="An outsider: chooses the canary, and queries the trained model on it.",
     chose="the canary",
     sees="the trained model's answers on the canary, and nothing else",
+    short="chose the canary; sees the trained model's answers on it",
     guesses_from="a model",
     follows="an outsider with this canary and this attack could show as much; stronger "
     "adversaries may show more",
-    beyond="a stronger attack or another canary may find more",
     stronger=("worst-case", "white-box"),
     paper="Jagielski, Ullman and Oprea, Auditing Differentially Private Machine Learning: How "
     "Private is Private SGD? (2020)",
@@ -85,10 +85,10 @@ WORST_CASE = Adversary(
     summary="Also crafts the parameters that training starts from; queries the trained model.",
     chose=CRAFTED,
     sees="the trained model's answers on the canary, and nothing else",
+    short="also chose the initial parameters; sees the answers on the canary",
     guesses_from="a model's answers on the canary",
     follows="the claim has to hold here, too, so that a violation is one; a model that starts "
     "from parameters that nobody crafted and is trained longer usually shows outsiders less",
-    beyond="another canary, or an adversary that sees more than answers, may find more",
     stronger=("final-weights", "white-box"),
     paper="Annamalai and De Cristofaro, Nearly Tight Black-Box Auditing of Differentially "
     "Private Machine Learning (2024)",
@@ -100,10 +100,10 @@ FINAL_WEIGHTS = Adversary(
     summary="Crafts where training starts, and has the trained parameters.",
     chose=CRAFTED,
     sees="the trained parameters, and no update on the way",
+    short="also chose the initial parameters; sees the trained parameters",
     guesses_from="a model's parameters",
     follows="anyone who chooses the initial parameters and the canary, and has the trained "
     "parameters, could show as much; queries alone show less",
-    beyond="another canary, or an adversary that sees every update, may find more",
     stronger=("white-box",),
     paper="Nasr et al., Adversary Instantiation: Lower Bounds for Differentially Private Machine "
     "Learning (2021)",
@@ -116,11 +116,10 @@ WHITE_BOX = Adversary(
     summary="Crafts where training starts, puts in a gradient of its own, sees every update.",
     chose=CRAFTED,
     sees="every noisy update",
+    short="adds a gradient of its own; sees every noisy update",
     guesses_from="the noisy updates of a training",
     follows="anyone who starts the training, takes part in it and gets its updates, as a server "
     "and one participant of federated learning together, could show as much; others see less",
-    beyond="no adversary here sees more, but more models or another canary may show more; a "
-    "gradient canary does not test the clipping of records",
     stronger=(),
     paper=TIGHT,
     default_settings={"canary": "dirac", "attacks": ("updates",), **LINEAR},
@@ -132,10 +131,10 @@ PER_STEP = Adversary(
     summary="White box on single steps of two trainings: whether each has the noise claimed.",
     chose=CRAFTED,
     sees="every noisy update of two trainings, and the records' part in it",
+    short="adds a gradient of its own; sees single steps of two trainings",
     guesses_from="a step",
     follows="it shows whether each step has the claimed noise; the composition of steps and the "
     "sampling rate are taken as claimed",
-    beyond="more steps may show more; what is taken as claimed is not tested, nor is clipping",
     stronger=(),
     paper=TIGHT,
     default_settings={

@@ -34,7 +34,7 @@ READ: Mapping[str, Callable[[str], Any]] = {
 KIND = {"int": "a whole number", "float": "a number", "bool": "true or false"}
 
 
-def known(mechanism: str) -> Mapping[str, inspect.Parameter]:
+def named_settings(mechanism: str) -> Mapping[str, inspect.Parameter]:
     """Return the settings of a mechanism's own, by name."""
     if ":" in mechanism:
         return {}
@@ -51,7 +51,7 @@ def read(mechanism: str, texts: Iterable[str]) -> dict[str, Any]:
 
     Unknown ones and unreadable values are refused together.
     """
-    there, values = known(mechanism), {}
+    there, values = named_settings(mechanism), {}
     problems: list[BadInput | None] = []
     for name, text in _parted(texts).items():
         if name not in there:
@@ -71,13 +71,13 @@ def read(mechanism: str, texts: Iterable[str]) -> dict[str, Any]:
     return {**defaults, **values}
 
 
-def written(values: Mapping[str, Any]) -> tuple[str, ...]:
+def as_texts(values: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the texts of values, sorted, so that equal settings have equal hashes."""
     texts = {n: str(v).lower() if isinstance(v, bool) else str(v) for n, v in values.items()}
     return tuple(f"{n}={texts[n]}" for n in sorted(texts) if values[n] is not None)
 
 
-def merged(first: Iterable[str], then: Iterable[str]) -> tuple[str, ...]:
+def merge_texts(first: Iterable[str], then: Iterable[str]) -> tuple[str, ...]:
     """Return the texts of both; the later replace the earlier of the same name."""
     both = {**_parted(first), **_parted(then)}
     return tuple(f"{name}={text}" for name, text in both.items())
@@ -86,8 +86,8 @@ def merged(first: Iterable[str], then: Iterable[str]) -> tuple[str, ...]:
 def describe(mechanism: str) -> list[str]:
     """Return a line a setting, with its default, for `dpaudit explain`."""
     lines = []
-    for name, p in known(mechanism).items():
-        (default,) = written({"": p.default}) or ("=(left out)",)
+    for name, p in named_settings(mechanism).items():
+        (default,) = as_texts({"": p.default}) or ("=(left out)",)
         lines.append(f"--set {name}={'(needed)' if p.default is p.empty else default[1:]}")
     return lines
 

@@ -19,7 +19,7 @@ from dpaudit.config.settings import (
     Judging,
     Planting,
     Privacy,
-    Source,
+    RecordSource,
     Target,
     Training,
     Volume,
@@ -53,7 +53,7 @@ LARGEST = 1 << 20
 class Config:
     """Everything that changes a number of a run, in groups without a name in common."""
 
-    source: Source = Source()
+    source: RecordSource = RecordSource()
     planting: Planting = Planting()
     target: Target = Target()
     attacker: Attacker = Attacker()

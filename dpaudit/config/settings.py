@@ -35,7 +35,7 @@ class Group:
 
 
 @dataclass(frozen=True)
-class Source(Group):
+class RecordSource(Group):
     """The source of the records."""
 
     data: str = "digits"

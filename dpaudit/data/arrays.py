@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from dpaudit.checks import listed
+from dpaudit.checks import excerpt
 from dpaudit.data.split import too_few
 from dpaudit.errors import BadInput
 from dpaudit.types import Array, Records
@@ -112,7 +112,7 @@ def _class_problems(name: str, labels: list[int], y: Array) -> Iterator[BadInput
 
 def _unknown_labels(train: list[int], test: list[int]) -> Iterator[BadInput]:
     if unknown := sorted(set(test) - set(train)):
-        text = f"y_test has labels that y_train lacks ({listed(unknown)}); leave those records out"
+        text = f"y_test has labels that y_train lacks ({excerpt(unknown)}); leave those records out"
         yield _problem("y_test", text, "unknown-labels", unknown[:5])
 
 

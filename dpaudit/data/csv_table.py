@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from dpaudit.checks import listed, refuse
+from dpaudit.checks import excerpt, refuse
 from dpaudit.data.csv_text import (
     Categories,
     Cells,
@@ -68,7 +68,7 @@ class Csv(Loader):
 
 
 @dataclass(frozen=True)
-class Table:
+class CsvTable:
     """A file's records in the order of its rows, and the cells that they were made from."""
 
     records: Records
@@ -79,7 +79,7 @@ class Table:
     """The meaning of each column that is learned from."""
 
 
-def table(path: Path, label: str | None, bounds: Sequence[str], ignore: Sequence[str]) -> Table:
+def table(path: Path, label: str | None, bounds: Sequence[str], ignore: Sequence[str]) -> CsvTable:
     """Read all records of a file; refuse it with all its problems at once."""
     cells = read(path)
     intervals, wrong = parse_bounds(bounds)
@@ -111,7 +111,7 @@ def table(path: Path, label: str | None, bounds: Sequence[str], ignore: Sequence
         for name, block in blocks.items()
     ]
     x = np.concatenate(features, axis=1)[:, None, None, :]
-    return Table(Records(x, classes.codes), classes, cells, label, blocks)
+    return CsvTable(Records(x, classes.codes), classes, cells, label, blocks)
 
 
 def _name_problems(
@@ -122,7 +122,7 @@ def _name_problems(
 ) -> Iterator[BadInput]:
     columns = f"it has {_quoted(header, most=40)}"
     if nameless := [at for at, name in enumerate(header, 1) if not name]:
-        text = f"name columns {listed(nameless)} in the header (pandas: to_csv(index=False))"
+        text = f"name columns {excerpt(nameless)} in the header (pandas: to_csv(index=False))"
         yield BadInput(text, "column-nameless", value=nameless[:5])
     if twice := sorted({name for name in header if name and header.count(name) > 1}):
         text = f"the header has {_quoted(twice)} more than once; give each its own name"
@@ -151,7 +151,7 @@ def _name_problems(
 
 def _quoted(texts: Sequence[str], most: int = 5) -> str:
     """A list of texts, each as its repr: it may hold line breaks or a terminal's control codes."""
-    return listed([repr(it if len(it) <= 40 else f"{it[:40]}...") for it in texts], most)
+    return excerpt([repr(it if len(it) <= 40 else f"{it[:40]}...") for it in texts], most)
 
 
 def _row_problems(cells: Cells) -> Iterator[BadInput]:
@@ -184,7 +184,7 @@ def _number_problems(cells: Cells, name: str) -> Iterator[BadInput]:
     if empty := [line for line, cell in wrong if not cell]:
         yield _empty_cells(name, empty, "leave those records out or --ignore the column")
     if other := [(line, cell) for line, cell in wrong if cell]:
-        cited = listed([f"line {line}: {_quoted([cell])}" for line, cell in other])
+        cited = excerpt([f"line {line}: {_quoted([cell])}" for line, cell in other])
         text = f"{name!r} has bounds but {len(other)} cells are no finite number ({cited})"
         shown = [(line, cell[:40]) for line, cell in other[:5]]
         yield BadInput(text, "not-a-number", option=name, value=shown)
@@ -192,7 +192,7 @@ def _number_problems(cells: Cells, name: str) -> Iterator[BadInput]:
 
 def _empty_cells(name: str, lines: Sequence[int], way_out: str) -> BadInput:
     text = (
-        f"{name!r} is empty in {len(lines)} records (line {listed(lines)}); fill it in, {way_out}"
+        f"{name!r} is empty in {len(lines)} records (line {excerpt(lines)}); fill it in, {way_out}"
     )
     return BadInput(text, "empty-cells", option=name, value=lines[:5])
 
@@ -210,7 +210,7 @@ def _size_problems(
     counts = {n: len(b.names) if isinstance(b, Categories) else 1 for n, b in blocks.items()}
     if (total := sum(counts.values())) > MOST_FEATURES:
         most = sorted(counts, key=lambda name: -counts[name])
-        largest = listed([f"{_quoted([name])}: {counts[name]}" for name in most])
+        largest = excerpt([f"{_quoted([name])}: {counts[name]}" for name in most])
         text = (
             f"columns make {total} features, more than {MOST_FEATURES} ({largest}); --ignore some"
         )

@@ -15,7 +15,7 @@ from typing import BinaryIO, NamedTuple, TypeAlias
 import numpy as np
 
 from dpaudit import files
-from dpaudit.checks import listed
+from dpaudit.checks import excerpt
 from dpaudit.errors import BadInput
 from dpaudit.files import add_path, open_file
 from dpaudit.types import Array
@@ -73,7 +73,7 @@ class Cells:
         if not self.ragged:
             return None
         text = f"{len(self.ragged)} rows do not have the {len(self.header)} cells of the header "
-        text += f"({listed(self.ragged)}); correct them or leave them out"
+        text += f"({excerpt(self.ragged)}); correct them or leave them out"
         return BadInput(text, "ragged-rows", value=self.ragged[:5])
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from dpaudit.checks import listed, refuse
+from dpaudit.checks import excerpt, refuse
 from dpaudit.data.arrays import as_records
 from dpaudit.data.split import split, too_few
 from dpaudit.errors import BadInput
@@ -24,7 +24,7 @@ from dpaudit.types import Array, Data, Records
 SUFFIXES = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".webp", ".tif", ".tiff")
 
 FORMATS = ("PNG", "JPEG", "BMP", "GIF", "WEBP", "TIFF")
-"""Formats that are opened. Pillow knows more, some of which start other programs."""
+"""Accepted formats. Pillow reads more, and some of those start other programs."""
 
 MOST_PIXELS = 4096 * 4096
 """Of one image. A few bytes can declare far more, and fill the memory when they are unpacked."""
@@ -202,25 +202,25 @@ def _pixels(path: Path) -> Array:
 def _problems(parts: Sequence[_Part]) -> Iterator[BadInput]:
     """Every problem of the parts together; the first is trained on."""
     if outside := [name for part in parts for name in part.outside]:
-        text = f"{len(outside)} files lie outside a class's folder ({listed(outside)}); {LAYOUT}"
+        text = f"{len(outside)} files lie outside a class's folder ({excerpt(outside)}); {LAYOUT}"
         yield BadInput(text, "files-outside", value=outside[:5])
     if strange := [name for part in parts for name in part.not_images]:
-        text = f"{len(strange)} entries of class folders are no image files ({listed(strange)}); "
+        text = f"{len(strange)} entries of class folders are no image files ({excerpt(strange)}); "
         text += f"leave only files there that end in {', '.join(SUFFIXES)}"
         yield BadInput(text, "not-images", value=strange[:5])
     if unusable := [it for part in parts for it in part.unusable]:
-        cited = listed([f"{name}: {error}" for name, error in unusable])
+        cited = excerpt([f"{name}: {error}" for name, error in unusable])
         text = f"{len(unusable)} images cannot be used ({cited}); save them again as single "
         text += "opaque 8-bit grey or RGB images, or leave them out"
         codes = [(name, error.code) for name, error in unusable[:5]]
         yield BadInput(text, "unusable-images", value=codes)
     if empty := [name for part in parts for name in part.empty]:
-        text = f"{len(empty)} class folders have no image ({listed(empty)}); fill or delete them"
+        text = f"{len(empty)} class folders have no image ({excerpt(empty)}); fill or delete them"
         yield BadInput(text, "empty-classes", value=empty[:5])
     sizes = Counter(image.shape[:2] for part in parts for image in part.images).most_common()
     if len(sizes) > 1:
         counts = {f"{width}x{height}": count for (height, width), count in sizes}
-        cited = listed([f"{size}: {count}" for size, count in counts.items()])
+        cited = excerpt([f"{size}: {count}" for size, count in counts.items()])
         text = f"images have different sizes ({cited}); scale them all to one"
         yield BadInput(text, "size-mismatch", value=dict(list(counts.items())[:5]))
     classes, labels = parts[0].classes, parts[0].labels
@@ -239,9 +239,9 @@ def _mismatch(path: Path, train: _Part, test: _Part) -> Iterator[BadInput]:
     """Every problem of a folder with the folders train and test."""
     folders, files = _listing(path)
     if beside := [_shown(name) for name in (*folders, *files) if name not in (TRAIN, TEST)]:
-        text = f"it has more than train and test ({listed(beside)}); move that elsewhere"
+        text = f"it has more than train and test ({excerpt(beside)}); move that elsewhere"
         yield BadInput(text, "files-beside", value=beside[:5])
     for here, there, where in ((train, test, TEST), (test, train, TRAIN)):
         if missing := [_shown(c) for c in here.classes if c not in there.classes]:
-            text = f"{where} has no folder for the classes {listed(missing)}; they must match"
+            text = f"{where} has no folder for the classes {excerpt(missing)}; they must match"
             yield BadInput(text, "class-mismatch", option=where, value=missing[:5])

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.lib import format as npy
 
 from dpaudit import files
-from dpaudit.checks import listed, refuse
+from dpaudit.checks import excerpt, refuse
 from dpaudit.data.arrays import as_records, form_problems, problems, problems_of_few
 from dpaudit.data.split import split
 from dpaudit.errors import BadInput, one_line
@@ -102,7 +102,7 @@ def read_arrays(
 
 def missing_arrays(missing: Sequence[str], there: Sequence[str], way_out: str) -> BadInput:
     """The problem of arrays that a file lacks, beside the names of those that it has."""
-    names = listed([repr(name) for name in there], most=10) or "nothing"
+    names = excerpt([repr(name) for name in there], most=10) or "nothing"
     text = f"it has no {', no '.join(missing)} (it has {names}); {way_out}"
     return BadInput(text, "missing-arrays", value=missing)
 
@@ -212,7 +212,7 @@ class Archive:
 
     @contextmanager
     def _member(self, name: str) -> Iterator[IO[bytes]]:
-        """Open an array; whatever its bytes make zipfile, zlib and numpy raise is one refusal."""
+        """Open an array; turn every error of zipfile, zlib and numpy into one refusal."""
         try:
             with self._zip.open(self._entries[name]) as member:
                 yield member

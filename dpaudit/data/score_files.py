@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from dpaudit.checks import listed, refuse
+from dpaudit.checks import excerpt, refuse
 from dpaudit.data import csv_text, npz
 from dpaudit.data.csv_text import Cells, number
 from dpaudit.errors import BadInput
@@ -44,7 +44,7 @@ def read(path: str | os.PathLike[str]) -> Scores:
 def _table(cells: Cells) -> Scores:
     header = [name.lower() for name in cells.header]
     if sorted(header) not in (sorted(LONG), sorted(WIDE)):
-        there = listed([repr(name) for name in cells.header], most=8)
+        there = excerpt([repr(name) for name in cells.header], most=8)
         text = f"it has the columns {there}; {COLUMNS}, and no others"
         raise BadInput(text, "wrong-columns", value=cells.header[:8])
     refuse([cells.ragged_problem()])

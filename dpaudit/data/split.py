@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from dpaudit.checks import at_least, listed, refuse
+from dpaudit.checks import at_least, excerpt, refuse
 from dpaudit.errors import BadInput
 from dpaudit.seeds import derive
 from dpaudit.types import Array, Data, Records
@@ -60,8 +60,8 @@ def too_few(
     counts = np.bincount(y, minlength=classes)
     if (small := np.flatnonzero(counts < FEWEST)).size:
         found = [(str(names[int(c)] if names else c), int(counts[c])) for c in small]
-        text = f"{name} has too few records of some classes "
-        text += f"({listed([f'class {called}: {count}' for called, count in found])}); add records "
+        scarce = excerpt([f"class {called}: {count}" for called, count in found])
+        text = f"{name} has too few records of some classes ({scarce}); add records "
         text += f"until each class has {FEWEST}, or leave those classes out"
         yield BadInput(text, "too-few-records", value=found[:5])
 
@@ -94,7 +94,7 @@ def subset(data: Data, size: int, seed: int) -> Data:
             larger = min(larger + larger // 10 + 1, most)
         way_out = "leave size out" if _lost_classes(data, larger) else f"{larger} is enough"
         text = f"with a size of {size}, the pool or the shadow set of {data.name} has no record of "
-        text += f"some classes ({listed([f'class {c}' for c in lost])}); {way_out}"
+        text += f"some classes ({excerpt([f'class {c}' for c in lost])}); {way_out}"
         raise BadInput(text, "classes-lost", option="size", value=size)
     pool, shadow, test = (
         _some(getattr(data, name), wanted, derive(seed, "data", "subset", name))

@@ -74,7 +74,7 @@ class _Torchvision(Loader):
             raise BadInput(text, "module-broken", value="torchvision") from error
 
     def _read(self, dataset: Any, place: Path) -> dict[str, Array]:
-        """Read the arrays from files that are there or, if that is allowed, downloaded."""
+        """Read the arrays from existing files or, if allowed, from downloaded ones."""
         absent = [path for path in (place / "raw", place, place.parent) if not path.exists()]
         try:
             return _arrays(dataset, place.parent, self.download)

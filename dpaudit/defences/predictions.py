@@ -127,9 +127,9 @@ class TopK(Composable):
 class ClipConfidence(Composable):
     """clip-confidence:P lets no probability exceed P; what is above goes to the other classes.
 
-    In proportion to their own, and evenly where they have none. In every pass of MC dropout, with
-    mean and std anew; where only the mean is released, in the mean, and the std is left out. P is
-    above 0.5, so that the largest class stays the largest.
+    They share it in proportion to their own, and evenly where they have none. Each pass of MC
+    dropout is clipped, and mean and std are computed anew; where only the mean is released, it is
+    clipped and the std is left out. P is above 0.5, so that the largest class stays the largest.
 
     Utility: no label of a single pass changes. A network that is surer than P of what is right
     loses likelihood; passes above P become alike, so that the posterior's spread shrinks where it

@@ -56,7 +56,7 @@ def level(a: float, tied: bool) -> float:
     return SURE * a if tied else a
 
 
-def reached(tosses: Array) -> int:
+def lower_quantile(tosses: Array) -> int:
     """Return the largest number that at least `SURE` of the tosses reach."""
     return int(np.sort(tosses)[int(len(tosses) * (1 - SURE) + 1e-9)])
 
@@ -128,7 +128,7 @@ class CountsEstimator(BaseEstimator):
         return self._bound(found, ceiling, delta, counts=c, interval=self._interval(c, delta))
 
     def ceiling(self, out: int, inn: int, delta: float) -> float:
-        """Return the largest bound that so many trials could give."""
+        """Return the largest bound that this number of trials could give."""
         return self._epsilon(self._checked(Counts(0, out, 0, inn), delta), delta)
 
     def _checked(self, outcome: Outcome, delta: float) -> Counts:
@@ -156,7 +156,7 @@ class GuessesEstimator(BaseEstimator):
         return self._bound(self._epsilon(g, delta), ceiling, delta, guesses=g)
 
     def ceiling(self, canaries: int, guesses: int, delta: float) -> float:
-        """Return the largest bound that so many guesses could give."""
+        """Return the largest bound that this number of guesses could give."""
         refuse_delta(delta)
         return self._epsilon(Guesses(canaries, guesses, correct=guesses), delta)
 

@@ -111,7 +111,7 @@ class Bets:
         return self.bounds()[0].epsilon > self.claim.epsilon
 
     def could_decide(self, pairs: int) -> bool:
-        """Return whether so many pairs could refute the claim if every bet were won."""
+        """Return whether a number of pairs could refute the claim if every bet were won."""
         bets = max(0, pairs - FIRST)
         if self._auc is not None:
             return self._auc.could_refute(self._area, bets)

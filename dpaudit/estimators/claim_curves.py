@@ -15,9 +15,9 @@ CURVES = {"gaussian": "a Gaussian trade-off curve", "accountant": "an accountant
 def promises(claim: Claim, assumption: Assumption) -> bool:
     """Return whether a claim implies what a bound assumes, so that the bound can refute it.
 
-    A bare (epsilon, delta) never promised a curve; DP-SGD with full batches is Gaussian. A
-    prior is promised by nobody. What single steps leak was not promised either, so that of those
-    only a bound that composes them as claimed can refute it.
+    A bare (epsilon, delta) promises no curve; DP-SGD with full batches is Gaussian. No claim
+    promises a prior, or the leak of single steps: if steps are scored, only a bound that composes
+    them as claimed can refute the claim.
     """
     if assumption not in CURVES:
         return assumption == "none" and not claim.by_step
@@ -47,9 +47,9 @@ def known_curve(claim: Claim) -> Curve | None:
 def refuse_other_curve(estimator: Estimator, claim: Claim) -> None:
     """Reject an estimator that assumes a curve which the claim does not have.
 
-    Such a bound would say nothing of the claim, however large. An estimator that is made for a
-    curve must be made for the claim's: for DP-SGD its sampling rate, steps and adjacency. Where
-    single steps are scored, whatever does not compose them is rejected, also what assumes nothing.
+    Its bound, however large, could not refute the claim. An estimator that is made for a curve
+    must be made for the claim's: for DP-SGD its sampling rate, steps and adjacency. If single
+    steps are scored, every estimator that does not compose them is rejected.
     """
     assumption, who = estimator.assumption, type(estimator).__name__
     if claim.by_step and not promises(claim, assumption):

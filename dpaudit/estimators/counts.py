@@ -10,7 +10,7 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import betainc, betaincinv, expit, ndtri
 
-from dpaudit.accounting.curves import Family, Gaussian, refuse_zero
+from dpaudit.accounting.curves import Family, GaussianFamily, refuse_zero
 from dpaudit.accounting.search import last_refuted, margin
 from dpaudit.estimators.base import CountsEstimator, CurveEstimator
 from dpaudit.protocols import Criterion
@@ -221,7 +221,7 @@ def _mu(fpr: float, fnr: float) -> float:
 
 
 def _epsilon(mu: float, delta: float) -> float:
-    return math.inf if mu == math.inf else Gaussian().epsilon(mu, delta)
+    return math.inf if mu == math.inf else GaussianFamily().epsilon(mu, delta)
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from dpaudit import checks
-from dpaudit.accounting.curves import Pure
+from dpaudit.accounting.curves import PureFamily
 from dpaudit.errors import BadInput
 from dpaudit.estimators.base import refuse_delta, refuse_other_outcome
 from dpaudit.estimators.sentences import ASSUMED, confident, sentence
@@ -78,7 +78,7 @@ class EProcess(Estimator):
         return Game(self, delta, attacks, scored)
 
     def ceiling(self, pairs: int, delta: float) -> float:
-        """Return the largest bound that so many pairs could give: that of no wrong decision."""
+        """Return the bound of a number of pairs without a wrong decision, the largest possible."""
         checks.refuse([checks.whole("pairs", pairs, 0, 2**53)])
         table = self.log_factors(delta)
         return self.last_refuted(self.enough(pairs * table[1, 0]))
@@ -102,7 +102,7 @@ class EProcess(Estimator):
 
     def log_orders(self, delta: float) -> Array:
         """Return those of a bet on the order of the scores: [lost, tied or won, e, stake]."""
-        area = np.array([Pure(delta).area(e) for e in self.grid()])[:, None]
+        area = np.array([PureFamily(delta).area(e) for e in self.grid()])[:, None]
         orders: Array = np.log1p(FRACTIONS * (np.array([0.0, 0.5, 1.0])[:, None, None] / area - 1))
         return orders
 
@@ -209,7 +209,7 @@ class Game:
         )
 
     def ceiling(self, bets: Array) -> float:
-        """Return the bound if each attack had made so many bets, none on a wrong decision."""
+        """Return the bound if each attack had made this number of bets and none were wrong."""
         right = self._of_pair(True, False, *([] if self._orders is None else [1.0]))
         best = bets[:, None, None, None] * right
         return self.rules.last_refuted(self.rules.enough(_together(best)))

@@ -8,7 +8,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from dpaudit.accounting.curves import Family, Pure
+from dpaudit.accounting.curves import Family, PureFamily
 from dpaudit.accounting.search import last_refuted
 from dpaudit.estimators.base import CurveEstimator, level, refuse_delta
 from dpaudit.estimators.ranks import SimulatedEstimator, pairs_won, ranks, refuse_empty
@@ -23,7 +23,7 @@ LEVEL = 0.05
 """Level of the naive bounds whose maximum is taken, whatever the confidence."""
 
 EQUAL = 1e-9
-"""A simulated maximum that falls short by so little counts as reached."""
+"""A simulated maximum that falls short by at most this much counts as reached."""
 
 NODES = 2**13
 """Nodes of the quadrature over the lowest out-trial, for the ceiling."""
@@ -65,7 +65,7 @@ class RankTest(CurveEstimator, SimulatedEstimator):
         return self._bound(found, ceiling, delta, selection=NOTHING_TO_CHOOSE)
 
     def ceiling(self, out: int, inn: int, delta: float) -> float:
-        """Return the largest bound that so many trials could give: that of worlds wholly apart."""
+        """Return the bound of a number of trials with separate worlds, the largest possible."""
         refuse_empty(out, inn)
         curves = self._family(delta)
         return curves.epsilon(curves.parameter(most(curves, out, inn, self._a)), delta)
@@ -78,13 +78,13 @@ def most(curves: Family, out: int, inn: int, a: float) -> int:
     def unlikely(parameter: float) -> float:
         with np.errstate(divide="ignore"):
             # Twice the logarithm, which is a number where it is next to 0 and to 1.
-            found = np.log(-np.log(apart(curves, parameter, out, inn)))
+            found = np.log(-np.log(separation_probability(curves, parameter, out, inn)))
             return float(found - np.log(-np.log(a)))
 
     return last_refuted(curves, unlikely)
 
 
-def apart(curves: Family, parameter: float, out: int, inn: int) -> float:
+def separation_probability(curves: Family, parameter: float, out: int, inn: int) -> float:
     """Return the probability that every in-trial comes before every out-trial under a curve."""
     middles = (np.arange(NODES) + 0.5) / NODES
     lowest = -np.expm1(np.log1p(-middles) / out)
@@ -141,7 +141,7 @@ class ExactScan(SimulatedEstimator):
         corners = Corners.of(out, inn, delta)
         if corners is None:
             return 0.0
-        curves = Pure(delta)
+        curves = PureFamily(delta)
 
         def exceeds(drawn: Array, uniform: Array, parameter: float) -> Array:
             # The in-trials in order are those of the uniforms in order: no more are needed.

@@ -56,8 +56,8 @@ class FixedRule:
 def criterion(estimator: Estimator, delta: float) -> Criterion:
     """Return the criterion by which rules are chosen for an estimator.
 
-    Not at the confidence asked for: an attack has one rule, whatever the confidence, else one
-    could ask for one confidence after the other until a rule fits the judging trials.
+    It does not depend on the requested confidence. Otherwise a user could try one confidence
+    after the other until a rule fits the judging trials.
     """
     return estimator.criterion or BoundCriterion(delta)
 
@@ -67,10 +67,10 @@ class HoldOut:
     """The rule is fixed on trials of even index and judged on the others, at full confidence.
 
     The judging trials are independent of the rule, so that given the rule they are trials of a
-    rule that was fixed beforehand; nothing is to be paid. Which half a trial is in is settled
-    before anything is seen. What leaves nothing to choose is judged on all trials: a rule that
-    was fixed beforehand, or the score of one by an estimator that needs no threshold. Unless
-    `always` says that the attack itself was picked on the choosing half.
+    rule that was fixed beforehand, and need no correction. The half of a trial is fixed before
+    anything is seen. If there is nothing to choose, all trials judge: a rule that was fixed
+    beforehand, or its score for an estimator that needs no threshold. This does not hold with
+    `always`, which says that the attack itself was chosen on the choosing half.
     """
 
     always: bool = False

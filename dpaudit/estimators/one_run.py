@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.special import betainc, betaincinv, gammaln, logit
 
-from dpaudit.accounting.curves import Family, refuse_zero, symmetrised
+from dpaudit.accounting.curves import Family, refuse_zero, symmetric
 from dpaudit.accounting.search import last_refuted
 from dpaudit.errors import BadInput
-from dpaudit.estimators.base import TOSSES, CurveEstimator, GuessesEstimator, level, reached
+from dpaudit.estimators.base import TOSSES, CurveEstimator, GuessesEstimator, level, lower_quantile
 from dpaudit.estimators.sentences import COINS, COINS_SEVERAL, confident
 from dpaudit.rates import round_scores
 from dpaudit.results import Bound, Guesses
@@ -35,7 +35,7 @@ MOST = 10**6
 _SCAN = 17
 
 
-def guessed(scores: Array, put_in: Array, guesses: int) -> Guesses:
+def count_right(scores: Array, put_in: Array, guesses: int) -> Guesses:
     """Count the right guesses, if half of them are 'in' and the others 'out'.
 
     `put_in` are the coins by which each canary was put in or left out. Where the guesses end among
@@ -43,7 +43,7 @@ def guessed(scores: Array, put_in: Array, guesses: int) -> Guesses:
     `SURE` of all tosses reach. Scores are rounded first (see `rates.rounded`).
     """
     levels = round_scores(scores)
-    calls = called(levels, guesses)
+    calls = assign_guesses(levels, guesses)
     right = calls == np.where(put_in, 1, -1)
     ends = {levels[calls == 1].min(), *levels[calls == -1].max(keepdims=True, initial=-np.inf)}
     tied = [group for group in (levels == end for end in ends) if len(set(calls[group])) > 1]
@@ -51,7 +51,7 @@ def guessed(scores: Array, put_in: Array, guesses: int) -> Guesses:
         return Guesses(len(scores), guesses, int(right.sum()))
     tosses = np.sum([_tossed(calls[group], put_in[group]) for group in tied], axis=0)
     certain = int(right[~np.any(tied, axis=0)].sum())
-    return Guesses(len(scores), guesses, certain + reached(tosses), tied=True)
+    return Guesses(len(scores), guesses, certain + lower_quantile(tosses), tied=True)
 
 
 def _tossed(calls: Array, put_in: Array) -> Array:
@@ -64,7 +64,7 @@ def _tossed(calls: Array, put_in: Array) -> Array:
     return np.asarray(right_in + draw.hypergeometric(rest_out, rest_in, called_out))
 
 
-def called(scores: Array, guesses: int) -> Array:
+def assign_guesses(scores: Array, guesses: int) -> Array:
     """Return the guess on each canary: 1 in, -1 out, 0 none; equal scores keep their order."""
     called_in, called_out = halves(guesses)
     order = np.argsort(scores, kind="stable")
@@ -125,8 +125,8 @@ class OneRun(GuessesEstimator):
         return low
 
 
-def refuted(epsilon: float, g: Guesses, delta: float, a: float) -> bool:
-    """Return whether the bound of so many right guesses is above epsilon."""
+def is_refuted(epsilon: float, g: Guesses, delta: float, a: float) -> bool:
+    """Return whether the bound of these right guesses is above epsilon."""
     return g.correct > 0 and _PValue(g.guesses, g.correct, 2 * g.canaries * delta)(epsilon) < a
 
 
@@ -167,7 +167,7 @@ class OneRunFDP(CurveEstimator, GuessesEstimator):
     name = "one-run-fdp"
 
     def _family(self, delta: float) -> Family:
-        return symmetrised(super()._family(delta))
+        return symmetric(super()._family(delta))
 
     def _epsilon(self, g: Guesses, delta: float) -> float:
         a, curves = level(self._a, g.tied), self._family(delta)
@@ -178,7 +178,7 @@ class OneRunFDP(CurveEstimator, GuessesEstimator):
 
 
 def refuted_by_curve(curves: Family, parameter: float, g: Guesses, a: float) -> bool:
-    """Return whether so many right guesses have a probability below a under the curve."""
+    """Return whether these right guesses have a probability below a under the curve."""
     share = g.guesses / g.canaries
     r = a * g.correct / g.canaries
     h = a * (g.guesses - g.correct) / g.canaries
@@ -213,7 +213,7 @@ class GuessNumbers:
 
     @classmethod
     def of(cls, canaries: int) -> GuessNumbers:
-        """Return the numbers that are tried of so many canaries."""
+        """Return the numbers of guesses to try on a number of canaries."""
         return cls(sorted({max(1, canaries // part) for part in PARTS}, reverse=True))
 
     def each(self, confidence: float) -> float:
@@ -231,7 +231,7 @@ class GuessNumbers:
     ) -> Bound:
         """Return the best of the bounds."""
         judge = estimator(self.each(confidence))
-        tried = [guessed(scores, put_in, r) for r in self.numbers]
+        tried = [count_right(scores, put_in, r) for r in self.numbers]
         bounds = [replace(judge.bound(g, delta), rule=rule(g)) for g in tried]
         found = best(bounds, confidence, self._selection(confidence))
         if len(self.numbers) > 1:

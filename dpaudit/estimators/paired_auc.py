@@ -57,7 +57,7 @@ class PairedAUC(CurveEstimator):
         return self._bound(found, ceiling, delta, selection=NOTHING_TO_CHOOSE)
 
     def ceiling(self, out: int, inn: int, delta: float) -> float:
-        """Return the largest bound that so many trials could give: that of no pair lost."""
+        """Return the bound of a number of trials without a lost pair, the largest possible."""
         refuse_empty(out, inn)
         return self._epsilon(0, min(out, inn), delta, self._a)
 
@@ -142,7 +142,7 @@ class AUCBet:
         return self.curves.area(self.curves.parameter(step)) if step <= self.curves.steps else 1.0
 
     def could_refute(self, area: float, pairs: int) -> bool:
-        """Return whether so many pairs, all of them won by all attacks, would refute an area."""
+        """Return whether a number of pairs, if all attacks won them all, would refute an area."""
         return self._flawless(np.full_like(self._bets, pairs)) > area
 
     def bound(self) -> Bound:
@@ -167,7 +167,7 @@ class AUCBet:
         return self._refuted(bets, 0 * bets, bets, 0.5)
 
     def _refuted(self, won: Array, tied: Array, bets: Array, low: float) -> float:
-        """Return the area up to which all are refuted by so many pairs won and tied, or `low`."""
+        """Return the area up to which these won and tied pairs refute all areas, or `low`."""
         enough = -math.log(1 - self.confidence)
         if self._log_wealth(won, tied, bets, low) < enough:
             return low

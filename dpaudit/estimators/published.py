@@ -24,7 +24,9 @@ PERMUTATIONS = 200
 """Permutations per attack, divided among the chunks."""
 
 
-def published(name: str, attack: Attack, trials: Trials, delta: float, seed: int) -> Published:
+def published_estimate(
+    name: str, attack: Attack, trials: Trials, delta: float, seed: int
+) -> Published:
     """Return mean and deviation of the in-sample estimate over chunks, beside its null."""
     chunks = _chunks(trials)
     draw = generator(seed, "permutations", name)

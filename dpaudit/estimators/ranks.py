@@ -10,7 +10,7 @@ import numpy as np
 from dpaudit import checks
 from dpaudit.accounting.curves import Family
 from dpaudit.errors import BadInput
-from dpaudit.estimators.base import TOSSES, BaseEstimator, reached, refuse_other_outcome
+from dpaudit.estimators.base import TOSSES, BaseEstimator, lower_quantile, refuse_other_outcome
 from dpaudit.estimators.sentences import SCORE
 from dpaudit.estimators.simulation import Draws, Exceeds, enough, last_rejected
 from dpaudit.rates import round_scores
@@ -48,7 +48,7 @@ def pairs_won(out: Array, inn: Array, seed: int) -> tuple[int, bool]:
     tied_out, tied_inn = out[np.isin(out, equal)], inn[np.isin(inn, equal)]
     within = int(np.searchsorted(np.sort(tied_out), tied_inn).sum())
     tosses = np.concatenate([*_tossed(tied_out, tied_inn, own_seed(seed, inn))])
-    return certain - within + reached(tosses), True
+    return certain - within + lower_quantile(tosses), True
 
 
 def _tossed(out: Array, inn: Array, seed: int) -> Iterator[Array]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from dpaudit.accounting.curves import DPSGD, DPSGDSteps, Family
+from dpaudit.accounting.curves import DPSGDFamily, DPSGDStepsFamily, Family
 from dpaudit.results import Assumption, Bound
 
 RULE = "independent trials and a decision rule that was fixed without them"
@@ -43,10 +43,10 @@ def percent(x: float) -> str:
 
 def of_curve(curves: Family) -> str:
     """Return what a family of curves assumes of the mechanism."""
-    if not isinstance(curves, (DPSGD, DPSGDSteps)):
+    if not isinstance(curves, (DPSGDFamily, DPSGDStepsFamily)):
         return ASSUMED[curves.assumption]
     neighbours = f"neighbours by one record {_NEIGHBOURS[curves.adjacency]},"
-    if isinstance(curves, DPSGDSteps):
+    if isinstance(curves, DPSGDStepsFamily):
         return (
             "DP-SGD of which single steps were scored, with its sampling rate of "
             f"{curves.sample_rate:g}, its {curves.rounds:,} steps and their composition taken as "

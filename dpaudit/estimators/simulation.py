@@ -37,36 +37,36 @@ Exceeds = Callable[[Array, Array, float], Array]
 class Draws:
     """Sorted uniform numbers for two worlds, `number` rows of them, made again when asked for.
 
-    `which` are the rows that remain, in ascending order (None: all); if they are few, they are
-    `held` in memory.
+    `kept` are the rows that remain, in ascending order (None: all); if they are few, they are
+    in `memory`.
     """
 
     out: int
     inn: int
     number: int
     seed: int
-    which: Array | None = None
-    held: tuple[Array, Array] | None = None
+    kept: Array | None = None
+    memory: tuple[Array, Array] | None = None
 
     @property
     def remaining(self) -> Array:
         """The numbers of the remaining rows."""
-        return np.arange(self.number) if self.which is None else self.which
+        return np.arange(self.number) if self.kept is None else self.kept
 
     def chunks(self) -> Iterator[tuple[slice, Array, Array]]:
         """Yield the remaining rows chunk by chunk, with their places among those."""
-        which, size = self.remaining, max(1, AT_ONCE // (self.out + self.inn + 2))
-        if self.held is not None:
-            out, inn = self.held
-            for start in range(0, len(which), size):
+        numbers, size = self.remaining, max(1, AT_ONCE // (self.out + self.inn + 2))
+        if self.memory is not None:
+            out, inn = self.memory
+            for start in range(0, len(numbers), size):
                 places = slice(start, start + size)
                 yield places, out[places], inn[places]
             return
-        ends = np.flatnonzero(np.diff(which // size)) + 1
-        for start, end in zip([0, *ends], [*ends, len(which)], strict=True):
+        ends = np.flatnonzero(np.diff(numbers // size)) + 1
+        for start, end in zip([0, *ends], [*ends, len(numbers)], strict=True):
             if start < end:
-                chunk = int(which[start]) // size
-                keep = which[start:end] - chunk * size
+                chunk = int(numbers[start]) // size
+                keep = numbers[start:end] - chunk * size
                 draw = generator(self.seed, "simulation", chunk)
                 rows = min(size, self.number - chunk * size)
                 out, inn = (_sorted(draw, rows, n)[keep] for n in (self.out, self.inn))
@@ -82,12 +82,12 @@ class Draws:
 
     def only(self, keep: Array) -> Draws:
         """Return the marked rows of those that remain, in memory if they are few."""
-        if self.held is not None:
-            out, inn = self.held
-            return replace(self, which=self.remaining[keep], held=(out[keep], inn[keep]))
-        left = replace(self, which=self.remaining[keep])
+        if self.memory is not None:
+            out, inn = self.memory
+            return replace(self, kept=self.remaining[keep], memory=(out[keep], inn[keep]))
+        left = replace(self, kept=self.remaining[keep])
         few = len(left.remaining) * (self.out + self.inn) <= HELD
-        return replace(left, held=left.all()) if few else left
+        return replace(left, memory=left.all()) if few else left
 
 
 def _sorted(draw: np.random.Generator, rows: int, n: int) -> Array:
@@ -97,10 +97,10 @@ def _sorted(draw: np.random.Generator, rows: int, n: int) -> Array:
 
 
 def enough(draws: int, a: float) -> int:
-    """Return at least the draws asked for, and two beyond the quantile that is sought.
+    """Return the number of draws: as requested, and at least two beyond the quantile.
 
-    The test is exact with any number of them, and stronger with more; but a tenth look decides
-    at a/1024, and is not to take hours.
+    The test is exact with any number of draws, and has more power with more. The number is
+    limited because a tenth look decides at a/1024, and must not take hours.
     """
     return max(draws, math.ceil(2 / a))
 
@@ -108,9 +108,9 @@ def enough(draws: int, a: float) -> int:
 def last_rejected(family: Family, exceeds: Exceeds, draws: Draws, a: float) -> int:
     """Return the most leaking step with p <= a; 0 if there is none.
 
-    A draw that exceeds at a rejected step exceeds at all further ones, and a draw that does not
-    at a step that is not rejected does not before: after each step only draws between remain.
-    Where to look first is found with a few of the draws.
+    A draw that exceeds at a rejected step exceeds at all further steps. A draw that does not
+    exceed at a step that is not rejected does not exceed at earlier steps. So after each step
+    only the draws between remain. A few of the draws find the step at which to start.
     """
 
     def exceeding(step: int, some: Draws) -> Array:

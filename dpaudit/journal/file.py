@@ -70,17 +70,17 @@ def trial_checksum(
 
 
 @contextmanager
-def explained(path: Path) -> Iterator[None]:
+def explain_errors(path: Path) -> Iterator[None]:
     """Turn SQLite's errors into sentences that say what to do."""
     try:
         yield
     except (UnicodeDecodeError, json.JSONDecodeError) as error:
-        raise damaged(path) from error
+        raise damage_error(path) from error
     except sqlite3.Error as error:
         raise _explanation(path, str(error)) from error
 
 
-def damaged(path: Path, where: str = "") -> JournalError:
+def damage_error(path: Path, where: str = "") -> JournalError:
     """The error for a journal whose content cannot be right; `where` names the damaged part."""
     part = f" ({where})" if where else ""
     message = f"{path} is damaged or cut short{part}; restore a copy or choose another folder"
@@ -105,7 +105,7 @@ def _explanation(path: Path, message: str) -> DpauditError:
     if "not a database" in message:
         return foreign(path)
     if any(words in message for words in ("malformed", "no such table", "not decode")):
-        return damaged(path)
+        return damage_error(path)
     return JournalError(f"{path} cannot be used: {message}", "journal-unusable", value=str(path))
 
 
@@ -124,7 +124,7 @@ class JournalFile:
     def _connect(cls: type[Opened], path: Path) -> Opened:
         if _is_foreign(path):
             raise foreign(path)
-        with explained(path):
+        with explain_errors(path):
             return cls(path, sqlite3.connect(path, timeout=1.0, isolation_level=None))
 
     def close(self) -> None:
@@ -159,10 +159,10 @@ class JournalFile:
             (page,) = self._db.execute("PRAGMA page_size").fetchone()
             # SQLite reads zeros where the last page is cut short.
             if health != "ok" or os.path.getsize(self.path) < pages * page:
-                raise damaged(self.path)
+                raise damage_error(self.path)
             tables = self._db.execute("SELECT sql FROM sqlite_master WHERE sql NOT NULL")
             if self._checked and {sql for (sql,) in tables} != set(TABLES):
-                raise damaged(self.path)
+                raise damage_error(self.path)
 
     @property
     def _checked(self) -> bool:
@@ -177,7 +177,7 @@ class JournalFile:
     def _refuse_changed(self, kept: bytes, *parts: object, where: str = "") -> None:
         """Refuse parts that are not as they were written, by their checksum."""
         if self._checked and checksum(*parts) != kept:
-            raise damaged(self.path, where)
+            raise damage_error(self.path, where)
 
     def _get(self, key: str) -> Any:
         with self._explained():
@@ -211,7 +211,7 @@ class JournalFile:
                 raise
 
     def _explained(self) -> AbstractContextManager[None]:
-        return explained(self.path)
+        return explain_errors(self.path)
 
 
 def is_blank(path: Path) -> bool:

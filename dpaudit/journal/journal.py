@@ -25,7 +25,7 @@ from dpaudit.journal.file import (
     TABLES,
     JournalFile,
     checksum,
-    damaged,
+    damage_error,
     from_cell,
     to_cell,
     trial_checksum,
@@ -93,7 +93,7 @@ class Journal(JournalFile):
         """The settings that the run was started with."""
         settings = self._get("settings")
         if not isinstance(settings, dict):
-            raise damaged(self.path)
+            raise damage_error(self.path)
         return settings
 
     @property
@@ -128,7 +128,7 @@ class Journal(JournalFile):
         self.add_all([trial], [seen], seconds)
 
     def add_all(self, trials: Sequence[Trial], seen: Sequence[Observation], seconds: float) -> None:
-        """Add finished trials that took so many seconds each, in one transaction."""
+        """Add finished trials and the seconds that each took, in one transaction."""
         with self._transaction():
             for trial, observation in zip(trials, seen, strict=True):
                 self._add(trial, observation, float(seconds))
@@ -230,7 +230,7 @@ class Journal(JournalFile):
         super()._check()
         numbers = [n for (n,) in self._rows("SELECT number FROM looks ORDER BY number")]
         if numbers != [*range(2, 2 + len(numbers))]:  # the confidence of a look depends on it
-            raise damaged(self.path, "looks")
+            raise damage_error(self.path, "looks")
         if not self._checked:
             return
         query = (
@@ -244,9 +244,9 @@ class Journal(JournalFile):
                 arrays = [row[5:] for row in rows if row[5] is not None]
                 unread -= len(arrays)
                 if trial_checksum(index, world, seed, seconds, arrays) != kept:
-                    raise damaged(self.path, _place(index, world))
+                    raise damage_error(self.path, _place(index, world))
             if unread:
-                raise damaged(self.path)
+                raise damage_error(self.path)
 
     def _refuse_old(self) -> None:
         """Refuse to add trials with checksums to a journal without."""

@@ -27,7 +27,7 @@ class Choice(Judging):
     """The options of a judgement; each plug-in is made once, when it is needed."""
 
     @classmethod
-    def configured(cls, settings: Mapping[str, Any]) -> Choice:
+    def of_settings(cls, settings: Mapping[str, Any]) -> Choice:
         """Return the choice of a run's settings; what they lack has its default."""
         return cls(**{f.name: settings.get(f.name, f.default) for f in fields(cls)})
 
@@ -37,7 +37,7 @@ class Choice(Judging):
 
     def refuse_other(self, settings: Mapping[str, Any], kind: str) -> None:
         """Refuse any choice but the configured one, for a kind of run that fixes it beforehand."""
-        if self != Choice.configured(settings):
+        if self != Choice.of_settings(settings):
             raise BadInput(
                 f"{kind} is judged only as it was configured; leave the choice of attacks, "
                 "estimator, primary, defence and confidence out",
@@ -106,16 +106,18 @@ class Choice(Judging):
             panel.estimators(1 - (1 - self.confidence) / share)
         return panels
 
-    def candidates(self, data: RunData, attacks: Mapping[str, Attack] | None = None) -> Candidates:
+    def candidates(
+        self, data: RunData, attacks: Mapping[str, Attack] | None = None
+    ) -> DecidingAttacks:
         """Return the attacks that may decide on these data; those that fit if none are given."""
         attacks = self.fitting(data.seen) if attacks is None else attacks
         panels = self.panels(attacks, data.claim, data.seed)
         trials = {name: data.trials(name, attack) for name, attack in attacks.items()}
-        return Candidates(attacks, panels, trials)
+        return DecidingAttacks(attacks, panels, trials)
 
 
 @dataclass(frozen=True)
-class Candidates:
+class DecidingAttacks:
     """The attacks that may decide, each with its panel and its trials."""
 
     attacks: Mapping[str, Attack]

@@ -15,7 +15,7 @@ from dpaudit.config.adversaries import ADVERSARIES, OBSERVER, PER_STEP
 from dpaudit.config.settings import Judging
 from dpaudit.defences import NamedDefence, NoDefence, named_defence
 from dpaudit.errors import BadInput
-from dpaudit.estimators.published import published
+from dpaudit.estimators.published import published_estimate
 from dpaudit.journal import Journal
 from dpaudit.judging.choice import Choice
 from dpaudit.judging.panel import pick_attack
@@ -149,7 +149,7 @@ def _row(
             )
         ],
         published=[
-            published(name, attack, found.trials[name], delta, data.seed)
+            published_estimate(name, attack, found.trials[name], delta, data.seed)
             for name, attack in found.attacks.items()
         ],
         strongest=pick_attack(found.attacks, found.panels, found.trials) if found.attacks else None,

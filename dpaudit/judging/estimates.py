@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from dpaudit import checks, registry
-from dpaudit.accounting.curves import DPSGD, Family, stated
+from dpaudit.accounting.curves import DPSGDFamily, Family, parse_family
 from dpaudit.errors import BadInput
 from dpaudit.estimators import FREE, PairedAUC
 from dpaudit.estimators.base import CheckedEstimator
@@ -62,7 +62,7 @@ class EstimateRequest:
     @property
     def family(self) -> Family | None:
         """The kind of curve that estimators are given, if they have the choice."""
-        return stated(self.curve)
+        return parse_family(self.curve)
 
 
 @dataclass(frozen=True)
@@ -104,6 +104,12 @@ class Estimates:
         """Tell whether the estimator was requested, instead of added for comparison."""
         return not self.request.estimators or bound.estimator in self.request.estimators
 
+    @property
+    def shown(self) -> Sequence[Bound]:
+        """The bounds to print: named ones, and those that assume nothing or the stated curve."""
+        named = self.request.estimators
+        return [b for b in self.bounds if self.may_refute(b) or b.estimator in named]
+
     def may_refute(self, bound: Bound) -> bool:
         """Tell whether the bound assumes nothing, or only the curve that is claimed."""
         promised = self.request.family if self.request.curve else None
@@ -113,7 +119,7 @@ class Estimates:
 
 
 def estimate(request: EstimateRequest, say: Say = lambda text: None) -> Estimates:
-    """Return the bounds; an estimator that gives none is refused if named, else left out.
+    """Return the bounds; refuse a named estimator without a bound, and leave out others.
 
     A bound that assumes nothing is always among them. `say` is given the name of each estimator.
     """
@@ -161,7 +167,7 @@ def _bound(name: str, curve: Family | None, request: EstimateRequest, say: Say) 
         text = f"{name} needs {KINDS.get(plugin.takes, in_python)}"
         raise BadInput(text, "wrong-outcome", option="estimator", value=name)
     wanted = registry.parameters(plugin).get("curve")
-    if wanted and wanted.default is wanted.empty and not isinstance(curve, DPSGD):
+    if wanted and wanted.default is wanted.empty and not isinstance(curve, DPSGDFamily):
         text = f"{name} needs DP-SGD's sample rate and steps; state --curve dpsgd:Q,T"
         raise BadInput(text, "needs-curve", option="curve", value=name)
     sure = request.confidence
@@ -197,7 +203,7 @@ def _refuse_unpaired(scores: Scores) -> None:
 
 
 def _sorted(scores: Array) -> bool:
-    """Tell whether scores are in their order, as those of trials hardly ever are."""
+    """Tell whether scores are sorted, as scores of trials almost never are."""
     up, down = scores[1:] >= scores[:-1], scores[1:] <= scores[:-1]
     constant = bool(np.all(up & down))
     return len(scores) >= 5 and not constant and bool(up.all() or down.all())

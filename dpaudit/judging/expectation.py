@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 
 from dpaudit import accounting
-from dpaudit.accounting.curves import DPSGD, Family, Gaussian, family
+from dpaudit.accounting.curves import DPSGDFamily, Family, GaussianFamily, family
 from dpaudit.accounting.last_iterate import last_iterate_epsilon
 from dpaudit.config.adversaries import (
     ADVERSARIES,
@@ -19,7 +19,7 @@ from dpaudit.config.adversaries import (
     WORST_CASE,
 )
 from dpaudit.estimators.claim_curves import known_curve
-from dpaudit.estimators.exact_tests import apart
+from dpaudit.estimators.exact_tests import separation_probability
 from dpaudit.estimators.power.prospect import least
 from dpaudit.estimators.power.scored import FALSE_POSITIVES, TINY, moments
 from dpaudit.judging.advice import round_up
@@ -80,7 +80,7 @@ def _of_ranks(claim: Claim, confidence: float) -> Typical | None:
     parameter = _parameter(curve)
     mean, _ = moments(curves, parameter)
     shown, rarity = [_epsilon(curves, parameter, claim.delta)], [0.0]
-    factor = RATIO if isinstance(curves, DPSGD) else 1 / RATIO
+    factor = RATIO if isinstance(curves, DPSGDFamily) else 1 / RATIO
     lesser = parameter
     while shown[-1] >= claim.epsilon / 2 and len(shown) < ROWS:
         lesser *= factor
@@ -90,7 +90,7 @@ def _of_ranks(claim: Claim, confidence: float) -> Typical | None:
         rarity.append(max(apart_by, rarity[-1]))
 
     def typical(n: int) -> float:
-        within_reach = apart(curves, parameter, n, n) <= a
+        within_reach = separation_probability(curves, parameter, n, n) <= a
         found = float(np.interp(1 / math.sqrt(n), rarity, shown, right=0.0))
         return min(found, claim.epsilon) if within_reach else 0.0
 
@@ -122,7 +122,7 @@ def _of_counts(claim: Claim, confidence: float) -> Typical:
     if delta == 0:
         curves, parameter = family("pure", 0.0), claim.epsilon
     else:
-        curves, parameter = Gaussian(), accounting.gaussian_mu(claim.epsilon, delta)
+        curves, parameter = GaussianFamily(), accounting.gaussian_mu(claim.epsilon, delta)
     missed = curves.trade_off(parameter, FALSE_POSITIVES)
 
     def typical(n: int) -> float:

@@ -18,10 +18,10 @@ from dpaudit.config.settings import ALL
 from dpaudit.errors import BadInput
 from dpaudit.estimators.claim_curves import promises
 from dpaudit.estimators.hold_out import chooses
-from dpaudit.estimators.published import published
+from dpaudit.estimators.published import published_estimate
 from dpaudit.journal import Journal
 from dpaudit.judging.advice import RAW_BREAKS, next_steps
-from dpaudit.judging.choice import Candidates, Choice
+from dpaudit.judging.choice import Choice, DecidingAttacks
 from dpaudit.judging.expectation import expectation, last_iterate
 from dpaudit.judging.panel import pick_attack
 from dpaudit.judging.run_data import RunData, fitting_attacks, read_run
@@ -45,7 +45,7 @@ def judge(journal: Journal, choice: Choice) -> Report:
         for name, attack in attacks.items()
     }
     sure, looks = choice.confidence, 1
-    configured = Choice.configured(data.settings)
+    configured = Choice.of_settings(data.settings)
     if choice != configured and look != _configured_look(configured, undefended):
         _refuse_too_many(journal.upcoming(look.name, look.estimator), sure, found, deciders)
         looks = journal.look(look.name, look.estimator)
@@ -73,7 +73,7 @@ def judge(journal: Journal, choice: Choice) -> Report:
         untested=idle,
         # The formula would describe the leak of single steps, and needs a rule that was fitted.
         published=[
-            published(name, attack, trials[name], data.claim.delta, data.seed)
+            published_estimate(name, attack, trials[name], data.claim.delta, data.seed)
             for name, attack in attacks.items()
             if attack.fitted and not data.claim.by_step
         ],
@@ -197,7 +197,9 @@ def deciding_confidence(confidence: float, looks: int, attacks: int = 1) -> floa
     return 1 - (1 - confidence) / (attacks * (1 if looks == 1 else 2**looks))
 
 
-def _refuse_too_many(looks: int, sure: float, found: Candidates, deciders: Sequence[str]) -> None:
+def _refuse_too_many(
+    looks: int, sure: float, found: DecidingAttacks, deciders: Sequence[str]
+) -> None:
     """Refuse a look whose confidence cannot be computed, before it is numbered."""
     try:
         for name in deciders:
@@ -220,7 +222,7 @@ def _configured_look(configured: Choice, undefended: RunData) -> Look | None:
         return None
 
 
-def _look(choice: Choice, found: Candidates) -> Look:
+def _look(choice: Choice, found: DecidingAttacks) -> Look:
     """Return the bound that decides: named beforehand, or picked on the choosing half."""
     attack, picked = choice.primary, choice.primary == "auto" and len(found.attacks) > 1
     if attack == "auto":

@@ -16,7 +16,7 @@ import numpy as np
 from dpaudit.errors import BadInput
 from dpaudit.estimators import OneRun, OneRunFDP
 from dpaudit.estimators.claim_curves import known_curve
-from dpaudit.estimators.one_run import FIXED_BEFOREHAND, guessed, rule
+from dpaudit.estimators.one_run import FIXED_BEFOREHAND, count_right, rule
 from dpaudit.estimators.trials import Trials
 from dpaudit.journal import Journal
 from dpaudit.judging.advice import after_one_run
@@ -38,7 +38,7 @@ def judge(journal: Journal, choice: Choice) -> Report:
     ((name, attack),) = refuse_choosing(choice.fitting(data.seen)).items()
     canaries = data.trials(name, attack)
     scores = canary_scores(attack, canaries)
-    guesses = guessed(scores, data.worlds == IN, int(data.settings["guesses"]))
+    guesses = count_right(scores, data.worlds == IN, int(data.settings["guesses"]))
     claim, whole = data.claim, journal.observations()
     # The records are the same whichever canaries are in.
     records = {k: v for k, v in data.facts.data.items() if k not in ("in", "out")}

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from dpaudit import estimators
-from dpaudit.accounting.curves import Gaussian, Pure
+from dpaudit.accounting.curves import GaussianFamily, PureFamily
 from dpaudit.estimators.bets import FIRST, LOOK
 from dpaudit.estimators.power.guessed import Guessed
 from dpaudit.estimators.power.prospect import MOST, Prospect, least
@@ -93,7 +93,7 @@ def prospects(request: PlanRequest) -> Iterator[tuple[Prospect, int]]:
     With each goes the number of models that give one trial in each world; 1 for canaries.
     """
     truth, sure = request.truth, request.goal.confidence
-    curves, pure = request.claimed, Pure(request.delta)
+    curves, pure = request.claimed, PureFamily(request.delta)
     if request.size.canaries is not None:
         r, m = request.size.guesses, request.size.canaries
         share = None if r is None else r / m
@@ -111,7 +111,7 @@ def prospects(request: PlanRequest) -> Iterator[tuple[Prospect, int]]:
         return
     yield Ranked(estimators.RankTest(curves, sure), curves, truth), scored
     yield Paired(estimators.PairedAUC(curves, sure), curves, truth), scored
-    if isinstance(curves, Gaussian):
+    if isinstance(curves, GaussianFamily):
         yield Counted(estimators.GDP(sure), curves, truth), chosen
     else:
         yield Counted(estimators.PLD(curves, sure), curves, truth), chosen

@@ -7,8 +7,8 @@ from functools import cached_property
 from typing import Any
 
 from dpaudit import checks
-from dpaudit.accounting.curves import Family, Pure, stated, symmetrised, within_reach
-from dpaudit.accounting.sampled import sampled
+from dpaudit.accounting.curves import Family, PureFamily, parse_family, symmetric, within_reach
+from dpaudit.accounting.sampled import planning_family
 from dpaudit.config.adversaries import OBSERVER
 from dpaudit.config.settings import Attacker, Volume
 from dpaudit.errors import BadInput
@@ -170,8 +170,8 @@ class PlanRequest:
         return Truth(leaking, self.claim, true, self.delta, self.goal.confidence)
 
     def _family(self, name: str) -> Family:
-        curves = (None if name == "pure" else stated(name)) or Pure(self.delta)
-        return sampled(curves if self.size.canaries is None else symmetrised(curves))
+        curves = (None if name == "pure" else parse_family(name)) or PureFamily(self.delta)
+        return planning_family(curves if self.size.canaries is None else symmetric(curves))
 
 
 def _curve_name(claim: Claim) -> str:

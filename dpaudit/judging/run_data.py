@@ -16,7 +16,7 @@ from dpaudit import checks, registry
 from dpaudit.errors import BadInput, JournalError, wrap_errors
 from dpaudit.estimators.trials import Trials, choosing
 from dpaudit.journal import Journal
-from dpaudit.journal.file import damaged
+from dpaudit.journal.file import damage_error
 from dpaudit.judging.facts import RunFacts
 from dpaudit.outputs import with_statistics
 from dpaudit.protocols import Attack, Defence, lacking
@@ -94,7 +94,7 @@ class RunData:
 
 
 def refuse_lacking(name: str, attack: Attack, seen: Observations) -> None:
-    """Refuse an attack that needs what is not released; name those that fit."""
+    """Refuse an attack that needs outputs that are not released; name attacks that fit."""
     if missing := lacking(attack, seen):
         others = ", ".join(fitting_attacks(seen))
         fit = f"; those that fit what is: {others}" if others else ", and none fits what is"
@@ -183,7 +183,7 @@ def _undamaged(journal: Journal) -> Iterator[None]:
     except (JournalError, BadInput):
         raise
     except (AttributeError, KeyError, TypeError, ValueError) as error:
-        raise damaged(journal.path) from error
+        raise damage_error(journal.path) from error
 
 
 def _refuse_unfinished(journal: Journal, trials: Sequence[Trial], enough: bool = False) -> None:
@@ -199,7 +199,7 @@ def _refuse_unfinished(journal: Journal, trials: Sequence[Trial], enough: bool =
         )
         raise BadInput(text, "not-complete", option="models", value=len(played))
     if not played <= wanted:
-        raise damaged(journal.path)
+        raise damage_error(journal.path)
 
 
 def _resuming_command(folder: Path) -> str:

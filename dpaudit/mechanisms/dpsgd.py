@@ -167,9 +167,9 @@ class DPSGD(Mechanism):
         """Return the initial parameters, if the adversary chooses them."""
         if not self._adversary.crafts:
             return {}
-        from dpaudit.training.gradients import pretrained
+        from dpaudit.training.gradients import pretrain
 
-        return {"initial": pretrained(self.recipe, data.shadow, seed)}
+        return {"initial": pretrain(self.recipe, data.shadow, seed)}
 
     def known(self, pair: Pair) -> Known:
         """Return what the adversary knows of the training, beside the canary."""

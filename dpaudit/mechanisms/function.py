@@ -19,7 +19,7 @@ from dpaudit import checks
 from dpaudit.config.adversaries import OBSERVER
 from dpaudit.config.settings import Training
 from dpaudit.errors import BadInput, DpauditError, wrap_errors
-from dpaudit.mechanisms.function_interface import Arrays, TorchNeeded, released
+from dpaudit.mechanisms.function_interface import Arrays, TorchNeeded, read_release
 from dpaudit.mechanisms.function_reference import Reference, refuse_uncallable
 from dpaudit.mechanisms.warnings import delta_too_large
 from dpaudit.protocols import Mechanism, repr_of
@@ -174,7 +174,7 @@ class Function(Mechanism):
     def run(self, pair: Pair, trials: Sequence[Trial]) -> list[Observation]:
         how = (self.classes, self.outputs, self.samples)
         results = ((self._call(pair.world(t.world), t.seed), t) for t in trials)
-        return [released(result, self.name, pair, trial, *how) for result, trial in results]
+        return [read_release(result, self.name, pair, trial, *how) for result, trial in results]
 
     def rehearse(self, pair: Pair, executor: Executor) -> None:
         """Refuse a function that fails, releases what cannot be used, or ignores its seed."""
@@ -237,7 +237,7 @@ class Function(Mechanism):
                 if not arrays.tensors_needed and "torch" not in sys.modules:
                     raise
             else:
-                # A model is asked by torch.
+                # torch computes the model's outputs.
                 needed = arrays.tensors_needed or callable(given)
                 if not needed and "torch" not in sys.modules:
                     return given

@@ -49,7 +49,7 @@ class Arrays:
         raise TorchNeeded
 
 
-def released(
+def read_release(
     given: Any, name: str, pair: Pair, trial: Trial, classes: int, outputs: str, samples: int
 ) -> Observation:
     """Return the observation of one trial; refuse what is neither a model nor numbers."""

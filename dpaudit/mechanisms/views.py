@@ -77,7 +77,7 @@ def example(adversary: Adversary, recipe: Recipe, size: int, samples: int) -> Ob
 
 
 def _has_passes(adversary: Adversary, recipe: Recipe) -> bool:
-    """Return whether a model is also asked with dropout on."""
+    """Return whether a model is also queried with dropout on."""
     return adversary == OBSERVER or recipe.training.dropout > 0
 
 

@@ -12,7 +12,7 @@ from dpaudit.calibration.all_methods import REACH
 from dpaudit.calibration.calibrate import MANY
 from dpaudit.calibration.results import Calibration, CalibrationRow
 from dpaudit.report import machine
-from dpaudit.report.document import Column, Document, Facts, Row, Table, Text
+from dpaudit.report.document import Block, Column, Document, Facts, Row, Table, Text
 from dpaudit.report.formats import NOTHING, at_most, nearest, percent, power
 from dpaudit.versions import versions
 
@@ -31,7 +31,7 @@ HEADINGS = {
 }
 
 
-def document(calibration: Calibration) -> Document:
+def document(calibration: Calibration, where: str = "") -> Document:
     """Build a table with a part for each mechanism, how to read it, and whether bounds held."""
     s = calibration.setting
     each = f"{s.repetitions:,} audits of each, {s.trials:,} or {MANY * s.trials:,} trials a world"
@@ -45,9 +45,36 @@ def document(calibration: Calibration) -> Document:
         for _, part in groupby(calibration.rows, key=lambda row: (row.mechanism, row.trials))
         for row in _part(list(part))
     ]
-    return Document(
-        [Facts(facts), Table(COLUMNS, rows), Text([reading()]), Text([verdict(calibration)])]
-    )
+    first = verdict(calibration)
+    summary: list[Block] = [
+        Text([first], strong=True),
+        _short_table(calibration),
+        Facts([("Next", "--verbose shows every bound."), ("Report", [where] if where else [])]),
+    ]
+    return Document(summary, [Facts(facts), Table(COLUMNS, rows), Text([reading()])], first)
+
+
+def _short_table(calibration: Calibration) -> Table:
+    """Build a row for each mechanism: its bound that is wrong most often, and other rules."""
+    titles = ("bounds", "most false alarms", "allowed", "other tools' most")
+    rows = []
+    for name, part in groupby(calibration.rows, key=lambda row: row.mechanism):
+        by = {of: [r.rate for r in group] for of, group in _by_standing(list(part))}
+        most = (f"{100 * max(rates):.1f} %" if (rates := by.get(of)) else NOTHING for of in KINDS)
+        alarms, others = most
+        cells = [f"{len(by.get('bound', [])):,}", alarms, _rate(calibration.setting.level), others]
+        rows.append(Row([name, *cells]))
+    return Table([Column("mechanism", words=True), *map(Column, titles)], rows)
+
+
+KINDS = ("bound", "no bound")
+
+
+def _by_standing(
+    rows: Sequence[CalibrationRow],
+) -> Iterator[tuple[str, Iterator[CalibrationRow]]]:
+    ordered = sorted(rows, key=lambda row: row.standing)
+    return groupby(ordered, key=lambda row: row.standing)
 
 
 def _rate(share: float) -> str:
@@ -74,7 +101,7 @@ def retested(row: CalibrationRow) -> str:
     if row.first is None:
         return ""
     return (
-        f"({row.measured.repetitions:,} fresh audits, {percent(row.sure)} interval; at first "
+        f"({row.measured.repetitions:,} fresh audits, {percent(row.confidence)} interval; at first "
         f"{row.first.alarms:,} of {row.first.repetitions:,})"
     )
 
@@ -171,7 +198,7 @@ def _row(row: CalibrationRow) -> dict[str, Any]:
         **measured,
         "rate": row.rate,
         "interval": row.interval,
-        "interval_confidence": row.sure,
+        "interval_confidence": row.confidence,
         "share": row.share,
         "broken": row.broken,
     }

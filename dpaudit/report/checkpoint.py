@@ -14,24 +14,22 @@ from dpaudit.report import machine
 from dpaudit.report.document import (
     Block,
     Column,
+    Conclusion,
     Document,
     Facts,
     Heading,
-    Legend,
     Row,
     Table,
     Text,
 )
-from dpaudit.report.formats import at_least, at_most, nearest, percent, power
-from dpaudit.report.run_verdict import not_refuted, out_of_reach
+from dpaudit.report.formats import at_least, at_most, nearest, percent, power, shorten
+from dpaudit.report.run_verdict import bars, sentence, warning_lines
 from dpaudit.report.wording import (
     EPSILON,
-    certified,
+    LABELS,
     claim_lines,
-    conclusion,
     digits_needed,
     question,
-    right_guesses,
     stands_on,
 )
 
@@ -46,15 +44,17 @@ MEMBERS = (
     "one record."
 )
 UNLESS = (
-    "THESE ARE BOUNDS ONLY IF A FAIR COIN, TOSSED FOR EACH RECORD, CHOSE WHAT WAS TRAINED ON. "
-    "Nothing here shows that. Members that were chosen otherwise (an earlier month, another "
-    "source, a split by hand) may differ by themselves. The score then sees this difference and no "
-    "leak, and the numbers below bound nothing. State --fair-coins if coins were tossed, or train "
-    "with a kit (dpaudit canaries make)."
+    "Nothing here shows that one did, so nothing is decided. State --fair-coins if coins were "
+    "tossed, or train with a kit (dpaudit canaries make)."
+)
+SUPPOSED = (
+    "These are bounds only if a fair coin, tossed for each record, chose what was trained on. "
+    "Members that were chosen otherwise (an earlier month, another source, a split by hand) may "
+    "differ by themselves. The score then sees this difference and no leak."
 )
 NO_COIN = (
-    "NO BOUND: no fair coin chose these records, so that nothing can be said of epsilon. Train "
-    "with a kit (dpaudit canaries make)."
+    "no fair coin chose these records, so nothing can be said about epsilon. Train with a kit "
+    "(dpaudit canaries make)."
 )
 RISK = "Risk of this model by this score, which describes it and bounds no epsilon:"
 COLUMNS = [
@@ -67,27 +67,50 @@ COLUMNS = [
 GUESSES = {1: "in", -1: "out", 0: ""}
 
 
-def document(report: CheckpointReport) -> Document:
-    """Build the document: setting, risk, bounds, verdict and what to do."""
+def document(report: CheckpointReport, where: str = "") -> Document:
+    """Build the document: outcome and bounds, then setting, risk and warnings."""
     machine.check_numbers(report.bounds)
-    machine.check_strength(report)
     claim = report.claim
     digits = digits_needed(report) if claim.guarantees and report.bounds else 2
-    blocks: list[Block] = [
+    details: list[Block] = [
         Text([KIT if report.candidates.coins == "kit" else MEMBERS]),
         _setting(report, digits),
         Heading(RISK),
-        Facts([(name, [text]) for name, text in risk_lines(report)]),
-        *_bounds(report, digits),
+        Facts(list(risk_lines(report))),
     ]
-    if claim.guarantees:
-        blocks.append(conclusion(report.verdict, verdict_sentence(report, digits)))
+    if report.bounds:
+        bounds = [(bound.estimator, bound.sentence) for bound in report.bounds]
+        supposed = [Text([SUPPOSED])] if report.candidates.coins == "supposed" else []
+        details += [Heading("Bounds"), *supposed, Facts(bounds), Text(reading(report), mark="")]
     if report.warnings:
-        blocks += [Heading("Warnings"), Text(report.warnings, mark="!")]
+        details += [Heading("Warnings"), Text(report.warnings, mark="!")]
     if report.next_steps:
-        blocks += [Heading("What to do next"), Text(report.next_steps, mark="-")]
+        details += [Heading("What to do next"), Text(report.next_steps, mark="-")]
     title = question(claim, digits) if claim.guarantees else "how much does this model leak?"
-    return Document(blocks, title)
+    return Document(_summary(report, digits, where), details, in_one_line(report, digits), title)
+
+
+def _summary(report: CheckpointReport, digits: int, where: str) -> list[Block]:
+    outcome = LABELS[report.strength]
+    (_, auc), *_ = risk_lines(report)
+    first = [("Judged", f"{shorten(report.model, 60)}; AUC {auc.partition(' ')[0]}")]
+    last = [
+        ("Warning", warning_lines(report.warnings)),
+        ("Next", [shorten(step) for step in report.next_steps[:1]]),
+        ("Report", [where] if where else []),
+    ]
+    return [
+        Conclusion(report.strength, outcome, verdict_sentence(report, digits)),
+        *([bars(report, digits)] if report.bounds else []),
+        Facts([("Attacker", f"one score: {shorten(report.score.words, 120)}"), *first]),
+        *([_table(report, digits)] if report.bounds else []),
+        Facts(last),
+    ]
+
+
+def in_one_line(report: CheckpointReport, digits: int) -> str:
+    """Return the outcome in one line."""
+    return f"{LABELS[report.strength]}: {verdict_sentence(report, digits)}"
 
 
 def _setting(report: CheckpointReport, digits: int) -> Facts:
@@ -134,9 +157,7 @@ def risk_lines(report: CheckpointReport) -> Iterator[tuple[str, str]]:
         yield f"TPR at {percent(fpr)} FPR", text if tpr is None else percent(round(tpr, 3))
 
 
-def _bounds(report: CheckpointReport, digits: int) -> list[Block]:
-    if not report.bounds:
-        return [Text([NO_COIN])]
+def _table(report: CheckpointReport, digits: int) -> Table:
     rows = [
         Row(
             [
@@ -146,17 +167,12 @@ def _bounds(report: CheckpointReport, digits: int) -> list[Block]:
                 f"{guesses.correct:,} of {guesses.guesses:,}",
                 stands_on(bound, report.request.family),
             ],
-            *(bound is report.bounds[0],) * 2,
+            marked=bound is report.bounds[0],
         )
         for bound in report.bounds
         if (guesses := bound.guesses)
     ]
-    return [
-        *([Text([UNLESS], strong=True)] if report.candidates.coins == "supposed" else []),
-        Table(COLUMNS, rows),
-        Legend([(bound.estimator, bound.sentence) for bound in report.bounds]),
-        Text(reading(report), mark=""),
-    ]
+    return Table(COLUMNS, rows)
 
 
 def reading(report: CheckpointReport) -> list[str]:
@@ -193,30 +209,12 @@ def _looks(report: CheckpointReport) -> str:
 
 def verdict_sentence(report: CheckpointReport, digits: int) -> str:
     """Say what the verdict rests on, with its numbers, and what it does not say."""
-    claim, guesses = report.claim, report.guesses
-    claimed = nearest(claim.epsilon, digits)
-    if guesses is None:
-        return f"without a fair coin nothing can be said of the claim of {claimed}."
-    bound = report.bounds[0]
-    ceiling, shown = nearest(bound.ceiling, digits), certified(bound, claim, digits)
+    if not report.bounds:
+        return NO_COIN
     if report.candidates.coins == "supposed":
-        above = bound.epsilon > claim.epsilon
-        would = "would refute" if above else "would not refute"
-        return (
-            f"if a fair coin chose each record, {shown}, which {would} the claim of {claimed}; "
-            "nobody says that one did, so it decides nothing."
-        )
-    many = f"{len(report.scores):,} canaries"
-    if report.verdict == "VIOLATION":
-        return (
-            f"{shown}, above the claim of {claimed}. The claim does not hold for the training of "
-            f"this model. ({right_guesses(guesses)}; so many could certify at most {ceiling}.)"
-        )
-    if bound.ceiling < claim.epsilon:
-        return out_of_reach(bound, ceiling, claimed, many, shown)
-    return not_refuted(
-        shown, claimed, many, ceiling, "other canaries or a stronger score may show more"
-    )
+        shown = at_least(report.bounds[0].epsilon, digits)
+        return f"the leak is at least {shown} only if a fair coin chose each record. {UNLESS}"
+    return sentence(report, digits)
 
 
 def to_dict(report: CheckpointReport) -> dict[str, Any]:

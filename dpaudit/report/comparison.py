@@ -9,41 +9,36 @@ from typing import Any
 from dpaudit.judging.compare import Comparison, ComparisonRow
 from dpaudit.judging.utility import Utility
 from dpaudit.report import formats, machine
-from dpaudit.report.document import Block, Column, Document, Facts, Legend, Row, Table, Text
-from dpaudit.report.formats import NOTHING
+from dpaudit.report.document import Bar, Block, Column, Document, Facts, Row, Table, Text
+from dpaudit.report.formats import NOTHING, at_least, shorten
 from dpaudit.report.run_attacks import (
-    COUNTED,
-    PUBLISHED,
+    BOUNDS,
+    ESTIMATES,
     bound_cells,
-    bound_columns,
     bound_legend,
-    counted_alone,
     published_cells,
     published_legend,
     slots,
     standing_out,
 )
 from dpaudit.report.run_setting import trial_lines
-from dpaudit.report.wording import SLOTS, promise, worlds
-from dpaudit.results import Bound
+from dpaudit.report.run_verdict import SLOTS_SHOWN
+from dpaudit.report.wording import SLOTS, claimed_epsilon, promise
 
 ABOUT = (
-    "A defence changes what a model releases before anybody sees it. No model was trained for "
-    "this: the released outputs of one run are seen through each defence, and every attack is "
-    "fitted anew to what is left of them. Epsilon measures the leak: 0 is none, more is worse."
+    "A defence changes what a model releases. No model was trained for this comparison: each "
+    "defence is applied to the outputs of one run, and every attack is fitted anew to what is "
+    "left. Epsilon measures the leak: 0 is none, more is worse."
 )
 STANDING = (
-    "This is a comparison. Each certified epsilon holds at its own confidence, none of them "
-    "decides about the claim, and no further look at the models is counted. A defence only changes "
-    "outputs, so it cannot add to the leak: a larger number behind it is due to chance, or to a "
-    "rule that happened to be chosen better."
+    "Each certified epsilon holds at its own confidence. None decides about the claim, and no "
+    "look at the models is counted. A defence cannot add to the leak: a larger number behind it "
+    "is due to chance or to a better choice of rule."
 )
-FIXED = (
-    "they are those of the attack marked > below; attack and rule were chosen on other models "
-    "than those that judge them"
-)
-UTILITY = [Column("accuracy"), Column("without\na label")]
+NEXT = "A comparison decides nothing about the claim. --verbose shows every attack."
+FIXED = "Attacks (the strongest has >) and rules were chosen on other models than those that judge."
 OUTPUTS = [
+    Column("without\na label"),
     Column("calibration\nerror"),
     Column("negative log-\nlikelihood"),
     Column("correlation\nof the std"),
@@ -72,53 +67,77 @@ UNDEFINED = (
 )
 
 
-def document(comparison: Comparison) -> Document:
+def document(comparison: Comparison, where: str = "") -> Document:
     """Build the document: what each defence stops and costs, then each attack against it."""
     check(comparison)
-    claim, certified = comparison.claim, bound_columns(_slots(comparison))
+    claim = comparison.claim
     setting = [
         ("Claim", [f"{promise(claim)}, for: {claim.unit}"]),
         ("Data", [formats.value(comparison.data.get("name", ""))]),
         ("Canary", [formats.value(comparison.canary.get("name", ""))]),
         ("Models", trial_lines(comparison.models, comparison.canary)),
     ]
-    strongest = [
-        Row([d.defence, *_bound_cells(comparison, d, d.strongest), *_utility_cells(d.utility)])
-        for d in comparison.rows
-    ]
     estimates = {f"{p.attack} behind {d.defence}": p for d in comparison.rows for p in d.published}
     measured = [d.utility for d in comparison.rows if d.utility]
-    blocks: list[Block] = [
-        Text([ABOUT]),
+    details: list[Block] = [
+        Text([ABOUT, STANDING]),
         Facts(setting),
-        Table([Column("defence", words=True), *certified, *UTILITY], strongest),
-        Legend([*bound_legend(_bounds(comparison), FIXED, claim), *_utility_legend(measured)]),
         *_outputs(comparison),
-        Table([Column("attack", words=True), *PUBLISHED, *certified], _attacks(comparison)),
-        Legend(_attacks_legend(comparison)),
+        Facts(_utility_legend(measured)),
+        *_attacks(comparison),
         Text([standing_out(estimates)]),
-        Text([STANDING]),
+        Facts(bound_legend("models", FIXED)),
+        Facts(published_legend([p for d in comparison.rows for p in d.published], "models")),
     ]
-    return Document(blocks, "what does each defence stop, and what does it cost?")
+    first = sentence(comparison)
+    return Document(
+        _summary(comparison, first, where),
+        details,
+        first,
+        "what does each defence stop, and what does it cost?",
+    )
 
 
-def _bounds(comparison: Comparison) -> list[Bound]:
-    return [bound for d in comparison.rows for bound in d.bounds]
+def sentence(comparison: Comparison) -> str:
+    """Say how much is certified without a defence, and behind the one that leaves least."""
+    without, *defended = comparison.rows
+    best = min(defended, key=certified_behind)
+    return (
+        f"Without a defence, the strongest attack certifies {at_least(certified_behind(without))}. "
+        f"Behind {shorten(best.defence, 40)} it certifies {at_least(certified_behind(best))}."
+    )
 
 
-def _slots(comparison: Comparison) -> list[str]:
-    return slots(_bounds(comparison))
+def certified_behind(row: ComparisonRow) -> float:
+    """Return the largest certified epsilon of the attack that is strongest behind a defence."""
+    bounds = (b.epsilon for b in row.bounds if b.attack == row.strongest)
+    return max((b for b in bounds), default=0.0)
 
 
-def _bound_cells(comparison: Comparison, defended: ComparisonRow, attack: str | None) -> list[str]:
-    bounds = {SLOTS[b.assumption]: b for b in defended.bounds if b.attack == attack}
-    return [cell for slot in _slots(comparison) for cell in bound_cells(bounds.get(slot))]
+def _summary(comparison: Comparison, first: str, where: str) -> list[Block]:
+    claim, slots_there = comparison.claim, slots(b for d in comparison.rows for b in d.bounds)
+    shown = [slot for slot in SLOTS_SHOWN if slot in slots_there][:2]
+    columns = [
+        *(Column(name, words=True) for name in ("defence", "strongest attack")),
+        *(Column(SLOTS_SHOWN[slot]) for slot in shown),
+        Column("accuracy"),
+    ]
+    rows = []
+    for row in comparison.rows:
+        bounds = {SLOTS[b.assumption]: b for b in row.bounds if b.attack == row.strongest}
+        accuracy = _share(row.utility.accuracy if row.utility else None)
+        certified = (at_least(b.epsilon) if (b := bounds.get(s)) else NOTHING for s in shown)
+        attack = shorten(row.strongest or NOTHING, 20)
+        rows.append(Row([shorten(row.defence, 28), attack, *certified, accuracy]))
+    marks = [("claimed", claimed_epsilon(claim), claim.epsilon)] if claim.guarantees else []
+    without = certified_behind(comparison.rows[0])
+    marks.append(("certified", at_least(without), without))
+    noted = [("Next", NEXT), ("Report", [where] if where else [])]
+    return [Text([first], strong=True), Bar(marks), Table(columns, rows), Facts(noted)]
 
 
-def _utility_cells(utility: Utility | None) -> list[str]:
-    if utility is None:
-        return [NOTHING, NOTHING]
-    return [f"{100 * share:.1f} %" for share in (utility.accuracy, utility.undecidable)]
+def _share(x: float | None) -> str:
+    return NOTHING if x is None else f"{100 * x:.1f} %"
 
 
 def _utility_legend(measured: Sequence[Utility]) -> list[tuple[str, str]]:
@@ -147,48 +166,33 @@ def _outputs(comparison: Comparison) -> list[Block]:
     if shown == {NOTHING}:
         return []
     entries = [*OUTPUTS_LEGEND, *([UNDEFINED] if NOTHING in shown else [])]
-    return [Table([Column("defence", words=True), *OUTPUTS], rows), Legend(entries)]
+    return [Table([Column("defence", words=True), *OUTPUTS], rows), Facts(entries)]
 
 
 def _output_cells(utility: Utility | None) -> list[str]:
     if utility is None:
         return [NOTHING] * len(OUTPUTS)
-    error = utility.calibration_error
     numbers = (
         (utility.negative_log_likelihood, 3),
         (utility.std_correlation, 3),
         (utility.std_change, 4),
     )
     return [
-        NOTHING if error is None else f"{100 * error:.1f} %",
+        _share(utility.undecidable),
+        _share(utility.calibration_error),
         *(NOTHING if x is None else formats.nearest(x, digits) for x, digits in numbers),
     ]
 
 
-def _attacks(comparison: Comparison) -> list[Row]:
-    """Return each attack as a heading, and below it a row for every defence."""
-    rows = []
-    for attack in comparison.attacks:
-        rows.append(Row([f"  {attack}"]))
-        for d in comparison.rows:
-            estimate = next((p for p in d.published if p.attack == attack), None)
-            numbers = [*published_cells(estimate), *_bound_cells(comparison, d, attack)]
-            rows.append(Row([f" {d.defence}", *numbers], marked=attack == d.strongest))
-    return rows
-
-
-def _attacks_legend(comparison: Comparison) -> list[tuple[str, str]]:
-    estimates = [p for d in comparison.rows for p in d.published]
-    entries = [
-        *published_legend(estimates, "models", worlds(comparison.canary).guessed),
-        (">", "the attack that does best against this defence on the models that choose rules."),
-    ]
-    reasons = []
-    if any({b.attack for b in d.bounds} != set(comparison.attacks) for d in comparison.rows):
-        reasons.append("the attack needs what is not released there")
-    if any(counted_alone(d.bounds) for d in comparison.rows):
-        reasons.append(COUNTED)
-    return [*entries, *([(NOTHING, f"{'; or '.join(reasons)}.")] if reasons else [])]
+def _attacks(comparison: Comparison) -> list[Block]:
+    """Build the bounds and the in-sample estimates of each attack behind each defence."""
+    bounds, estimates = list[Row](), list[Row]()
+    for d in comparison.rows:
+        heading = Row([f"{d.defence}:"])
+        marked = [(b, b.attack == d.strongest) for b in d.bounds]
+        bounds += [heading, *(Row([b.attack, *bound_cells(b)], marked=m) for b, m in marked)]
+        estimates += [heading, *(Row([p.attack, *published_cells(p)]) for p in d.published)]
+    return [Table(BOUNDS, bounds), Table(ESTIMATES, estimates)]
 
 
 def check(comparison: Comparison) -> None:

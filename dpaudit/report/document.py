@@ -1,6 +1,7 @@
 """Document model: the blocks that a result consists of, without any layout.
 
-`to_terminal` and `to_html` write them. A module for each kind of result builds its document.
+`to_terminal` and `to_html` write them. A module for each kind of result builds its document: a
+summary, which comes first, and the details.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias, Union
 
-from dpaudit.results import Verdict
+from dpaudit.results import Strength
 
 if TYPE_CHECKING:
     from matplotlib import figure
@@ -37,24 +38,23 @@ class Text:
 
 @dataclass(frozen=True)
 class Facts:
-    """Labels, and lines of text beside each."""
+    """Labels or terms, each with one or several lines of text, below an optional title."""
 
-    rows: Sequence[tuple[str, Sequence[str]]]
-
-
-@dataclass(frozen=True)
-class Legend:
-    """Terms and their explanations."""
-
-    entries: Sequence[tuple[str, str]]
+    entries: Sequence[tuple[str, str | Sequence[str]]]
     title: str = ""
+
+    @property
+    def rows(self) -> list[tuple[str, Sequence[str]]]:
+        """The labels that have text, with their lines."""
+        rows = ((label, [x] if isinstance(x, str) else x) for label, x in self.entries)
+        return [(label, lines) for label, lines in rows if lines]
 
 
 @dataclass(frozen=True)
 class Conclusion:
-    """A verdict, the sentence that it rests on, and notes on both."""
+    """An outcome, its label, the sentence that it rests on, and notes on both."""
 
-    verdict: Verdict
+    outcome: Strength
     label: str
     sentence: str
     notes: Sequence[str] = ()
@@ -109,13 +109,22 @@ class Figure:
     drawing: figure.Figure
 
 
-Block: TypeAlias = Union[Heading, Text, Facts, Legend, Conclusion, Bar, Table, Figure]
+Block: TypeAlias = Union[Heading, Text, Facts, Conclusion, Bar, Table, Figure]
 
 
 @dataclass(frozen=True)
 class Document:
-    """Blocks in the order of reading, below a title; `name` stands in a browser's title bar."""
+    """A summary of at most `LINES` lines in a terminal, and the details, below a title.
 
-    blocks: Sequence[Block]
+    `line` is the result in one line; `name` stands in a browser's title bar.
+    """
+
+    summary: Sequence[Block]
+    details: Sequence[Block] = ()
+    line: str = ""
     title: str = ""
     name: str = "dpaudit"
+
+
+LINES, COLUMNS = 20, 80
+"""The most lines of a summary, on a terminal of so many columns."""

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dpaudit.files import write_whole
-from dpaudit.report.formats import printable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -120,9 +119,3 @@ def svg(figure: Figure) -> bytes:
 def dump(figure: Figure, path: Path) -> None:
     """Write the figure as what its name ends in, whole or not at all."""
     write_whole(path, svg(figure) if path.suffix == ".svg" else png(figure))
-
-
-def short(name: str, longest: int = 28) -> str:
-    """A name that fits into a figure; the table has it whole."""
-    clean = " ".join(printable(name).split())
-    return clean if len(clean) <= longest else clean[: longest - 1] + "…"

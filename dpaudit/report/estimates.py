@@ -3,46 +3,94 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import Any
 
 from dpaudit.judging.estimates import EstimateRequest, Estimates
 from dpaudit.report import machine
 from dpaudit.report.document import (
+    Bar,
     Block,
     Column,
+    Conclusion,
     Document,
     Facts,
     Heading,
-    Legend,
     Row,
     Table,
     Text,
 )
 from dpaudit.report.formats import NOTHING, at_least, at_most, nearest, percent, power
-from dpaudit.report.wording import stands_on
+from dpaudit.report.run_verdict import NO_EVIDENCE
+from dpaudit.report.wording import LABELS, stands_on
 from dpaudit.results import Bound, Counts, Guesses, Scores
 from dpaudit.versions import versions
 
 DIGITS = 3
+NEXT = "--verbose explains each bound. Choose the estimator before you see the outcome."
 
 
-def document(estimates: Estimates) -> Document:
+def document(estimates: Estimates, where: str = "") -> Document:
     """Build the document: table, sentences, how to read them and, last, the claim."""
     machine.check_numbers(estimates.bounds)
     question = estimates.request
-    curve = question.curve or "not stated; Gaussian where one is assumed"
+    assumed = any(bound.assumption == "gaussian" for bound in estimates.shown)
+    curve = question.curve or "not stated" + ("; Gaussian where one is assumed" if assumed else "")
     at = f"delta {power(question.delta)}, {percent(question.confidence)} confidence each"
     beside = _beside(estimates)
-    blocks: list[Block] = [
-        Facts([("Given", [outcome_line(question)]), ("Asked", [at]), ("Curve", [curve])]),
-        _table(estimates),
+    details: list[Block] = [
+        Facts([("Given", outcome_line(question)), ("Asked", at), ("Curve", curve)]),
         *([Text(beside, mark="")] if beside else []),
-        Legend([(bound.estimator, bound.sentence) for bound in estimates.bounds]),
-        Text([reading(estimates)]),
-        *_against_claim(estimates),
+        Facts([(bound.estimator, bound.sentence) for bound in estimates.shown]),
+        Heading("How to read it"),
+        Text(reading(estimates), mark="-"),
     ]
-    return Document(blocks)
+    best = max(estimates.bounds, key=lambda bound: (bound.assumption == "none", bound.epsilon))
+    first = sentence(estimates, best)
+    summary: list[Block] = [first if isinstance(first, Conclusion) else Text([first], strong=True)]
+    if question.claim is not None:
+        decides = estimates.deciding or best
+        certified = _on_its_side(decides.epsilon, question.claim)
+        claimed = ("claimed", f"{question.claim:.12g}", question.claim)
+        summary.append(Bar([claimed, ("certified", certified, decides.epsilon)]))
+    noted = [
+        ("Given", outcome_line(question)),
+        ("Next", NEXT),
+        ("Report", [where] if where else []),
+    ]
+    return Document([*summary, _table(estimates), Facts(noted)], details, _line(first))
+
+
+def _line(first: Conclusion | str) -> str:
+    return first if isinstance(first, str) else f"{first.label}: {first.sentence}"
+
+
+def sentence(estimates: Estimates, best: Bound) -> Conclusion | str:
+    """Say what follows for the claim, or how much leaks at least where none is stated."""
+    question, bound = estimates.request, estimates.deciding
+    sure = percent(question.confidence)
+    if question.claim is None:
+        return (
+            f"The leak is at least epsilon {at_least(best.epsilon, DIGITS)} ({best.estimator}, "
+            f"{sure} confidence, no assumptions)."
+        )
+    limit = f"{question.claim:.12g}"
+    if bound is None:
+        return (
+            f"Nothing is decided about the claim of {limit}: only one bound decides, and it must "
+            "be named beforehand (--estimator NAME)."
+        )
+    shown = _on_its_side(bound.epsilon, question.claim)
+    if bound.epsilon > question.claim:
+        text = f"the claim of epsilon {limit} does not hold; the leak is at least {shown}"
+        return Conclusion("refuted", LABELS["refuted"], f"{text} ({sure} confidence).")
+    if bound.ceiling < question.claim:
+        most = f"the largest bound that these trials can give is {nearest(bound.ceiling, DIGITS)}"
+        text = f"{shown} of the claimed epsilon {limit} is certified; {most}."
+        return Conclusion("weak", LABELS["weak"], f"{text} {NO_EVIDENCE}")
+    text = f"{shown} of the claimed epsilon {limit} is certified ({sure} confidence)."
+    if bound.epsilon >= question.claim / 2:
+        return Conclusion("strong", LABELS["strong"], text)
+    return Conclusion("weak", LABELS["weak"], f"only {text} {NO_EVIDENCE}")
 
 
 def outcome_line(question: EstimateRequest) -> str:
@@ -56,7 +104,7 @@ def outcome_line(question: EstimateRequest) -> str:
 
 
 def _table(estimates: Estimates) -> Table:
-    intervals = any(bound.interval for bound in estimates.bounds)
+    intervals = any(bound.interval for bound in estimates.shown)
     columns = [
         Column("estimator", words=True),
         Column("epsilon\nat least"),
@@ -65,7 +113,7 @@ def _table(estimates: Estimates) -> Table:
         Column("assumes", words=True),
     ]
     rows = []
-    for bound in estimates.bounds:
+    for bound in estimates.shown:
         ceiling = "no limit" if math.isinf(bound.ceiling) else nearest(bound.ceiling, DIGITS)
         cells = [bound.estimator, at_least(bound.epsilon, DIGITS)]
         interval = [_interval(bound.interval)] if intervals else []
@@ -93,93 +141,45 @@ def _beside(estimates: Estimates) -> list[str]:
     for left in estimates.left_out:
         named = left.estimator in left.reason.lower()
         lines.append(f"Left out: {left.reason if named else f'{left.estimator}: {left.reason}'}.")
+    hidden = [bound for bound in estimates.bounds if bound not in estimates.shown]
+    for assumption, when in (
+        ("prior", "unless named (--estimator)"),
+        ("gaussian", "without --curve"),
+    ):
+        if names := [bound.estimator for bound in hidden if bound.assumption == assumption]:
+            lines.append(f"Not shown {when}: {', '.join(names)}.")
     return lines
 
 
 FIXED: dict[type, str] = {
-    Counts: "All of them need decisions by a rule that was fixed beforehand: a threshold chosen on "
-    "these same trials would make every number here too large (then give --scores).",
-    Guesses: "They need canaries that were put in by independent fair coins, all of them counted, "
-    "and a number of guesses that was fixed before their scores were seen.",
-    Scores: "The score must have been fixed without these trials, larger meaning in. A threshold "
-    "chosen on these same scores is covered by no bound on counts; exact-scan allows for the "
-    "choice, rank-test and paired-auc need none. paired-auc pairs trials by their order in the "
-    "file.",
+    Counts: "The decision rule must have been fixed beforehand. If a threshold was chosen on these "
+    "trials, every number here is too large: give --scores instead.",
+    Guesses: "Independent fair coins must have put the canaries in. All of them must be counted, "
+    "and the number of guesses must have been fixed before the scores were seen.",
+    Scores: "The score must have been fixed without these trials; larger means in. exact-scan "
+    "allows for the choice of a threshold; paired-auc pairs trials by their order in the file.",
 }
 """Conditions on each kind of outcome."""
 
 
-def reading(estimates: Estimates) -> str:
-    """Say which bounds hold on what, and what would invalidate them."""
-    question, assumed = estimates.request, {bound.assumption for bound in estimates.bounds}
-    free = list(dict.fromkeys(b.estimator for b in estimates.bounds if b.assumption == "none"))
-    unnamed = [b.estimator for b in estimates.bounds if not estimates.named(b)]
-    sure = percent(question.confidence)
+def reading(estimates: Estimates) -> list[str]:
+    """Say what each bound holds for, and what would invalidate it."""
+    assumed = {bound.assumption for bound in estimates.shown}
+    unnamed = [b.estimator for b in estimates.shown if not estimates.named(b)]
     parts = {
-        f"How to read it. Each row alone says with {sure} confidence that the leak is at least so "
-        "large.": True,
-        f"Bounds that assume nothing hold for any mechanism ({_and(free)}).": free,
-        "A bound that assumes a curve holds only for a mechanism that has it; for another it may "
-        "be far above the truth.": assumed & {"gaussian", "accountant"},
-        "One that assumes a prior may exceed the truth more often than its percentage "
-        "says.": "prior" in assumed,
-        FIXED[type(question.outcome)]: True,
-        "An interval's upper end limits what this decision rule shows, not what the mechanism "
-        "leaks.": any(b.interval for b in estimates.bounds),
-        "The ceiling is the most that so many could show without any error; an epsilon of 0 means "
-        "that nothing was shown, not that nothing leaks.": True,
-        f"{_and(unnamed)} was not asked for; it is shown as it assumes nothing.": unnamed,
-        "To take the largest of these after seeing them is itself a selection, which no row "
-        "allows for: name one beforehand (--estimator "
-        "NAME).": len(estimates.bounds) - len(unnamed) > 1,
+        FIXED[type(estimates.request.outcome)]: True,
+        "A bound that assumes a curve holds only for a mechanism with that curve. For another "
+        "mechanism it may be far above the truth.": assumed & {"gaussian", "accountant"},
+        "A bound that assumes a prior may exceed the truth more often than its percentage says, "
+        "and refutes nothing.": "prior" in assumed,
+        "The upper end of an interval limits this decision rule, not the mechanism.": any(
+            b.interval for b in estimates.shown
+        ),
+        f"{', '.join(unnamed)} was not named; it is shown because it assumes nothing.": unnamed,
+        "Taking the largest of these bounds after seeing them is a selection that no bound allows "
+        "for: name one beforehand (--estimator NAME).": len(estimates.shown) - len(unnamed) > 1,
     }
-    return " ".join(part for part, applies in parts.items() if applies)
-
-
-def _and(names: Sequence[str]) -> str:
-    return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
-
-
-def _against_claim(estimates: Estimates) -> list[Block]:
-    claim = estimates.request.claim
-    if claim is None:
-        return []
-    compared = []
-    for bound in estimates.bounds:
-        assumed, *_ = stands_on(bound, estimates.request.family).split(":")
-        compared.append(
-            (f"{bound.estimator}, assuming {assumed}", _compare(estimates, bound, claim))
-        )
-    blocks: list[Block] = [
-        Heading(f"Claim: epsilon {claim:.12g} at delta {power(estimates.request.delta)}"),
-        Legend(compared),
-    ]
-    if estimates.deciding is None and any(
-        estimates.may_refute(bound) for bound in estimates.bounds
-    ):
-        named = "Only one bound decides: the one that was named before the outcome was seen"
-        blocks.append(Text([f"{named} (--estimator NAME)."]))
-    return blocks
-
-
-def _compare(estimates: Estimates, bound: Bound, claim: float) -> str:
-    """Compare a bound with the claim in words."""
-    limit, value = f"{claim:.12g}", _on_its_side(bound.epsilon, claim)
-    match estimates.standing(bound):
-        case "above" if bound is estimates.deciding:
-            return f"{value} is above {limit}, which refutes the claim."
-        case "above" if estimates.may_refute(bound):
-            return f"{value} is above {limit}, which would refute it, had it alone been named."
-        case "above" if bound.assumption == "prior":
-            return f"{value} is above {limit}, but a credible bound refutes nothing."
-        case "above":
-            unstated = "the claim states no such curve (--curve), so it is not refuted"
-            return f"{value} is above {limit}, but {unstated}."
-        case "out_of_reach":
-            most = nearest(bound.ceiling, DIGITS)
-            return f"{value} is below {limit}; so many could show at most {most}: undecided."
-        case "not_above":
-            return f"{value} is not above {limit}, which does not refute the claim."
+    return [part for part, applies in parts.items() if applies]
 
 
 def _on_its_side(epsilon: float, claim: float) -> str:

@@ -18,10 +18,9 @@ from dpaudit.report.drawing import (
     PAPER,
     blank,
     name_rows,
-    short,
     style,
 )
-from dpaudit.report.formats import nearest, value
+from dpaudit.report.formats import nearest, shorten, value
 from dpaudit.report.run_attacks import AttackRow, attack_rows, slots
 from dpaudit.results import Bound, Growth, Published, Report
 
@@ -29,9 +28,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-MARKERS = {"by curve": "s", "outright": "o", "by prior": "^"}
+MARKERS = {"by curve": "s", "no assumptions": "o", "by prior": "^"}
 DECIDES, CEILING, BEYOND = "certified, decides", "ceiling", "ceiling, far to the right"
-ESTIMATE, NULL = "published estimate (no bound)", "same search, no leak: mean to 95 %"
+ESTIMATE, NULL = "in-sample estimate (not a bound)", "the same on shuffled labels: mean to 95 %"
 
 FAR, NEAR = 5.0, 1.5
 """A claim, or a ceiling, so many times beyond all else is pointed to: it would flatten it."""
@@ -152,7 +151,7 @@ def _frame(axes: Axes, rows: list[AttackRow], scale: Axis) -> None:
 
     axes.set_xlabel("epsilon: 0 is no leak, more is worse")
     decides = {True: " (decides)", False: ""}
-    name_rows(axes, [short(row.attack, 24) + decides[bool(row.deciding)] for row in rows])
+    name_rows(axes, [shorten(row.attack, 24) + decides[bool(row.deciding)] for row in rows])
     for label, row in zip(axes.get_yticklabels(), rows, strict=True):
         label.set_fontweight("bold" if row.deciding else "normal")
     axes.tick_params(axis="y", length=0)

@@ -24,10 +24,9 @@ from dpaudit.report.drawing import (
     beside,
     blank,
     name_rows,
-    short,
     style,
 )
-from dpaudit.report.formats import nearest, percent
+from dpaudit.report.formats import nearest, percent, shorten
 from dpaudit.report.plan import mechanism
 from dpaudit.results import Published
 
@@ -52,7 +51,7 @@ def draw_calibration(calibration: Calibration) -> Figure:
         key=lambda method: (order.index(method[0]), method[1]),
     )
     names = [
-        short(f"{attack}: {judged}{'' if n == calibration.setting.trials else f' ({n:,})'}", 44)
+        shorten(f"{attack}: {judged}{'' if n == calibration.setting.trials else f' ({n:,})'}", 44)
         for _, n, attack, judged in methods
     ]
     with style():
@@ -139,7 +138,7 @@ def draw_defences(comparison: Comparison) -> Figure:
             use.plot([right, right + tied], [y, y], color=MUTED, linewidth=1.5, zorder=2)
             use.plot(right, y, "s", color=INK, markersize=5, zorder=3)
         leak.plot([], [], "o", color=INK, label="certified")
-        leak.plot([], [], **RING, label="published estimate")
+        leak.plot([], [], **RING, label="in-sample estimate (not a bound)")
         leak.plot([], [], color=FAINT, linewidth=5, label="that, with no leak (mean to 95 %)")
         leak.set_xlim(left=min(-0.03 * leak.get_xlim()[1], -0.03))
         leak.set_xlabel("epsilon of the strongest attack")
@@ -150,13 +149,13 @@ def draw_defences(comparison: Comparison) -> Figure:
         for axes in (leak, use):
             axes.tick_params(axis="y", length=0)
             axes.grid()
-        name_rows(leak, [short(d.defence, 30) for d, _ in useful])
+        name_rows(leak, [shorten(d.defence, 30) for d, _ in useful])
         figure.legend(loc="outside lower center", ncols=2)
         return figure
 
 
 def _estimate(d: ComparisonRow) -> Published | None:
-    """Return the published estimate of the strongest attack, if it is a number."""
+    """Return the in-sample estimate of the strongest attack, if it is a number."""
     for p in d.published:
         numbers = (p.epsilon_in_sample, p.null_mean, p.null_q95)
         if p.attack == d.strongest and all(map(math.isfinite, numbers)):

@@ -11,9 +11,9 @@ import numpy as np
 
 from dpaudit.accounting.curves import family, within_reach
 from dpaudit.rates import upper_rate
-from dpaudit.report.drawing import CLAIM, INK, MUTED, blank, short, style
+from dpaudit.report.drawing import CLAIM, INK, MUTED, blank, style
 from dpaudit.report.figure_scores import AttackScores
-from dpaudit.report.formats import percent
+from dpaudit.report.formats import percent, shorten
 from dpaudit.report.wording import PLANTED, Worlds
 from dpaudit.results import Bound, Scores
 from dpaudit.types import Adjacency, Array, Claim, Curve, GaussianCurve, StepsCurve
@@ -140,7 +140,7 @@ def lowest(attacks: list[AttackScores], claim: Claim) -> float:
 def _panel(axes: Axes, attacks: list[AttackScores], claim: Claim, fpr: Array, up: View) -> None:
     for i, attack in enumerate(attacks):
         x, tpr = _smooth(*roc(attack.scores))
-        name = short(attack.attack) if i == 0 else "other attacks" if i == 1 else None
+        name = shorten(attack.attack, 28) if i == 0 else "other attacks" if i == 1 else None
         look = (INK, 2.0, 3) if i == 0 else (MUTED, 0.7, 2)
         axes.plot(x, up(tpr), label=name, color=look[0], linewidth=look[1], zorder=look[2])
     _rule(axes, attacks[0], up)

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpaudit.report.drawing import IN, INK, MUTED, OUT, SMALL, blank, short, style
+from dpaudit.report.drawing import IN, INK, MUTED, OUT, SMALL, blank, style
+from dpaudit.report.formats import shorten
 from dpaudit.report.wording import PLANTED, Worlds
 from dpaudit.results import Bound, Guesses, Report, Scores
 from dpaudit.types import Array
@@ -144,14 +145,14 @@ def draw(attacks: list[AttackScores], units: str = "models", worlds: Worlds = PL
         large = figure.add_subplot(grid[0, :])
         names = worlds.out, worlds.inn
         panel(large, first, ticks=7, ends=0.07, names=names)
-        large.set_title(f"{short(first.attack, 50)} (decides)")
+        large.set_title(f"{shorten(first.attack, 50)} (decides)")
         large.set_ylabel(f"share of {units}")
         note = f"\n{off}" if (off := off_scale(first)) else ""
         large.set_xlabel(f"score: the further right, the more like {units} {worlds.inn}{note}")
         for i, attack in enumerate(others):
             small = figure.add_subplot(grid[1 + i // COLUMNS, i % COLUMNS])
             panel(small, attack, ticks=3, ends=0.12, names=names)
-            small.set_title(short(attack.attack, 20), fontsize=SMALL)
+            small.set_title(shorten(attack.attack, 20), fontsize=SMALL)
             small.set_xlabel(off_scale(attack), fontsize=8)
             small.tick_params(labelsize=8)
         figure.legend(*large.get_legend_handles_labels(), loc="outside upper left", ncols=3)
@@ -243,6 +244,7 @@ def draw_guesses(attack: AttackScores, guesses: Guesses) -> Figure:
                 look: dict[str, Any] = {"ha": side, "va": "bottom", "fontsize": 9}
                 axes.text(place, 1.01, text, transform=axes.get_xaxis_transform(), **look)
         axes.set_ylabel("share of canaries")
-        axes.set_xlabel(f"score by {short(attack.attack, 40)}: the further right, the more like in")
+        name = shorten(attack.attack, 40)
+        axes.set_xlabel(f"score by {name}: the further right, the more like in")
         figure.legend(*axes.get_legend_handles_labels(), loc="outside upper left", ncols=2)
         return figure

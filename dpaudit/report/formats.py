@@ -19,6 +19,15 @@ def clean(text: str) -> str:
     return printable(text).replace(" %", "\N{NO-BREAK SPACE}%")
 
 
+def shorten(text: str, longest: int = 140) -> str:
+    """Return a text without control codes in so many characters; an ellipsis ends a cut one.
+
+    140 characters are two lines of facts in a terminal.
+    """
+    text = " ".join(printable(text).split())
+    return text if len(text) <= longest else text[: longest - 1].rstrip() + "…"
+
+
 def nearest(x: float, digits: int = 2) -> str:
     """Round a number."""
     return _fixed(x, digits, ROUND_HALF_EVEN)

@@ -103,7 +103,7 @@ def bound_values(bound: Bound) -> dict[str, Any]:
 
 
 def published_values(published: Published) -> dict[str, Any]:
-    """Return a published estimate as plain values; what was not measured is None."""
+    """Return an in-sample estimate as plain values; what was not measured is None."""
     values = asdict(published)
     if published.chunks <= 1:
         values["epsilon_in_sample_std"] = None
@@ -199,7 +199,7 @@ def _check_steps(report: Report) -> None:
             )
     if report.published:
         raise BadInput(
-            "published estimates are of single steps, and the claim is about all",
+            "in-sample estimates are of single steps, and the claim is about all",
             "single-steps",
             option="published",
         )

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict
-from itertools import groupby
 from typing import Any
 
-from dpaudit.accounting.curves import DPSGD, stated
+from dpaudit.accounting.curves import DPSGDFamily, parse_family
 from dpaudit.accounting.sampled import Sampled
 from dpaudit.config.adversaries import OBSERVER
 from dpaudit.estimators.bets import LOOK
@@ -15,22 +14,21 @@ from dpaudit.estimators.power.stopped import LONGEST
 from dpaudit.judging import plan as planning
 from dpaudit.judging.plan import ModelsUntilDecided, Plan
 from dpaudit.judging.plan_request import PlanRequest
-from dpaudit.report import document as parts
 from dpaudit.report import machine
-from dpaudit.report.document import Column, Document, Facts, Table, Text
-from dpaudit.report.formats import NOTHING, duration, nearest, percent, power
+from dpaudit.report.document import Bar, Block, Column, Document, Facts, Row, Table, Text
+from dpaudit.report.formats import NOTHING, duration, nearest, percent, power, shorten
 from dpaudit.results import Assumption
 from dpaudit.versions import versions
 
-ASSUMING: dict[Assumption, str] = {
-    "none": "assuming nothing",
-    "gaussian": "assuming the claimed Gaussian curve",
-    "accountant": "assuming DP-SGD's sample rate and steps, as claimed",
-    "prior": "assuming a prior",
+ASSUMES: dict[Assumption, str] = {
+    "none": "nothing",
+    "gaussian": "claimed curve",
+    "accountant": "claimed curve",
+    "prior": "a prior",
 }
 
 
-def document(plan: Plan) -> Document:
+def document(plan: Plan, where: str = "") -> Document:
     """Build the document: the request, the table, how to read it and what to do."""
     q = plan.request
     claim = f"epsilon {_epsilon(q.claim)}, delta {power(q.delta)}, {_curve(q.curve)}"
@@ -42,14 +40,58 @@ def document(plan: Plan) -> Document:
             ("Time", [_pace(plan)] if plan.pace else []),
         ]
     )
-    return Document([facts, _table(plan), Text([reading(q)]), Text(steps(plan), mark="-")])
+    details: list[Block] = [facts, _ceilings(plan), Text([reading(q)]), Text(steps(plan), mark="-")]
+    first = sentence(plan)
+    summary: list[Block] = [
+        Text([first], strong=True),
+        _bars(plan),
+        _short_table(plan),
+        Facts([("Next", shorten(steps(plan)[0])), ("Report", [where] if where else [])]),
+    ]
+    return Document(summary, details, first)
+
+
+def sentence(plan: Plan) -> str:
+    """Say how likely the planned audit is to refute the claim, and what that supposes."""
+    q, row = plan.request, max(plan.rows, key=lambda row: row.chance)
+    return (
+        f"{_many(q)[0].upper()}{_many(q)[1:]} refute a claim of {_epsilon(q.claim)} with a chance "
+        f"of {chance(row.chance)}, if {mechanism(q)} leaks {_epsilon(q.truth.true)} and the attack "
+        "is the best possible."
+    )
+
+
+def _bars(plan: Plan) -> Bar:
+    q, best = plan.request, max(plan.rows, key=lambda row: row.typical)
+    marks = [("claimed", q.claim), ("supposed leak", q.truth.true), ("typical bound", best.typical)]
+    return Bar([(name, _epsilon(x), x) for name, x in marks])
+
+
+def _short_table(plan: Plan) -> Table:
+    """Build the table of the summary, with five columns."""
+    q = plan.request
+    titles = ("typical bound", "chance", f"{q.unit} for {percent(q.goal.power)}")
+    columns = [Column("estimator", words=True), *map(Column, titles), Column("assumes", words=True)]
+    rows = [
+        Row(
+            [
+                row.estimator,
+                nearest(row.typical),
+                chance(row.chance),
+                _needed(row.for_power, row),
+                ASSUMES[row.assumption],
+            ]
+        )
+        for row in plan.rows
+    ]
+    return Table(columns, rows)
 
 
 def _curve(name: str) -> str:
-    curves = stated(name)
+    curves = parse_family(name)
     if curves is None:
         return "no curve stated"
-    if isinstance(curves, DPSGD):
+    if isinstance(curves, DPSGDFamily):
         return f"DP-SGD with sample rate {curves.sample_rate:g} and {curves.rounds:,} steps"
     return "a Gaussian curve"
 
@@ -72,7 +114,7 @@ def mechanism(q: PlanRequest) -> str:
     """Return the name of what is supposed to leak."""
     if q.leaking == "pure":
         return "randomized response"
-    return "DP-SGD" if isinstance(stated(q.leaking), DPSGD) else "a Gaussian mechanism"
+    return "DP-SGD" if isinstance(parse_family(q.leaking), DPSGDFamily) else "a Gaussian mechanism"
 
 
 def _number(plan: Plan) -> list[str]:
@@ -100,35 +142,16 @@ def _pace(plan: Plan) -> str:
     return f"{one}; {q.number:,} take about {duration(pace.time(q.number))} in {processes}"
 
 
-def _table(plan: Plan) -> Table:
-    q = plan.request
-    columns = [
-        Column("estimator", words=True),
-        Column("ceiling"),
-        Column("typical\nbound"),
-        Column("chance\nto refute"),
-        Column(f"{q.unit} for\na ceiling\n> {_epsilon(q.claim)}"),
-        Column(f"for {percent(q.goal.power)}\nchance"),
-    ]
-    if q.goal.reach:
-        columns.append(Column(f"{percent(q.goal.power)} for\n> {_epsilon(q.goal.reach)}"))
+def _ceilings(plan: Plan) -> Table:
+    """Build the table of the details: ceilings, and the models that they and a bound take."""
+    q, reach = plan.request, plan.request.goal.reach
+    titles = ["ceiling", f"{q.unit} for a ceiling > {_epsilon(q.claim)}"]
+    titles += [f"{percent(q.goal.power)} for > {_epsilon(reach)}"] if reach else []
     rows = []
-    for assumption, group in groupby(plan.rows, key=lambda row: row.assumption):
-        rows.append(parts.Row([f"{ASSUMING[assumption]}:"]))
-        rows += [parts.Row(_cells(row, q)) for row in group]
-    return Table(columns, rows)
-
-
-def _cells(row: planning.PlanRow, q: PlanRequest) -> list[str]:
-    return [
-        row.estimator,
-        nearest(row.ceiling),
-        nearest(row.typical),
-        chance(row.chance),
-        _needed(row.for_claim, row),
-        _needed(row.for_power, row),
-        *([_needed(row.for_reach, row)] if q.goal.reach else []),
-    ]
+    for row in plan.rows:
+        cells = [row.estimator, nearest(row.ceiling), _needed(row.for_claim, row)]
+        rows.append(Row([*cells, *([_needed(row.for_reach, row)] if reach else [])]))
+    return Table([Column("estimator", words=True), *map(Column, titles)], rows)
 
 
 def chance(share: float) -> str:
@@ -149,18 +172,13 @@ def _needed(number: int | None, row: planning.PlanRow) -> str:
 def reading(q: PlanRequest) -> str:
     """Explain the columns, and what they do not say."""
     by_knots = any(isinstance(curves, Sampled) for curves in (q.claimed, q.truth.curves))
-    close = " DP-SGD's curves are interpolated, to a per cent or two." if by_knots else ""
-    if q.size.guesses is not None:
-        close += " Of more canaries the same share is guessed."
-    others = "another mechanism of that epsilon may show far less, or more (--true-curve)"
-    if q.leaking == "pure":
-        others = "any other mechanism of that epsilon less, most of them far less (--true-curve)"
+    close = " DP-SGD's curves are interpolated, to 1 or 2 %." if by_knots else ""
     return (
-        f"How to read it. The ceiling is the most that {_many(q)}{_so_guessed(q)} could show "
-        "without any error. Typical bound (the median outcome) and chance are computed or "
-        "simulated (to 5 % or so) for what is supposed: a real attack shows less, and "
-        f"{others}. They are a forecast, and no bound. Power does not rise smoothly with size, so "
-        f"the numbers for a chance are approximate.{close}"
+        f"The ceiling is the largest bound that {_many(q)} can give, if the attack makes no error. "
+        "The typical bound is the median. It and the chance are computed or simulated (to about "
+        "5 %) for the supposed leak and the best attack. A real attack shows less, and another "
+        "mechanism may show less or more (--true-curve). They are a forecast, not a bound. Power "
+        f"does not rise smoothly with size, so the numbers are approximate.{close}"
     )
 
 
@@ -172,62 +190,47 @@ def _many(q: PlanRequest) -> str:
 
 def steps(plan: Plan) -> list[str]:
     """Say what to do with the plan."""
-    q, best = plan.request, plan.best
-    lines = []
+    q, best, lines = plan.request, plan.best, list[str]()
+    sure = f"a chance of {percent(q.goal.power)}"
     if best is None:
-        lines.append(
-            f"No estimator here has a chance of {percent(q.goal.power)} to refute the claim, as "
-            "far as the last column looks; suppose a larger true epsilon (--true-epsilon)."
-        )
+        lines.append(f"No estimator reaches {sure}; suppose a larger leak (--true-epsilon).")
     else:
         number = best.for_power or 0
-        takes = f"{number:,} {q.unit} by {best.estimator} {_how(q, best)}"
+        time = ""
         if plan.pace and q.size.canaries is None:
-            takes += f", about {duration(plan.pace.time(number))} here"
+            time = f", about {duration(plan.pace.time(number))} here"
         lines.append(
-            f"To refute the claim with a chance of {percent(q.goal.power)} if "
-            f"{mechanism(q)} leaks {_epsilon(q.truth.true)} takes about {takes}, and more with a "
-            "real attack."
+            f"{sure[0].upper()}{sure[1:]} takes {number:,} {q.unit} {_how(q, best)}{time}."
         )
     if plan.until_decided is not None:
         lines.append(_stopping(plan.until_decided, plan))
-    short = [r for r in plan.rows if r.ceiling < q.claim]
-    if short:
-        names = " and ".join(r.estimator for r in short)
+    if short := [row.estimator for row in plan.rows if row.ceiling < q.claim]:
         lines.append(
-            f"With {_many(q)}{_so_guessed(q)} {names} cannot refute it whatever leaks: the ceiling "
-            "is below the claim."
+            f"With {_many(q)}, {' and '.join(short)} can never refute the claim: the ceiling is "
+            "below it."
         )
     if q.curve == "none" and q.leaking != "pure":
-        lines.append(
-            f"Fewer refute the same leak if the claim states its curve: --curve {q.leaking}."
-        )
+        lines.append(f"A claim with its curve takes fewer {q.unit}: --curve {q.leaking}.")
     if plan.pace is None and q.size.canaries is None:
-        lines.append("How long that takes on this machine: the same line with --probe.")
+        lines.append("--probe measures how long that takes on this machine.")
     return lines
-
-
-def _so_guessed(q: PlanRequest) -> str:
-    return ", so guessed," if q.size.canaries and q.size.guesses is None else ""
 
 
 def _stopping(decided: ModelsUntilDecided, plan: Plan) -> str:
     """Say how many models --until-decided takes, and what that supposes."""
-    until, q = "Until decided (--until-decided),", plan.request
     if decided.half is None:
-        return f"{until} most audits would take over {2 * LONGEST:,} models."
+        return f"With --until-decided, most audits take over {2 * LONGEST:,} models."
 
-    def after(models: int, unit: str = "") -> str:
+    def after(models: int) -> str:
         time = f" (about {duration(plan.pace.time(models))})" if plan.pace else ""
-        return f"{models:,}{unit}{time}"
+        return f"{models:,} models{time}"
 
-    often = (
-        f", {percent(q.goal.power)} of them after {after(decided.power)}" if decided.power else ""
-    )
-    best = "" if q.curve != "none" else " and the best threshold known beforehand"
+    power = percent(plan.request.goal.power)
+    often = f", {power} of them after {after(decided.power)}" if decided.power else ""
+    best = "" if plan.request.curve != "none" else " and the best threshold"
     return (
-        f"{until} half of audits stop after {after(decided.half, ' models')}{often}; that supposes "
-        f"a look every {LOOK} models{best}."
+        f"With --until-decided, half of audits stop after {after(decided.half)}{often}. This "
+        f"supposes a look every {LOOK} models{best}."
     )
 
 

@@ -1,77 +1,71 @@
-"""The report of a run as a document, and what is written from it.
-
-IN_TERMINAL and ON_PAGE say which sections are shown, and in which order.
-"""
+"""The report of a run as a document, and what is written from it."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TypeAlias
 
 from dpaudit.errors import write_error
 from dpaudit.files import write_whole
 from dpaudit.judging.advice import BREAKS
 from dpaudit.report import drawing, run_figures, to_html, to_terminal
-from dpaudit.report.document import Block, Document, Facts, Figure, Heading, Text
+from dpaudit.report.document import COLUMNS, Block, Document, Facts, Figure, Heading, Text
 from dpaudit.report.formats import power, printable
 from dpaudit.report.machine import check
 from dpaudit.report.run_attacks import attacks, decision
 from dpaudit.report.run_setting import contents, machinery, setting
-from dpaudit.report.run_verdict import sentence, verdict
-from dpaudit.report.wording import VERDICTS, claim_lines, digits_needed, game, question
+from dpaudit.report.run_verdict import in_one_line, sentence, summary
+from dpaudit.report.to_terminal import Detail
+from dpaudit.report.wording import LABELS, claim_lines, digits_needed, game, question
 from dpaudit.results import Report
 
-Section: TypeAlias = Callable[[Report, int], Sequence[Block]]
+
+def document(report: Report, where: str = "", page: bool = False) -> Document:
+    """Build the document of a report; a `page` has figures, and says what it contains."""
+    check(report)
+    digits = digits_needed(report)
+    sections: list[tuple[str, Sequence[Block]]] = [
+        ("", [Text([game(report)])]),
+        ("What was tested", setting(report, digits)),
+        ("Figures", run_figures.figures(report, digits) if page else []),
+        ("Attacks", attacks(report, digits)),
+        ("Warnings", _items(report.warnings, "!")),
+        ("What to do next", _items(report.next_steps, "-")),
+        ("How it was computed", machinery(report, digits)),
+        ("What this file contains", [Text(contents(report))] if page else []),
+    ]
+    details: list[Block] = []
+    for heading, blocks in sections:
+        if blocks:
+            details += [Heading(heading), *blocks] if heading else blocks
+    return Document(
+        summary(report, digits, where),
+        details,
+        in_one_line(report),
+        question(report.claim, digits),
+        f"dpaudit: {LABELS[report.strength]}",
+    )
 
 
-def _lines(lines: Sequence[str], mark: str | None = None) -> list[Block]:
+def _items(lines: Sequence[str], mark: str) -> list[Block]:
     return [Text(lines, mark)] if lines else []
 
 
-IN_TERMINAL: Sequence[tuple[str, Section]] = (
-    ("", lambda report, _: _lines([game(report)])),
-    ("", setting),
-    ("", attacks),
-    ("", verdict),
-    ("Warnings", lambda report, _: _lines(report.warnings, "!")),
-    ("What to do next", lambda report, _: _lines(report.next_steps, "-")),
-    ("", machinery),
-)
-ON_PAGE: Sequence[tuple[str, Section]] = (
-    ("", verdict),
-    ("", lambda report, _: _lines([game(report)])),
-    ("What was tested", setting),
-    ("Figures", run_figures.figures),
-    ("Attacks", attacks),
-    ("Warnings", lambda report, _: _lines(report.warnings, "!")),
-    ("What to do next", lambda report, _: _lines(report.next_steps, "-")),
-    ("How it was computed", machinery),
-    ("What this file contains", lambda report, _: _lines(contents(report))),
-)
-
-
-def document(report: Report, sections: Sequence[tuple[str, Section]]) -> Document:
-    """Build the document of a report; a section without blocks is left out with its heading."""
-    check(report)
-    digits = digits_needed(report)
-    blocks: list[Block] = []
-    for heading, section in sections:
-        if content := section(report, digits):
-            blocks += [Heading(heading), *content] if heading else content
-    title = question(report.claim, digits)
-    return Document(blocks, title, f"dpaudit: {VERDICTS[report.verdict]}")
-
-
-def render(report: Report, width: int = to_terminal.NARROWEST, color: bool = False) -> str:
+def render(
+    report: Report,
+    width: int = COLUMNS,
+    color: bool = False,
+    detail: Detail = "all",
+    where: str = "",
+) -> str:
     """Render the report for a terminal, in lines of at most `width` columns."""
-    return to_terminal.write(document(report, IN_TERMINAL), width, color)
+    return to_terminal.write(document(report, where), width, color, detail)
 
 
 def page(report: Report) -> str:
     """Render the report as an HTML page; the same report, the same bytes."""
-    return to_html.write(document(report, ON_PAGE))
+    return to_html.write(document(report, page=True))
 
 
 def dump_html(report: Report, path: str | os.PathLike[str]) -> None:
@@ -85,8 +79,8 @@ def write_folder(report: Report, folder: str | os.PathLike[str]) -> None:
     Figures of an earlier report that this one lacks are removed first: one may be the image of
     the canary, which this report leaves out.
     """
-    made = document(report, ON_PAGE)
-    figures = [block for block in made.blocks if isinstance(block, Figure)]
+    made = document(report, page=True)
+    figures = [block for block in made.details if isinstance(block, Figure)]
     whole = to_html.write(made)
     images = Path(folder) / "figures"
     try:
@@ -110,22 +104,20 @@ def refutation(report: Report, name: str, false_alarm: float, again: str = "") -
         "if the claim held, a test would fail like this with a probability of at most "
         f"{power(false_alarm)}"
     )
-    message = Document(
-        [
-            Text([f"{name} is not as private as it claims: {sentence(report, digits)}"]),
-            Facts(
-                [
-                    ("Claim", [limit, source, *curve]),
-                    ("Canary", facts["Canary"]),
-                    ("Models", facts["Models"][:2]),
-                    ("Attack", [f"{bound.attack}: {decision(bound, report)}"]),
-                    ("Chance", [chance]),
-                    ("Now", [BREAKS]),
-                    ("Again", [f"the same call trains the same models (seed {report.seed})"]),
-                ]
-            ),
-        ]
-    )
-    lines = to_terminal.write(message)
+    message: list[Block] = [
+        Text([f"{name} is not as private as it claims: {sentence(report, digits)}"]),
+        Facts(
+            [
+                ("Claim", [limit, source, *curve]),
+                ("Canary", facts["Canary"]),
+                ("Models", facts["Models"][:2]),
+                ("Attack", [f"{bound.attack}: {decision(bound, report)}"]),
+                ("Chance", [chance]),
+                ("Now", [BREAKS]),
+                ("Again", [f"the same call trains the same models (seed {report.seed})"]),
+            ]
+        ),
+    ]
+    lines = to_terminal.write_blocks(message)
     # In one line, to be copied.
-    return f"{lines}\n{'':<{to_terminal.LABEL}}{printable(again)}" if again else lines
+    return f"{lines}\n{'':<{to_terminal.LABEL + 2}}{printable(again)}" if again else lines

@@ -1,35 +1,35 @@
-"""The attacks of a run: a table of their bounds and estimates, and what it says."""
+"""The attacks of a run in detail: all bounds, the in-sample estimates, and what they say."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from dpaudit.report.document import SOFT_HYPHEN, Block, Column, Legend, Row, Table, Text
+from dpaudit.report.document import Block, Column, Facts, Row, Table, Text
 from dpaudit.report.formats import NOTHING, at_least, nearest, percent
-from dpaudit.report.wording import SLOTS, assumes, claim_unit, right_guesses, unit, worlds
+from dpaudit.report.wording import ASSUMPTIONS, SLOTS, assumes, right_guesses, unit, worlds
 from dpaudit.results import Bound, Published, Report
-from dpaudit.types import Claim
 
-PUBLISHED = [Column("published\nestimate"), Column("same search,\nno leak")]
-
-STANDS_ON = {
-    "by curve": "if the mechanism has the kind of trade-off curve that it claims",
-    "outright": "whatever the mechanism",
-    "by prior": "under a prior: credible, not certified",
-}
-STEPS_STAND_ON = "if the sampling rate, the number of steps and their composition are as claimed"
 STEPS_ALONE = (
-    "Nothing stands beside it that assumes nothing: such a bound would be on the leak of a single "
-    "step, which says little or nothing of the training's."
+    "There is no bound without assumptions: it would be about the leak of a single step, which "
+    "says little about the leak of the training."
 )
-COUNTED = "rules on several statistics are counted, which uses no curve"
+BOUNDS = [
+    *(Column(name, words=True) for name in ("attack", "estimator", "assumes")),
+    Column("certified"),
+    Column("ceiling"),
+]
+ESTIMATES = [
+    Column("attack", words=True),
+    Column("in-sample estimate (not a bound)"),
+    Column("on shuffled labels (95 %)"),
+]
 
 
 @dataclass(frozen=True)
 class AttackRow:
-    """One attack with its bounds, by what they stand on, and its published estimate."""
+    """One attack with its bounds, by what they assume, and its in-sample estimate."""
 
     attack: str
     bounds: Mapping[str, Bound] = field(default_factory=dict)
@@ -39,26 +39,32 @@ class AttackRow:
 
 
 def attacks(report: Report, digits: int) -> list[Block]:
-    """Build the table, what decides, and how to read the columns."""
-    columns = [Column("attack", words=True), *number_columns(report)]
+    """Build the table of all bounds, what decides, and the in-sample estimates."""
+    deciding = {report.primary, *report.deciders}
     rows = [
-        Row([row.attack, *cells(row, report, digits)], bool(row.deciding), bool(row.deciding))
-        for row in attack_rows(report)
+        Row([bound.attack, *bound_cells(bound, digits)], marked=i in deciding)
+        for i, bound in enumerate(report.bounds)
     ]
-    outstanding = standing_out({p.attack: p for p in report.published})
-    return [
-        Table(columns, rows),
-        Text(deciding_lines(report), mark=""),
-        *([Text([outstanding])] if outstanding else []),
-        Legend(legend(report)),
+    blocks: list[Block] = [
+        Table(BOUNDS, rows),
+        Text(deciding_lines(report), mark="-"),
+        Facts(bound_legend(unit(report), _fixed(report))),
     ]
+    if report.published:
+        estimates = [Row([p.attack, *published_cells(p)]) for p in report.published]
+        standing = standing_out({p.attack: p for p in report.published})
+        blocks += [
+            Table(ESTIMATES, estimates),
+            *([Text([standing])] if standing else []),
+            Facts(published_legend(report.published, unit(report))),
+        ]
+    return blocks
 
 
 def attack_rows(report: Report) -> list[AttackRow]:
     """Return the attacks in the order of their bounds, then those with an estimate alone.
 
-    Of several bounds that stand on the same an attack shows the first, unless another decides;
-    `deciding_lines` tells the rest.
+    Of several bounds with one assumption an attack has the first, unless another decides.
     """
     published = {p.attack: p for p in report.published}
     filled: dict[str, dict[str, Bound]] = {}
@@ -76,49 +82,20 @@ def attack_rows(report: Report) -> list[AttackRow]:
 
 
 def slots(bounds: Iterable[Bound]) -> list[str]:
-    """Return what the bounds of a table stand on, in the order of columns."""
+    """Return what the bounds assume, in the order of columns."""
     there = {SLOTS[bound.assumption] for bound in bounds}
     return [slot for slot in dict.fromkeys(SLOTS.values()) if slot in there]
 
 
-def bound_columns(slots: Sequence[str]) -> list[Column]:
-    """Return a column for the bounds and one for the ceilings of each slot."""
-    if list(slots) == ["outright"]:
-        return [Column("certified\nepsilon"), Column("ceiling")]
-    proof = {"by prior": "credible"}
-    return [
-        column
-        for slot in slots
-        for column in (
-            Column(f"{proof.get(slot, 'certified')}\n{slot}"),
-            Column(f"ceil{SOFT_HYPHEN}\ning"),
-        )
-    ]
-
-
-def number_columns(report: Report) -> list[Column]:
-    """Return the columns of numbers."""
-    return [*(PUBLISHED if report.published else []), *bound_columns(slots(report.bounds))]
-
-
-def cells(row: AttackRow, report: Report, digits: int) -> list[str]:
-    """Return the numbers of a row, one for each column of numbers."""
-    numbers = published_cells(row.published) if report.published else []
-    for slot in slots(report.bounds):
-        numbers += bound_cells(row.bounds.get(slot), digits)
-    return numbers
-
-
-def bound_cells(bound: Bound | None, digits: int = 2) -> list[str]:
-    """Return a bound, rounded down, and its ceiling."""
-    if bound is None:
-        return [NOTHING, NOTHING]
+def bound_cells(bound: Bound, digits: int = 2) -> list[str]:
+    """Return estimator and assumption of a bound, the bound, rounded down, and its ceiling."""
     ceiling = "no limit" if math.isinf(bound.ceiling) else nearest(bound.ceiling, digits)
-    return [at_least(bound.epsilon, digits), ceiling]
+    assumption = ASSUMPTIONS[bound.assumption].removeprefix("assumes ")
+    return [bound.estimator, assumption, at_least(bound.epsilon, digits), ceiling]
 
 
 def published_cells(published: Published | None) -> list[str]:
-    """Return a published estimate with its spread, and the same search with no leak."""
+    """Return an in-sample estimate with its spread, and the same on shuffled labels."""
     if published is None:
         return [NOTHING, NOTHING]
     estimate = _short(published.epsilon_in_sample)
@@ -134,96 +111,45 @@ def _short(x: float) -> str:
     return "inf" if math.isinf(x) else nearest(x)
 
 
-def legend(report: Report) -> list[tuple[str, str]]:
-    """Explain the columns."""
-    units, guessed = unit(report), worlds(report.canary).guessed
-    fixed = f"no rule was tuned on the {units} that judge it"
+def _fixed(report: Report) -> str:
+    """Say how the rules that the bounds judge were fixed."""
+    units = unit(report)
     if report.guesses is not None:
-        fixed = "the score and the number of guesses were fixed before the training"
-    elif report.models["choosing"]:
-        shown = [bound for row in attack_rows(report) for bound in row.bounds.values()]
-        fixed = f"rules and learned scores were fixed on other {units} than those that judge them"
-        if all(judged_on_all(report, shown)):
-            fixed = f"the score was fixed beforehand, so that all {units} judge it"
-    entries = published_legend(report.published, units, guessed) if report.published else []
-    entries += bound_legend(report.bounds, fixed, report.claim, units)
-    if counted_alone(report.bounds):
-        entries.append((NOTHING, f"{COUNTED}."))
-    return entries
+        return "The score and the number of guesses were fixed before the training."
+    if report.models["choosing"]:
+        if judged_on_all(report, report.bounds)[1]:
+            return f"The score was fixed beforehand, so that all {units} judge it."
+        return f"Rules and learned scores were fixed on other {units} than those that judge them."
+    return f"No rule was tuned on the {units} that judge it."
 
 
-def published_legend(
-    published: Iterable[Published], units: str, guessed: str
-) -> list[tuple[str, str]]:
-    """Explain the columns of published estimates."""
-    chunks = max(p.chunks for p in published)
-    spread = (
-        f" Mean ± spread over {chunks:,} groups of {units}, all with the same canary."
-        if chunks > 1
-        else ""
-    )
+def bound_legend(units: str, fixed: str) -> list[tuple[str, str]]:
+    """Explain the columns of bounds; `fixed` says how the rules that they judge were fixed."""
+    zero = "0.00 means that nothing was found, not that nothing leaks."
+    most = f"the largest bound that this number of {units} can give, if the attack makes no error."
     return [
-        (
-            "Published estimate",
-            f"the rule is tuned on the very {units} it is scored on, so this tends to be above "
-            "0 even with no leak. Compare it with the next column; alone it proves nothing. "
-            f"A direction of the formula in which no {units.removesuffix('s')} errs is "
-            f"skipped; without any error it is infinite.{spread}",
-        ),
-        (
-            "Same search, no leak",
-            f"the same tuning after shuffling which {units} {guessed}, so that there is "
-            "nothing to find: its mean, and in brackets what 95 % of shuffles stay below.",
-        ),
+        ("Certified", f"a lower bound on epsilon, if what it assumes is true. {fixed} {zero}"),
+        ("Ceiling", most),
     ]
 
 
-def bound_legend(
-    bounds: Sequence[Bound], fixed: str, claim: Claim, units: str | None = None
-) -> list[tuple[str, str]]:
-    """Explain the columns of bounds; `fixed` says how the rules that they judge were fixed."""
-    columns: dict[str, list[Bound]] = {}
-    for bound in bounds:
-        columns.setdefault(SLOTS[bound.assumption], []).append(bound)
-    entries = []
-    for slot in (slot for slot in STANDS_ON if slot in columns):
-        sure = " or, where it decides, ".join(
-            map(percent, sorted({b.confidence for b in columns[slot]}))
-        )
-        name = f"{'Credible' if slot == 'by prior' else 'Certified'} {slot}"
-        if list(columns) == ["outright"]:
-            name = "Certified epsilon"
-        standing = STEPS_STAND_ON if claim.by_step else STANDS_ON[slot]
-        text = f"a leak of at least this much is shown with {sure} confidence, {standing}; "
-        entries.append((name, f"{text}{_estimators(columns[slot])}."))
-    name, text = entries.pop()
-    text += f" {fixed[0].upper()}{fixed[1:]}. "
-    entries.append((name, f"{text}0.00 means that nothing could be shown, not that nothing leaks."))
-    most = f"the most that so many {units or claim_unit(claim)} could certify"
-    return [*entries, ("Ceiling", f"{most} if the attack never erred.")]
-
-
-def _estimators(bounds: Sequence[Bound]) -> str:
-    """Name the estimators of a column's bounds, and the attacks of each if there are several."""
-    first: dict[str, str] = {}
-    for bound in bounds:
-        first.setdefault(bound.attack, bound.estimator)
-    attacks: dict[str, list[str]] = {}
-    for attack, estimator in first.items():
-        attacks.setdefault(estimator, []).append(attack)
-    if len(attacks) == 1:
-        return f"by {bounds[0].estimator}"
-    named = (f"{name} ({', '.join(of)})" for name, of in attacks.items())
-    return f"by {' and '.join(named)}"
-
-
-def counted_alone(bounds: Sequence[Bound]) -> bool:
-    """Return whether some attacks lack a bound that others have."""
-    attacks = {bound.attack for bound in bounds}
-    return any(
-        {b.attack for b in bounds if SLOTS[b.assumption] == slot} != attacks
-        for slot in slots(bounds)
-    )
+def published_legend(published: Iterable[Published], units: str) -> list[tuple[str, str]]:
+    """Explain the columns of in-sample estimates."""
+    chunks = max(p.chunks for p in published)
+    spread = f" Mean ± spread over {chunks:,} groups of {units}." if chunks > 1 else ""
+    one = units.removesuffix("s")
+    return [
+        (
+            "In-sample estimate",
+            f"not a bound: the rule is tuned on the same {units} that it is scored on, so this is "
+            f"above 0 even without a leak. A direction in which no {one} errs is skipped; without "
+            f"any error the estimate is infinite.{spread}",
+        ),
+        (
+            "On shuffled labels",
+            "the same estimate where there is no leak: its mean, and its 95 % quantile.",
+        ),
+    ]
 
 
 def judged_on_all(report: Report, bounds: Sequence[Bound]) -> tuple[bool, bool]:
@@ -243,34 +169,19 @@ def models_of(bound: Bound) -> int:
 def deciding_lines(report: Report) -> list[str]:
     """Say which row decides, why it may, and what the others are for."""
     bound = report.bounds[report.primary]
-    lines = [f"> decides: {bound.attack}: {decision(bound, report)}."]
+    lines = [f"The bound that decides (>): {bound.attack}, {decision(bound, report)}."]
     lines += [sentence for sentence in (bound.sentence, report.why) if sentence]
     if report.deciders:
         each = percent(bound.confidence)
         lines.append(
-            f"All {len(report.deciders)} attacks were to decide, each at {each} confidence; this "
-            "one shows most. All other bounds never decide."
+            f"All {len(report.deciders)} attacks decide, each at {each} confidence; this one "
+            "certifies most. The other bounds never decide."
         )
     elif len(report.bounds) > 1:
-        lines.append("All other bounds are for comparison and never decide.")
+        lines.append("The other bounds never decide; they are for comparison.")
     if report.claim.by_step:
         lines.append(STEPS_ALONE)
-    return [*lines, *_beside(report)]
-
-
-def _beside(report: Report) -> Iterator[str]:
-    """Tell the bounds that have no place in the table, as another stands on the same."""
-    deciding = {report.primary, *report.deciders}
-    shown = {(b.attack, b.assumption) for b in (report.bounds[i] for i in deciding)}
-    for i, bound in enumerate(report.bounds):
-        place = bound.attack, bound.assumption
-        if i not in deciding and place in shown:
-            yield (
-                f"Beside it, {bound.attack} by {bound.estimator}: at least "
-                f"{at_least(bound.epsilon)}, ceiling {nearest(bound.ceiling)}; "
-                f"{decision(bound, report)}."
-            )
-        shown.add(place)
+    return lines
 
 
 def decision(bound: Bound, report: Report) -> str:
@@ -303,7 +214,7 @@ def decision(bound: Bound, report: Report) -> str:
 
 
 def standing_out(estimates: Mapping[str, Published]) -> str:
-    """Say which published estimates exceed what the same search finds where there is no leak."""
+    """Name the in-sample estimates above the 95 % quantile on shuffled labels."""
     comparable = {
         name: p
         for name, p in estimates.items()
@@ -313,9 +224,9 @@ def standing_out(estimates: Mapping[str, Published]) -> str:
     if not comparable:
         return ""
     if not above:
-        return "No published estimate stands out from the same search with no leak."
+        return "No in-sample estimate is above the 95 % quantile on shuffled labels."
     return (
-        f"Published estimates that stand out from the same search with no leak: "
-        f"{', '.join(above)} ({len(above)} of {len(comparable)}; with no leak each would do so "
-        f"by chance in at most about 1 of 20 audits)."
+        "In-sample estimates above the 95 % quantile on shuffled labels: "
+        f"{', '.join(above)} ({len(above)} of {len(comparable)}; without a leak, chance does this "
+        "to each in at most about 1 of 20 audits)."
     )

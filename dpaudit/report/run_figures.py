@@ -10,10 +10,8 @@ import numpy as np
 from dpaudit.accounting.curves import within_reach
 from dpaudit.report import figure_bounds, figure_records, figure_roc, figure_scores
 from dpaudit.report.document import Block, Figure
-from dpaudit.report.drawing import short
 from dpaudit.report.figure_scores import HUGE, AttackScores, attack_scores
-from dpaudit.report.formats import nearest, percent, power, printable, value
-from dpaudit.report.run_attacks import attack_rows, cells, number_columns
+from dpaudit.report.formats import at_least, nearest, percent, power, printable, shorten, value
 from dpaudit.report.wording import (
     claimed_epsilon,
     is_null,
@@ -49,11 +47,10 @@ def _figures(report: Report, digits: int) -> Iterator[Figure]:
 
 
 def _bounds(report: Report, digits: int) -> Figure:
-    names = [column.name for column in number_columns(report)]
     rows = "; ".join(
-        f"{row.attack}{' (decides)' if row.deciding else ''}: "
-        + ", ".join(map(" ".join, zip(names, cells(row, report, digits), strict=True)))
-        for row in attack_rows(report)
+        f"{bound.attack}{' (decides)' if i == report.primary else ''}: by {bound.estimator} "
+        f"{at_least(bound.epsilon, digits)}, ceiling {nearest(bound.ceiling, digits)}"
+        for i, bound in enumerate(report.bounds)
     )
     caption = (
         "A certified epsilon to the right of the claim would refute it, if it is the one that "
@@ -193,6 +190,6 @@ def _canary(canary: Array, original: Array | None, report: Report) -> Figure:
         caption += ". Values are clipped to 0 (black) and 1 (white) for display"
         if len(canary) == 4:
             caption += ", and the fourth channel is left out"
-    drawing = figure_records.draw(canary, original, short(labelled, 16), replaced)
+    drawing = figure_records.draw(canary, original, shorten(labelled, 16), replaced)
     title = "The record that was asked about" if null else "The canary"
     return Figure("canary", title, f"{caption}.", f"{alt}.", drawing)

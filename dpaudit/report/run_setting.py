@@ -172,30 +172,19 @@ def _free(fields: Mapping[str, Any], phrases: Mapping[str, str]) -> str:
 def contents(report: Report) -> list[str]:
     """Tell what a page contains, and first whether it shows a training record."""
     evidence = report.evidence
-    warning = "Pass it on only to those who may see the data; --no-canary-image leaves it out."
-    if evidence is None:
-        shown = "It shows no training record: no trial and no canary was at hand when it was made."
-    elif report.guesses is not None:
-        shown = "It shows no training record: the canaries are gradients."
-    elif not is_record(report):
-        shown = "It shows no training record: the canary is a gradient."
-    elif evidence.canary is None:
-        shown = "It shows no training record: the image of the canary was left out."
-    elif is_null(report.canary):
-        shown = f"It shows the training record that was asked about. {warning}"
-    else:
+    shown = "It shows no training record."
+    if evidence is not None and evidence.canary is not None and is_record(report):
         original = "" if evidence.original is None else ", and the record that it was made from"
-        shown = f"It shows the canary, which may be a training record{original}. {warning}"
-    scores = ""
-    if report.growth is not None:
-        scores = " and, as a figure, how the evidence grew"
-    elif report.guesses is not None:
-        scores = " and, as a figure, the scores of the canaries"
-    elif evidence is not None:
-        scores = f" and, as figures, the scores of the {unit(report)} that judge"
+        record = "the canary, which may be a training record"
+        if is_null(report.canary):
+            record = "the training record that was asked about"
+        shown = (
+            f"It shows {record}{original}. Pass it on only to those who may see the data; "
+            "--no-canary-image leaves it out."
+        )
     return [
         shown,
-        f"It also has the numbers of this report{scores}; names of data, plug-ins and software; "
-        f"how the canary was made{', and its label' if is_record(report) else ''}.",
+        "It also has the numbers and scores of this audit, how the canary was made, and names of "
+        "data, plug-ins and software.",
         "It is one file: it loads nothing from the network and runs no scripts.",
     ]

@@ -1,115 +1,184 @@
-"""The verdict on a run: its sentence and its three numbers."""
+"""The outcome of a run: its label and sentence, its numbers on one scale, and its summary."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
-from dpaudit.report.document import Bar, Block
-from dpaudit.report.formats import at_least, nearest, percent
-from dpaudit.report.run_attacks import models_of
+from dpaudit.config.adversaries import ADVERSARIES
+from dpaudit.report.document import Bar, Block, Column, Conclusion, Facts, Row, Table
+from dpaudit.report.formats import NOTHING, at_least, nearest, percent, shorten
+from dpaudit.report.run_attacks import AttackRow, attack_rows, published_cells
 from dpaudit.report.wording import (
-    VERDICTS,
-    assumes,
-    beyond,
-    certified,
+    ASSUMPTIONS,
+    LABELS,
+    SLOTS,
     claimed_epsilon,
-    conclusion,
     digits_needed,
+    is_null,
+    right_guesses,
     unit,
+    worlds,
 )
-from dpaudit.results import Bound, Report
+from dpaudit.results import Report
+
+NO_EVIDENCE = "A weak test is no evidence of privacy."
 
 
-def verdict(report: Report, digits: int) -> list[Block]:
-    """Build the verdict and its numbers: what is claimed, certified, and could be certified."""
-    bound = report.bounds[report.primary]
-    reach = "no limit" if math.isinf(report.reach) else nearest(report.reach, digits)
-    sure, shown = percent(bound.confidence), at_least(bound.epsilon, digits)
-    marks = (
-        ("claimed leak, at most", claimed_epsilon(report.claim, digits), report.claim.epsilon),
-        (f"certified leak, at least ({sure} sure)", shown, bound.epsilon),
-        ("ceiling: most that could be certified", reach, report.reach),
-    )
-    return [conclusion(report.verdict, sentence(report, digits), [looks(report)]), Bar(marks)]
-
-
-def sentence(report: Report, digits: int) -> str:
-    """Say what the verdict rests on, with its numbers, and what it does not say."""
-    bound = report.bounds[report.primary]
-    claimed, ceiling = nearest(report.claim.epsilon, digits), nearest(report.reach, digits)
-    shown = certified(bound, report.claim, digits)
-    models = f"{_judging(report):,} {'' if report.guesses else 'judging '}{unit(report)}"
-    if report.verdict == "NO_GUARANTEE_CLAIMED":
-        could = report.untested or f"{models} could have certified up to {ceiling}"
-        return (
-            f"{shown}. Nothing was promised for {report.claim.unit}, so that nothing is refuted; "
-            f"{could}."
-        )
-    if report.verdict == "VIOLATION":
-        return (
-            f"{shown}, above the claim of {claimed}. The claim does not hold for what was run "
-            f"here. ({models} could certify at most {ceiling}.)"
-        )
-    if bound.epsilon > report.claim.epsilon:
-        return (
-            f"{shown}, above the claim of {claimed}; but this {assumes(bound, report.claim)}, "
-            f"which the claim does not promise, so it cannot decide (ceiling {ceiling})."
-        )
-    if report.verdict == "NO_VIOLATION_FOUND":
-        return not_refuted(shown, claimed, models, ceiling, beyond(report))
-    if report.untested:
-        return (
-            f"{report.untested}. This audit had nothing to find, so that it can neither refute nor "
-            f"support the claim of {claimed}."
-        )
-    if report.growth is not None and not _judging(report):
-        return (
-            f"it stopped while its {report.models['choosing']:,} {unit(report)} only fitted rules, "
-            f"before any was judged: it can neither refute nor support the claim of {claimed}."
-        )
-    if report.reach < report.claim.epsilon:
-        return out_of_reach(bound, ceiling, claimed, models, shown)
-    return f"{shown}, which does not settle the claim of {claimed} (ceiling {ceiling})."
-
-
-def not_refuted(shown: str, claimed: str, trials: str, ceiling: str, beyond: str) -> str:
-    """Say that a claim that could have been refuted was not."""
-    return (
-        f"{shown}, which does not refute the claim of {claimed}; {trials} could have certified up "
-        f"to {ceiling}. This is not a proof of privacy: {beyond}."
-    )
-
-
-def out_of_reach(bound: Bound, ceiling: str, claimed: str, trials: str, shown: str) -> str:
-    """Say that so few trials could not have refuted the claim."""
-    return (
-        f"{trials} could not have certified more than {ceiling} (by {bound.estimator}, "
-        f"{percent(bound.confidence)} confidence), below the claim of {claimed}. This audit can "
-        f"neither refute nor support the claim; {shown}."
-    )
-
-
-def looks(report: Report) -> str:
-    """Say that this is not the first judgement, if it is not, and what that costs."""
-    if report.looks <= 1:
-        return ""
-    sure = report.bounds[report.primary].confidence
-    error = (1 - sure) * 2**report.looks * max(1, len(report.deciders))
-    return (
-        f"This is look {report.looks} at the same models, so the deciding bound is held to "
-        f"{percent(sure)} confidence; all looks together err in at most "
-        f"{percent(round(1.5 * error, 9))} of audits. That does not allow for an attack which was "
-        "chosen for what an earlier report showed of it."
-    )
-
-
-def _judging(report: Report) -> int:
-    """Return the number of models, or guesses, that the primary bound was computed on."""
-    if report.guesses is not None:
-        return report.guesses.guesses
-    return models_of(report.bounds[report.primary]) or report.models["judging"]
+def conclusion(report: Report, digits: int) -> Conclusion:
+    """Build the outcome with its sentence."""
+    return Conclusion(report.strength, LABELS[report.strength], sentence(report, digits))
 
 
 def in_one_line(report: Report) -> str:
-    """Return the verdict, and the sentence that it rests on."""
-    return f"{VERDICTS[report.verdict]}: {sentence(report, digits_needed(report))}"
+    """Return the outcome in one line."""
+    return f"{LABELS[report.strength]}: {sentence(report, digits_needed(report))}"
+
+
+def sentence(report: Report, digits: int) -> str:
+    """Say what is certified of the claim, and what follows."""
+    claim, bound = report.claim, report.bounds[report.primary]
+    shown, claimed = at_least(bound.epsilon, digits), nearest(claim.epsilon, digits)
+    sure, error = percent(bound.confidence), percent(round(1 - bound.confidence, 9))
+    match report.strength:
+        case "refuted":
+            return (
+                f"the claim of epsilon {claimed} does not hold; the leak is at least {shown} "
+                f"({sure} confidence)."
+            )
+        case "strong":
+            half = at_least(claim.epsilon / 2, digits)
+            return (
+                f"{shown} of the claimed epsilon {claimed} is certified ({sure} confidence); "
+                f"these {unit(report)} refute a claim of half as much, {half}."
+            )
+        case "null-passed":
+            return "no canary was planted, and no leak is certified, as it should be."
+        case "null-failed":
+            return (
+                f"no canary was planted, but a leak of at least {shown} is certified. Chance does "
+                f"this in at most {error} of audits; repeat it with another --seed."
+            )
+        case "not-claimed":
+            return (
+                f"the leak is at least {shown} ({sure} confidence). Nothing is claimed for "
+                f"{shorten(claim.unit, 30)}, so nothing is refuted."
+            )
+        case "weak":
+            return f"{weakness(report, shown, claimed)} {NO_EVIDENCE}"
+
+
+def weakness(report: Report, shown: str, claimed: str) -> str:
+    """Say how much a weak test certifies, or why it cannot certify more."""
+    bound, units = report.bounds[report.primary], unit(report)
+    certified = f"{shown} of the claimed epsilon {claimed} is certified"
+    if report.untested:
+        return f"{shorten(report.untested)}. The audit had nothing to find."
+    if report.growth is not None and not report.models["judging"]:
+        return f"the run stopped before any of its {units} was judged."
+    if bound.epsilon > report.claim.epsilon:
+        return (
+            f"the bound of {shown} {ASSUMPTIONS[bound.assumption]}, which the claim of {claimed} "
+            "does not promise, so it cannot decide."
+        )
+    if report.reach < report.claim.epsilon:
+        most = nearest(report.reach, max(2, len(shown.partition(".")[2])))
+        return (
+            f"{certified}; this number of {units} can certify at most {most}, so it can never "
+            "refute the claim."
+        )
+    return f"only {certified} ({percent(bound.confidence)} confidence)."
+
+
+def bars(report: Report, digits: int) -> Bar:
+    """Build the claimed and the certified epsilon on one scale."""
+    bound = report.bounds[report.primary]
+    return Bar(
+        [
+            ("claimed", claimed_epsilon(report.claim, digits), report.claim.epsilon),
+            ("certified", at_least(bound.epsilon, digits), bound.epsilon),
+        ]
+    )
+
+
+def summary(report: Report, digits: int, where: str = "") -> list[Block]:
+    """Build what a person reads first; `where` says where the report lies."""
+    ending = [
+        ("Warning", warning_lines(report.warnings)),
+        ("Next", [shorten(step) for step in report.next_steps[:1]]),
+        ("Report", [where] if where else []),
+    ]
+    return [
+        conclusion(report, digits),
+        bars(report, digits),
+        Facts([("Attacker", [attacker(report)]), ("Judged", [judged(report)])]),
+        attack_table(report, digits),
+        Facts(ending),
+    ]
+
+
+def warning_lines(warnings: Sequence[str]) -> list[str]:
+    """Return the first warning, and the number of the others."""
+    more = f" ({len(warnings) - 1} more: --verbose)" if len(warnings) > 1 else ""
+    return [shorten(warning, 120) + more for warning in warnings[:1]]
+
+
+def attacker(report: Report) -> str:
+    """Name the adversary, with what it may do and see."""
+    if report.guesses is not None:
+        return "puts many gradients into one training by fair coins, and sees every noisy update"
+    adversary = ADVERSARIES.get(report.attacker)
+    return f"{adversary.name}: {adversary.short}" if adversary else shorten(report.adversary)
+
+
+def judged(report: Report) -> str:
+    """Say how many trials or guesses there were, and how accurate the models were."""
+    if report.guesses is not None:
+        return right_guesses(report.guesses)
+    total, names = report.models["in"] + report.models["out"], worlds(report.canary)
+    text = f"{total:,} {unit(report)}: {report.models['in']:,} {names.inn}"
+    if is_null(report.canary):
+        text = f"{total:,} {unit(report)} in two groups of the same data"
+    accuracy = report.utility.get("accuracy", math.nan)
+    if math.isfinite(accuracy):
+        text += f"; accuracy {percent(round(accuracy, 3))}"
+    if report.defence != "none":
+        text += f"; defended by {shorten(report.defence, 30)}"
+    return text
+
+
+def attack_table(report: Report, digits: int) -> Table:
+    """Build a row for each attack, the one that decides first, with at most five columns."""
+    rows = sorted(attack_rows(report), key=lambda row: not row.deciding)
+    # With the estimates there is room for two columns of bounds.
+    slots = [slot for slot in SLOTS_SHOWN if any(slot in row.bounds for row in rows)][:2]
+    titles = [SLOTS_SHOWN[slot] for slot in slots]
+    if estimates := any(row.published for row in rows):
+        titles += ["in-sample (no bound)", "shuffled labels"]
+    return Table(
+        [Column("attack", words=True), *map(Column, titles)],
+        [
+            Row(
+                [shorten(row.attack, 20), *_cells(row, slots, estimates, digits)],
+                marked=bool(row.deciding),
+            )
+            for row in rows
+        ],
+    )
+
+
+SLOTS_SHOWN = {
+    SLOTS["accountant"]: "certified",
+    SLOTS["none"]: "no assumptions",
+    SLOTS["prior"]: "credible",
+}
+"""The title of each column of bounds in the summary."""
+
+
+def _cells(row: AttackRow, slots: Sequence[str], estimates: bool, digits: int) -> list[str]:
+    bounds = [row.bounds.get(slot) for slot in slots]
+    cells = [NOTHING if bound is None else at_least(bound.epsilon, digits) for bound in bounds]
+    if not estimates:
+        return cells
+    published = published_cells(row.published)
+    return [*cells, *(text.partition(" ")[0] for text in published)]

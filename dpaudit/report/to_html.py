@@ -36,6 +36,7 @@ def write(document: Document) -> str:
     ).from_string(template)
     return page.render(
         document=document,
+        blocks=[*document.summary, *document.details],
         css=Markup(css),
         digest=base64.b64encode(hashlib.sha256(css.encode()).digest()).decode(),
         kind=lambda block: type(block).__name__,

@@ -2,51 +2,137 @@
 
 from __future__ import annotations
 
+import io
 import math
 import os
 import sys
-import textwrap
-from collections.abc import Iterator, Sequence
-from itertools import zip_longest
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import groupby
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from dpaudit.report.document import (
+    COLUMNS,
+    LINES,
     SOFT_HYPHEN,
     Bar,
     Block,
+    Column,
     Conclusion,
     Document,
     Facts,
     Figure,
     Heading,
-    Legend,
     Row,
     Table,
     Text,
 )
-from dpaudit.report.formats import NOTHING, clean
+from dpaudit.report.formats import clean, printable, shorten
+from dpaudit.results import Strength
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+    from rich.table import Table as Grid
+
+Detail: TypeAlias = Literal["line", "summary", "all"]
+"""One line, the summary, or the details with the summary below them."""
 
 NARROWEST, WIDEST = 79, 96
-LABEL = 10
-"""The least width of the labels of facts."""
-NAME = 8
+LABEL, LONGEST_LABEL = 8, 26
+"""The width of the labels of facts."""
+WHERE = "Report"
+"""The label of the place of the report, which is never cut."""
+NAME = 10
 """The least width of a column of words."""
 
-BOLD, RESET = "\x1b[1m", "\x1b[0m"
-COLORS = {"VIOLATION": "\x1b[1;31m", "NO_VIOLATION_FOUND": "\x1b[1;32m"}
-OTHER = "\x1b[1;33m"
+STYLES: dict[Strength, str] = {
+    "refuted": "bold red",
+    "strong": "bold green",
+    "null-passed": "bold cyan",
+    "null-failed": "bold red",
+}
+"""Styles of outcomes; any other one is yellow, because a weak test shows nothing."""
+OTHER = "bold yellow"
+GLUE = "\ue000"
+"""Stands for a space at which rich must not break a line: it breaks at NO-BREAK SPACE, too."""
 
 
-def write(document: Document, width: int = NARROWEST, color: bool = False) -> str:
+def write(
+    document: Document, width: int = COLUMNS, color: bool = False, detail: Detail = "all"
+) -> str:
     """Write a document in lines of at most `width` columns; ANSI codes only with `color`.
 
     Widths below NARROWEST or above WIDEST count as those.
     """
-    writer = Writer(min(max(width, NARROWEST), WIDEST), color)
-    text = "\n".join(writer.title(document.title))
-    for block in document.blocks:
-        if lines := list(writer.lines(block)):
-            text += "\n".join(lines) + ("\n" if isinstance(block, Heading) else "\n\n")
-    return text.rstrip("\n")
+    if detail == "line":
+        return printable(document.line)
+    if detail == "summary":
+        return _fitted(document.summary, width, color)
+    title = [Heading(f"dpaudit: {document.title}", 1)] if document.title else []
+    return write_blocks([*title, *document.details, *document.summary], width, color)
+
+
+def _fitted(blocks: Sequence[Block], width: int, color: bool) -> str:
+    """Write a summary in `LINES` lines.
+
+    The last rows of its table give way to their number, and then its facts are cut to one line
+    each; the place of the report stays whole.
+    """
+
+    def rows(block: Block) -> Block:
+        if not isinstance(block, Table):
+            return block
+        kept = max(1, len(block.rows) - excess - 1)
+        more = Row([f"  {len(block.rows) - kept} more: --verbose"])
+        return replace(block, rows=[*block.rows[:kept], more]) if block.rows[kept + 1 :] else block
+
+    def facts(block: Block) -> Block:
+        if not isinstance(block, Facts):
+            return block
+        room = width - LABEL - 1
+        return Facts(
+            [
+                (label, lines if label == WHERE else [shorten(line, room) for line in lines])
+                for label, lines in block.rows
+            ]
+        )
+
+    for cut in (rows, facts):
+        text = write_blocks(blocks, width, color)
+        excess = text.count("\n") + 1 - LINES
+        if excess <= 0:
+            return text
+        blocks = [cut(block) for block in blocks]
+    return write_blocks(blocks, width, color)
+
+
+def write_blocks(blocks: Iterable[Block], width: int = COLUMNS, color: bool = False) -> str:
+    """Write blocks with an empty line between them, but none below a heading."""
+    from rich.console import Console
+    from rich.constrain import Constrain
+
+    file, width = io.StringIO(), min(max(width, NARROWEST), WIDEST)
+    console = Console(
+        file=file,
+        width=10 * WIDEST,
+        color_system="standard" if color else None,
+        force_terminal=color,
+        force_jupyter=False,  # else a notebook shows the lines, and `file` stays empty
+        no_color=not color,
+        highlight=False,
+        markup=False,
+        emoji=False,
+    )
+    gap = False
+    for block in blocks:
+        if parts := list(_parts(block, width)):
+            if gap:
+                console.print()
+            for part in parts:
+                console.print(part if isinstance(part, Constrain) else Constrain(part, width))
+            gap = not isinstance(block, Heading) or block.level == 1
+    lines = file.getvalue().replace(GLUE, " ").splitlines()
+    return "\n".join(line.rstrip() for line in lines).rstrip("\n")
 
 
 def color_wanted() -> bool:
@@ -54,138 +140,130 @@ def color_wanted() -> bool:
     return bool(sys.stdout and sys.stdout.isatty() and not os.environ.get("NO_COLOR"))
 
 
-def wrap(text: str, width: int = NARROWEST, indent: str = "") -> list[str]:
-    """Wrap a text; an indented one hangs below its first line."""
-    hanging = f"{indent}  " if indent else ""
-    lines = textwrap.wrap(
-        clean(text),
-        width,
-        initial_indent=indent,
-        subsequent_indent=hanging,
-        break_on_hyphens=False,  # names have them
-    )
-    return [line.replace("\N{NO-BREAK SPACE}", " ") for line in lines]
+def _parts(block: Block, width: int) -> Iterator[RenderableType]:
+    """Yield what rich prints for one block; figures have no place in a terminal."""
+    from rich.text import Text as Styled
 
-
-class Writer:
-    """Lines of a given width for each kind of block."""
-
-    def __init__(self, width: int, color: bool) -> None:
-        self.width = width
-        self.color = color
-
-    def lines(self, block: Block) -> Iterator[str]:
-        """Write one block; figures have no place in a terminal."""
-        match block:
-            case Heading():
-                yield block.text
-            case Text():
-                yield from self._text(block)
-            case Facts():
-                yield from self._facts(block)
-            case Legend():
-                yield from [block.title] if block.title else []
-                for name, text in block.entries:
-                    yield from wrap(f"{name}: {text}", self.width, "  ")
-            case Conclusion():
-                yield from self._conclusion(block)
-            case Bar():
-                yield from self._bar(block)
-            case Table():
-                yield from self._table(block)
-            case Figure():
-                pass
-
-    def title(self, text: str) -> list[str]:
-        """Write the title of a document, underlined."""
-        lines = wrap(f"dpaudit: {text}", self.width) if text else []
-        return [*lines, "=" * max(map(len, lines)), ""] if lines else []
-
-    def _bold(self, line: str, strong: bool) -> str:
-        return f"{BOLD}{line}{RESET}" if self.color and strong else line
-
-    def _text(self, block: Text) -> Iterator[str]:
-        indent = "" if block.mark is None else "  "
-        for text in block.lines:
-            for line in wrap(f"{block.mark or ''} {text}".strip(), self.width, indent):
-                yield self._bold(line, block.strong)
-
-    def _facts(self, block: Facts) -> Iterator[str]:
-        wide = max(LABEL, *(len(label) + 2 for label, texts in block.rows if texts), 0)
-        for label, texts in block.rows:
-            lines = [line for text in texts for line in wrap(text, self.width - wide)]
-            for i, line in enumerate(lines):
-                yield f"{label if i == 0 else '':<{wide}}{line}"
-
-    def _conclusion(self, block: Conclusion) -> Iterator[str]:
-        first, *others = wrap(f"{block.label}: {block.sentence}", self.width)
-        if self.color:
-            tone = COLORS.get(block.verdict, OTHER)
-            first = first.replace(block.label, f"{tone}{block.label}{RESET}", 1)
-        yield from [first, *others]
-        for note in block.notes:
-            yield from wrap(note, self.width)
-
-    def _bar(self, block: Bar) -> Iterator[str]:
-        names, texts = (max(len(str(mark[i])) for mark in block.marks) for i in (0, 1))
-        largest = max((x for *_, x in block.marks if math.isfinite(x)), default=0.0) or 1.0
-        for name, text, x in block.marks:
-            share = 1.0 if math.isinf(x) else x / largest
-            bar = "#" * math.ceil(share * (self.width - names - texts - 4))
-            yield f"{name:<{names}}  {text:>{texts}}  {bar}".rstrip()
-
-    def _table(self, table: Table) -> Iterator[str]:
-        titles = [column.title.replace(SOFT_HYPHEN, "-").split("\n") for column in table.columns]
-        widths = self._widths(table, titles)
-        if table.caption:
-            yield from wrap(table.caption, self.width)
-        high = max(map(len, titles))
-        for i in range(high):
-            cells = [t[i - high + len(t)] if i >= high - len(t) else "" for t in titles]
-            yield _line("  ", cells, widths, table)
-        yield "-" * (2 + sum(widths) + 2 * (len(widths) - 1))
-        for row in table.rows:
-            for line in self._row(row, widths, table):
-                yield self._bold(line, row.strong)
-
-    def _widths(self, table: Table, titles: Sequence[Sequence[str]]) -> list[int]:
-        """Fit the columns into the width: the widest column of words is wrapped."""
-        whole = [[clean(cell) for cell in row.cells] for row in table.rows if len(row.cells) > 1]
-        columns = zip(titles, *whole, strict=True)
-        widths = [max(map(len, (*title, *cells))) for title, *cells in columns]
-        words = [i for i, column in enumerate(table.columns) if column.words]
-        if words and (excess := 2 * len(widths) + sum(widths) - self.width) > 0:
-            widest = max(words, key=lambda i: widths[i])
-            widths[widest] = max(NAME, widths[widest] - excess)
-        return widths
-
-    def _row(self, row: Row, widths: Sequence[int], table: Table) -> Iterator[str]:
-        if len(row.cells) == 1:
-            (text,) = row.cells
-            indent = " " * (len(text) - len(text.lstrip()))
-            for line in textwrap.wrap(clean(text).strip(), self.width - len(indent)):
-                yield f"{indent}{line}"
-            return
-        columns = []
-        for cell, width, column in zip(row.cells, widths, table.columns, strict=True):
-            indent = " " * (len(cell) - len(cell.lstrip()))
-            lines = [clean(cell)]
-            if column.words:
-                lines = textwrap.wrap(
-                    clean(cell).strip(),
-                    width,
-                    initial_indent=indent,
-                    subsequent_indent=indent,
-                    break_on_hyphens=False,
+    match block:
+        case Heading():
+            yield Styled(_glued(block.text), "bold")
+        case Text(lines, mark, strong):
+            style = "bold" if strong else ""
+            if mark is None:
+                yield from (Styled(_glued(line), style) for line in lines)
+            elif lines:
+                yield _grid([mark, line] for line in lines)
+        case Facts():
+            if block.title:
+                yield Styled(_glued(block.title))
+            if rows := block.rows:
+                widest = max(len(_glued(label)) for label, _ in rows)
+                pairs = (
+                    ((i == 0 and label) or "", x) for label, ls in rows for i, x in enumerate(ls)
                 )
-            columns.append(lines or [NOTHING])
-        for i, cells in enumerate(zip_longest(*columns, fillvalue="")):
-            yield _line("> " if row.marked and i == 0 else "  ", cells, widths, table)
+                yield _grid(pairs, min(max(widest, LABEL), LONGEST_LABEL))
+        case Conclusion():
+            label = _glued(block.label), STYLES.get(block.outcome, OTHER)
+            yield Styled.assemble(label, _glued(f": {block.sentence}"))
+            yield from map(Styled, map(_glued, block.notes))
+        case Bar():
+            yield _bars(block, width)
+        case Table():
+            yield from _table(block, width)
+        case Figure():
+            pass
 
 
-def _line(mark: str, cells: Sequence[str], widths: Sequence[int], table: Table) -> str:
-    padded = (
-        cell.ljust(width) if column.words else cell.rjust(width)
-        for cell, width, column in zip(cells, widths, table.columns, strict=True)
+def _grid(rows: Iterable[Sequence[str]], first: int | None = None) -> Grid:
+    """Return rows of two cells, the first of a fixed width."""
+    from rich.table import Table as Grid
+    from rich.text import Text as Styled
+
+    grid = Grid.grid(padding=(0, 1 if first is None else 2, 0, 0))
+    grid.add_column(width=first)
+    grid.add_column(overflow="fold")
+    for row in rows:
+        grid.add_row(*(Styled(_glued(cell)) for cell in row))
+    return grid
+
+
+def _bars(block: Bar, width: int) -> Grid:
+    from rich.table import Table as Grid
+
+    marks = [(_glued(name), _glued(text), x) for name, text, x in block.marks]
+    largest = max((x for *_, x in marks if math.isfinite(x)), default=0.0) or 1.0
+    names, texts = (
+        max(map(len, part)) for part in ([n for n, *_ in marks], [t for _, t, _ in marks])
     )
-    return (mark + "  ".join(padded)).replace("\N{NO-BREAK SPACE}", " ").rstrip()
+    room = width - names - texts - 4
+    grid = Grid.grid(padding=(0, 2, 0, 0))
+    grid.add_column()
+    grid.add_column(justify="right")
+    grid.add_column(no_wrap=True)
+    for name, text, x in marks:
+        grid.add_row(name, text, "#" * math.ceil(min(1.0, x / largest) * room))
+    return grid
+
+
+def _table(table: Table, width: int) -> Iterator[RenderableType]:
+    """Yield the caption, the titles, a rule and the rows; a row of one cell is a heading.
+
+    All parts have the same widths; the widest column of words is wrapped. Numbers are never
+    broken, so that a table of many columns may be wider than the terminal.
+    """
+    from rich.constrain import Constrain
+    from rich.text import Text as Styled
+
+    titles = [f"  {table.columns[0].title}", *(c.title for c in table.columns[1:])]
+    titles = [title.replace(SOFT_HYPHEN, "-") for title in titles]
+    whole = [_cells(row) for row in table.rows if len(row.cells) > 1]
+    widths = [
+        max(len(line) for text in column for line in text.split("\n"))
+        for column in zip(titles, *whole, strict=True)
+    ]
+    gaps = 2 * (len(widths) - 1)
+    words = [i for i, column in enumerate(table.columns) if column.words]
+    if words and (excess := gaps + sum(widths) - width) > 0:
+        widest = max(words, key=lambda i: widths[i])
+        widths[widest] = max(NAME, widths[widest] - excess)
+    if table.caption:
+        yield Styled(_glued(table.caption))
+    total = gaps + sum(widths)
+    lines = _grid_of(table.columns, widths, "bottom")
+    lines.add_row(*titles)
+    yield Constrain(lines, total)
+    yield Constrain(Styled("-" * total), total)
+    for heading, rows in groupby(table.rows, key=lambda row: len(row.cells) == 1):
+        if heading:
+            yield from (Styled(_glued(row.cells[0])) for row in rows)
+            continue
+        lines = _grid_of(table.columns, widths, "top")
+        for row in rows:
+            first, *others = _cells(row)
+            # Wrapped lines of a first cell begin where its name does.
+            lines.add_row(
+                _grid([(first[0], first[2:])]), *others, style="bold" if row.strong else ""
+            )
+        yield Constrain(lines, total)
+
+
+def _cells(row: Row) -> list[str]:
+    first, *others = map(_glued, row.cells)
+    return [f"{'>' if row.marked else ' '} {first}", *others]
+
+
+def _glued(text: str) -> str:
+    """Return a text without control codes, with GLUE before per-cent signs."""
+    return clean(text).replace("\N{NO-BREAK SPACE}", GLUE)
+
+
+def _grid_of(
+    columns: Sequence[Column], widths: Sequence[int], vertical: Literal["top", "bottom"]
+) -> Grid:
+    from rich.table import Table as Grid
+
+    grid = Grid.grid(padding=(0, 2, 0, 0))
+    for column, width in zip(columns, widths, strict=True):
+        justify: Literal["left", "right"] = "left" if column.words else "right"
+        grid.add_column(width=width, justify=justify, overflow="fold", vertical=vertical)
+    return grid

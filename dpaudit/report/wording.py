@@ -2,39 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from dpaudit.accounting.curves import DPSGD, Family
+from dpaudit.accounting.curves import DPSGDFamily, Family
 from dpaudit.config.adversaries import ADVERSARIES
-from dpaudit.report.document import Conclusion
-from dpaudit.report.formats import at_least, nearest, percent, power, value
-from dpaudit.results import Bound, Guesses, Report, Verdict
+from dpaudit.report.formats import at_least, nearest, power, value
+from dpaudit.results import Bound, Guesses, Report, Strength
 from dpaudit.types import Claim, GaussianCurve
 
-VERDICTS = {
-    "VIOLATION": "VIOLATION",
-    "NO_VIOLATION_FOUND": "NO VIOLATION FOUND",
-    "INCONCLUSIVE": "INCONCLUSIVE",
-    "NO_GUARANTEE_CLAIMED": "NO GUARANTEE CLAIMED",
+LABELS: Mapping[Strength, str] = {
+    "refuted": "REFUTED",
+    "strong": "HELD AGAINST A STRONG TEST",
+    "weak": "WEAK TEST",
+    "null-passed": "NULL CHECK PASSED",
+    "null-failed": "NULL CHECK FAILED",
+    "not-claimed": "NO CLAIM",
 }
+"""The outcome of an audit, as people read it."""
 
-SLOTS = {"accountant": "by curve", "gaussian": "by curve", "none": "outright", "prior": "by prior"}
+SLOTS = {
+    "accountant": "by curve",
+    "gaussian": "by curve",
+    "none": "no assumptions",
+    "prior": "by prior",
+}
 """The column of a bound, by its assumption; in the order of columns."""
 
 ASSUMPTIONS = {
-    "none": "assumes nothing about the mechanism",
-    "gaussian": "assumes a Gaussian trade-off curve",
+    "none": "assumes nothing",
+    "gaussian": "assumes a Gaussian curve",
     "accountant": "assumes the accountant's curve",
-    "prior": "assumes a prior: credible, not certified",
+    "prior": "assumes a prior (credible)",
 }
 STEPS_ASSUME = "assumes that steps like those scored make up a training as claimed"
-
-
-def conclusion(verdict: Verdict, sentence: str, notes: Iterable[str] = ()) -> Conclusion:
-    """Make the block of a verdict; empty notes are left out."""
-    return Conclusion(verdict, VERDICTS[verdict], sentence, [note for note in notes if note])
 
 
 def assumes(bound: Bound, claim: Claim) -> str:
@@ -44,23 +46,9 @@ def assumes(bound: Bound, claim: Claim) -> str:
 
 def stands_on(bound: Bound, curves: Family | None) -> str:
     """Say in a few words what a bound stands on, if a family of curves is stated or assumed."""
-    if bound.assumption == "accountant" and isinstance(curves, DPSGD):
+    if bound.assumption == "accountant" and isinstance(curves, DPSGDFamily):
         return f"DP-SGD's curve: sample rate {curves.sample_rate:g}, {curves.rounds:,} steps"
-    return {
-        "none": "nothing",
-        "gaussian": "a Gaussian trade-off curve",
-        "accountant": "the accountant's curve",
-        "prior": "a prior: credible, not certified",
-    }[bound.assumption]
-
-
-def certified(bound: Bound, claim: Claim, digits: int) -> str:
-    """Say how much leaks at least; a bound of 0 is no finding."""
-    shown, sure = at_least(bound.epsilon, digits), percent(bound.confidence)
-    if float(shown) == 0:
-        return f"no leak is certified (epsilon at least {shown}, {sure} confidence)"
-    assuming = "" if bound.assumption == "none" else f" ({assumes(bound, claim)})"
-    return f"with {sure} confidence the leak is at least epsilon {shown}{assuming}"
+    return ASSUMPTIONS[bound.assumption].removeprefix("assumes ")
 
 
 def digits_needed(report: Report) -> int:
@@ -122,7 +110,7 @@ def claim_lines(claim: Claim, digits: int) -> list[str]:
     return lines
 
 
-EPSILON = "Epsilon measures this leak: 0 is none, more is worse."
+EPSILON = "The better they guess, the larger is the leak, epsilon; 0 is no leak."
 
 
 @dataclass(frozen=True)
@@ -136,45 +124,37 @@ class Kind:
 
 
 MODELS = Kind(
-    "Models were trained with and without one planted {planted}, the canary{start}. Attacks then "
-    "guess from {shown} whether it had the canary: the better they guess, the more {gives} away "
-    f"about one record. {EPSILON}"
+    "Models were trained with and without one planted {planted}, the canary{start}. Attacks guess "
+    "from {shown} whether it had the canary."
 )
 REPORTS = Kind(
-    "One user reported again and again, in half of the trials with one value and in half with "
-    "another, the canary. Attacks then guess from the report which value it was: the better "
-    f"they guess, the more a report gives away about one user. {EPSILON}",
+    "One user reported many times: half of the reports are of one value, half of another, the "
+    "canary. Attacks guess the value from the report.",
     "given",
     "The record whose class stands for the user's value; no model was trained on it",
     trained=False,
 )
 RELEASES = Kind(
-    "Numbers were released again and again, in half of the trials from data with the canary and in "
-    "half from data with another record in its place. Attacks then guess from the numbers "
-    "which it was: the better they guess, the more a release gives away about one record. "
-    f"{EPSILON}",
+    "Numbers were released many times: half of them from data with the canary, half from data "
+    "with another record in its place. Attacks guess the data from the numbers.",
     "made",
     "The planted record, as the numbers were released from it",
     trained=False,
 )
 STEPS = Kind(
-    "Two trainings were watched step by step: at every step of one a gradient was planted, the "
-    "canary, and at none of the other. Attacks then guess from a step whether it had the canary: "
-    "the better they guess, the less noise there is in a step, and the more a training gives away "
-    f"about one record. {EPSILON}",
+    "Two trainings were watched step by step. Every step of one had a planted gradient, the "
+    "canary; no step of the other had. Attacks guess from a step whether it had the canary.",
     "scored",
 )
 KINDS = {"steps": STEPS, "reports": REPORTS, "users": REPORTS, "releases": RELEASES}
 
 ONE_RUN = (
-    "One model was trained with many planted gradients, the canaries, each of them put in or left "
-    "out by a fair coin. An attack then guesses from the training which of them were in: the "
-    f"better it guesses, the more a training gives away about one record. {EPSILON}"
+    "One model was trained with many planted gradients, the canaries, each put in or left out by a "
+    "fair coin. An attack guesses from the training which were in."
 )
 NULL = (
-    "Nothing was planted: {units} came in two groups, both from the same records. Attacks then "
-    "guess which are of which group, and nothing can tell them. What they seem to find is chance, "
-    "and what selection makes of it. Epsilon measures a leak: 0 is none, more is worse."
+    "No canary was planted: {units} came in two groups of the same records. Attacks guess the "
+    "group. There is nothing to find, so what they find is chance."
 )
 ASKED_RECORD = "The record that was asked about; all {units} had it"
 
@@ -231,28 +211,15 @@ def game(report: Report) -> str:
     if is_null(report.canary):
         return NULL.format(units=unit(report))
     if report.guesses is not None:
-        return ONE_RUN
+        return f"{ONE_RUN} {EPSILON}"
     adversary = ADVERSARIES.get(report.attacker)
-    outsider = adversary is None or (adversary.asks and not adversary.crafts)
     crafted = adversary is not None and adversary.crafts
-    return kind(report.claim).game.format(
+    text = kind(report.claim).game.format(
         planted="record" if is_record(report) else "gradient",
-        start=", all of them from parameters that the attacker had chosen" if crafted else "",
+        start=", all from parameters that the attacker had chosen" if crafted else "",
         shown="a model" if adversary is None else adversary.guesses_from,
-        gives="a model gives" if outsider else "is given",
     )
-
-
-def beyond(report: Report) -> str:
-    """Say what may find more than was found."""
-    if is_null(report.canary):
-        return "nothing was planted, so that there was no leak to find"
-    if report.guesses is not None:
-        return "more canaries, or many models with one canary, may show more"
-    adversary = ADVERSARIES.get(report.attacker)
-    if adversary is None:
-        return "a stronger attack or another canary may find more"
-    return adversary.beyond
+    return f"{text} {EPSILON}"
 
 
 def right_guesses(guesses: Guesses) -> str:

@@ -24,7 +24,7 @@ ROUND, ROUNDS, LEARNED = 500, 12, 1e-3
 """Steps between looks at the mean loss, the most looks, and the loss that is small enough."""
 
 
-def pretrained(recipe: Recipe, records: Records, seed: int) -> Array:
+def pretrain(recipe: Recipe, records: Records, seed: int) -> Array:
     """The flat parameters of the recipe's network, trained without noise on these records.
 
     The adversary trains on data of its own until ordinary records' gradients are close to 0, so

@@ -23,26 +23,26 @@ DIMENSIONS = {nn.Linear: 2, nn.Conv2d: 4, **dict.fromkeys(POOLING, 4)}
 """Dimensions of a batch, where a layer would take a smaller input for a single record."""
 
 
-class Refused(BadInput):
+class UnfitNetwork(BadInput):
     """The reason why a backend rejects a network, as a clause: 'it has a BatchNorm2d'."""
 
     code = "unfit-network"
 
 
-def unfit_layer(clause: str, layer: nn.Module, trait: str = "type") -> Refused:
+def unfit_layer(clause: str, layer: nn.Module, trait: str = "type") -> UnfitNetwork:
     """The error for a layer that is rejected because of its type or another trait."""
     value = (type(layer).__name__, trait)
-    return Refused(clause, "unfit-layer", option="network", value=value)
+    return UnfitNetwork(clause, "unfit-layer", option="network", value=value)
 
 
-def unfit_parameters(clause: str, trait: str) -> Refused:
+def unfit_parameters(clause: str, trait: str) -> UnfitNetwork:
     """The error for parameters that cannot be trained as a whole."""
-    return Refused(clause, "unfit-parameters", option="network", value=trait)
+    return UnfitNetwork(clause, "unfit-parameters", option="network", value=trait)
 
 
-def unfit_shape(clause: str, value: object) -> Refused:
+def unfit_shape(clause: str, value: object) -> UnfitNetwork:
     """The error for records or sizes that do not fit the network."""
-    return Refused(clause, "shape-mismatch", option="network", value=value)
+    return UnfitNetwork(clause, "shape-mismatch", option="network", value=value)
 
 
 def leaves(model: nn.Module) -> Iterator[nn.Module]:
@@ -63,7 +63,7 @@ def out_of_place(layer: nn.Module) -> nn.Module:
     return layer
 
 
-def refusal(model: nn.Module, shape: tuple[int, ...]) -> Refused | None:
+def refusal(model: nn.Module, shape: tuple[int, ...]) -> UnfitNetwork | None:
     """The reason why the network's gradients cannot be separated by record, or None."""
     layers = list(leaves(model))
     for layer in layers:
@@ -75,7 +75,7 @@ def refusal(model: nn.Module, shape: tuple[int, ...]) -> Refused | None:
     return _unfit_input(layers, first.new_zeros((2, *shape)))
 
 
-def irregular(model: nn.Module) -> Refused | None:
+def irregular(model: nn.Module) -> UnfitNetwork | None:
     """The reason to reject a network if a backend looks only at its layers, or None."""
     for module in model.modules():
         if module._forward_hooks or module._forward_pre_hooks or module._backward_hooks:
@@ -92,7 +92,7 @@ def irregular(model: nn.Module) -> Refused | None:
     return None
 
 
-def _unfit_type(layer: nn.Module) -> Refused | None:
+def _unfit_type(layer: nn.Module) -> UnfitNetwork | None:
     name = type(layer).__name__
     if type(layer) not in TAKEN:
         return unfit_layer(f"it has {'an' if name[0] in 'AEIOU' else 'a'} {name}", layer)
@@ -103,7 +103,7 @@ def _unfit_type(layer: nn.Module) -> Refused | None:
     return None
 
 
-def _unfit_input(layers: list[nn.Module], h: Tensor) -> Refused | None:
+def _unfit_input(layers: list[nn.Module], h: Tensor) -> UnfitNetwork | None:
     """The first layer that cannot take what the layers before it make of a batch, or None."""
     with torch.no_grad():
         for layer in layers:

@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm
 from torch.nn.modules.instancenorm import _InstanceNorm
 
-from dpaudit.checks import listed
+from dpaudit.checks import excerpt
 from dpaudit.errors import BadInput, wrap_errors
 from dpaudit.files import open_file
 from dpaudit.training import networks
@@ -135,7 +135,7 @@ def _safetensors(path: Path) -> State:
     return loaded
 
 
-def unwrapped(state: State, network: Collection[str]) -> State:
+def unwrap(state: State, network: Collection[str]) -> State:
     """The state by a network's own names, without the prefixes that wrappers put before them."""
     if set(state) == set(network):
         return state
@@ -163,11 +163,11 @@ def load(
     own: State = network.state_dict()
     if lazy := [n for n, tensor in own.items() if nn.parameter.is_lazy(tensor)]:
         message = (
-            f"{name} returned a network whose {listed(lazy)} have no shape before a first batch"
+            f"{name} returned a network whose {excerpt(lazy)} have no shape before a first batch"
         )
         message += "; pass it a batch there, or name the sizes"
         raise BadInput(message, "lazy-parameters", value=name)
-    state = unwrapped(state, own)
+    state = unwrap(state, own)
     if wrong := list(_mismatches(state, own)):
         near = _nearest(state, shape, classes, name)
         message = f"{path} does not fit {name}: {'; '.join(wrong)}{near}"
@@ -177,7 +177,7 @@ def load(
     strange = [n for n, t in network.state_dict().items() if not bool(torch.isfinite(t).all())]
     if strange:
         message = f"{len(strange)} of its {len(own)} tensors have values that are NaN or infinite"
-        message += f" ({listed(strange)}): the training has diverged, and nothing can be scored"
+        message += f" ({excerpt(strange)}): the training has diverged, and nothing can be scored"
         raise _unusable(path, message, "not-finite")
     return network.eval()
 
@@ -267,4 +267,4 @@ def layer_warnings(network: nn.Module, untrained: State | None = None) -> list[s
         "records there without noise, and no accountant's epsilon covers it, unless it follows "
         "from the parameters or was drawn at random": changed,
     }
-    return [f"the network has {r.format(listed(names))}" for r, names in reasons.items() if names]
+    return [f"the network has {r.format(excerpt(names))}" for r, names in reasons.items() if names]

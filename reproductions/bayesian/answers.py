@@ -17,7 +17,7 @@ import numpy as np
 from dpaudit import registry
 from dpaudit.defences import NamedDefence, named_defence
 from dpaudit.defences.chain import Composable
-from dpaudit.estimators.published import published
+from dpaudit.estimators.published import published_estimate
 from dpaudit.journal import Journal
 from dpaudit.judging import facts
 from dpaudit.judging.panel import AUTO, EstimatorPanel
@@ -175,7 +175,7 @@ def judged(view: View, seen: RunData, known: dict[tuple[str, str], Scores]) -> d
         trials = seen.trials(name, attack)
         panel = EstimatorPanel.of(AUTO, attack, seen.claim, seed)
         if name in view.estimates:
-            p = published(name, attack, trials, delta, seed)
+            p = published_estimate(name, attack, trials, delta, seed)
             estimates[name] = [
                 p.epsilon_in_sample,
                 p.epsilon_in_sample_std,

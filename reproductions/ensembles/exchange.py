@@ -11,7 +11,7 @@ import numpy as np
 from dpaudit.errors import BadInput
 from dpaudit.papers.ensemble import Weighting
 from dpaudit.papers.ensemble.aggregation import Aggregate
-from dpaudit.papers.ensemble.logistic_regression import PrivateLearner, minimised
+from dpaudit.papers.ensemble.logistic_regression import PrivateLearner, minimise
 from dpaudit.papers.ensemble.unit_rows import Rows
 from dpaudit.types import Array
 
@@ -29,7 +29,7 @@ class Organisation:
 
     def local(self, lam: float) -> Array:
         """What it learns alone, without any noise, and keeps to itself."""
-        return minimised(self.rows, lam)
+        return minimise(self.rows, lam)
 
     def aggregate(self, received: Array, weighting: Weighting) -> Aggregate:
         """What others have published, weighed by its own data.

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpaudit.papers.ensemble import Weighting
-from dpaudit.papers.ensemble.logistic_regression import PERTURBATIONS, minimised
+from dpaudit.papers.ensemble.logistic_regression import PERTURBATIONS, minimise
 from dpaudit.papers.ensemble.unit_rows import Rows
 from dpaudit.seeds import generator
 from dpaudit.types import Array
@@ -69,7 +69,7 @@ def measured(
         aggregated.append(Accuracy.of(test.accuracy(scores)))
     return Measured(
         epsilons=list(epsilons),
-        pooled=float(test.accuracy(minimised(exchange.pooled, lam) @ test.x.T)),
+        pooled=float(test.accuracy(minimise(exchange.pooled, lam) @ test.x.T)),
         local=Accuracy.of(test.accuracy(local @ test.x.T)),
         private=private,
         aggregated=aggregated,

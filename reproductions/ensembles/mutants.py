@@ -12,8 +12,8 @@ import numpy as np
 from scipy.linalg import hadamard
 
 from dpaudit.papers.ensemble.canary import ASIDE, BACK
-from dpaudit.papers.ensemble.logistic_regression import ObjectivePerturbation, gradient, minimised
-from dpaudit.papers.ensemble.unit_rows import Rows, normalised
+from dpaudit.papers.ensemble.logistic_regression import ObjectivePerturbation, gradient, minimise
+from dpaudit.papers.ensemble.unit_rows import Rows, normalise_rows
 from dpaudit.seeds import generator
 from dpaudit.types import Array
 
@@ -34,7 +34,7 @@ class Approximate(ObjectivePerturbation):
     """
 
     def minimise(self, rows: Rows, lam: float, b: Array) -> Array:
-        w = np.repeat(minimised(rows, lam)[None], len(b), axis=0)
+        w = np.repeat(minimise(rows, lam)[None], len(b), axis=0)
         for _ in range(10):
             w = w - gradient(rows, lam, b, w)
         return w
@@ -80,7 +80,7 @@ def corner(n: int, d: int, turned: bool = False) -> tuple[Rows, Rows]:
 
 def flipped(n: int, d: int, longest: float = 1.0) -> tuple[Rows, Rows]:
     """Points on a sphere of such a radius, of which the first has the other label in D'."""
-    x = longest * normalised(generator(0, "mutants", "flipped").standard_normal((n, d)))
+    x = longest * normalise_rows(generator(0, "mutants", "flipped").standard_normal((n, d)))
     y = np.where(x[:, 0] > 0, 1.0, -1.0)
     other = np.concatenate([-y[:1], y[1:]])
     kind = Rows if longest <= 1 else Unchecked

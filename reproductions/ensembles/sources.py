@@ -12,7 +12,7 @@ import numpy as np
 
 from dpaudit import checks
 from dpaudit.data.builtin import points
-from dpaudit.papers.ensemble.unit_rows import Rows, normalised, with_intercept
+from dpaudit.papers.ensemble.unit_rows import Rows, normalise_rows, with_intercept
 from dpaudit.seeds import generator
 from dpaudit.types import Array
 
@@ -61,7 +61,7 @@ def breast_cancer(seed: int, train: int = 400) -> Split:
     from sklearn.datasets import load_breast_cancer
 
     x, y = load_breast_cancer(return_X_y=True)
-    return shuffled(Rows(normalised(x), 2 * y - 1), train, seed)
+    return shuffled(Rows(normalise_rows(x), 2 * y - 1), train, seed)
 
 
 def shuffled(rows: Rows, train: int, seed: int) -> Split:

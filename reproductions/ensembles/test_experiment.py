@@ -16,7 +16,7 @@ import pytest
 from scipy.stats import f, t
 
 from dpaudit.papers.ensemble import Weighting
-from dpaudit.papers.ensemble.logistic_regression import Noise
+from dpaudit.papers.ensemble.logistic_regression import ObjectiveNoise
 from reproductions.ensembles.exchange import Exchange
 from reproductions.ensembles.experiment import measured
 from reproductions.ensembles.sources import sphere
@@ -134,7 +134,7 @@ def test_what_another_reproduction_has_could_be_a_draw_of_ours():
 
 def test_aggregates_are_the_better_the_larger_epsilon_is(usual):
     """C1, with so much regularisation that noise falls with epsilon."""
-    assert np.diff([Noise.of(epsilon, 50, 0.1).epsilon for epsilon in GRID]).min() > 0
+    assert np.diff([ObjectiveNoise.of(epsilon, 50, 0.1).epsilon for epsilon in GRID]).min() > 0
     assert np.diff(means(usual.aggregated)).min() > -0.01
 
 

@@ -69,7 +69,7 @@ class Fold:
         return float(np.mean(said == self.test_y)), float(macro)
 
     def asked(self, parameters: Array) -> Score:
-        return self.score(self.network.classified(parameters, self.test_x))
+        return self.score(self.network.classify(parameters, self.test_x))
 
     def plain(self) -> Score:
         """The paper's settings but for the epochs: 40 instead of 500."""

@@ -6,7 +6,7 @@ from refusals import refuses
 from scipy.optimize import minimize_scalar
 
 from dpaudit.papers.local import Population
-from dpaudit.papers.local.matrices import generalised
+from dpaudit.papers.local.matrices import generalised_response
 from dpaudit.papers.local.users import strength
 from reproductions.local.frequency import (
     error,
@@ -85,7 +85,7 @@ def test_reports_that_say_nothing_are_refused():
     with refuses("no-information", "parameters"):
         public_mle(nothing, FEW, SIZES)
     with refuses("shape-mismatch", "matrices", (3, 3)):
-        public_mle(Population([generalised(3, 1)], [1]), FEW, SIZES)
+        public_mle(Population([generalised_response(3, 1)], [1]), FEW, SIZES)
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from playground import Leaky, Shifted, Unpicklable, finished, observe, tiny_pair, worlds_and_indices
+from playground import (
+    Leaky,
+    Shifted,
+    Unpicklable,
+    observe,
+    tiny_pair,
+    worlds_and_indices,
+    write_journal,
+)
 from refusals import refuses
 
 import dpaudit as dp
@@ -149,7 +157,7 @@ def test_play_refuses_what_no_worker_can_be_sent_before_it_writes(tmp_path):
 
 def test_what_is_not_chosen_is_as_configured(tmp_path):
     seen = observe(worlds_and_indices(8)[0], np.random.default_rng(0))
-    finished(tmp_path / "journal.sqlite", seen)
+    write_journal(tmp_path / "journal.sqlite", seen)
     run = audit.Run(tmp_path)
     report = run.judge(attacks=(), estimator=None, primary=None, confidence=None)
     fitting = list(Judging.attacks[:-1])

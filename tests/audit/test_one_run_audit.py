@@ -167,15 +167,15 @@ def test_a_training_with_too_little_noise_is_found_out(small, tmp_path):
 def test_the_highest_scores_are_called_in_and_the_lowest_out():
     scores = np.array([0.0, 5.0, 4.0, -1.0, -2.0, 1.0])
     put_in = np.array([True, True, False, False, True, False])
-    assert one_run.guessed(scores, put_in, 4) == Guesses(6, 4, 2)
-    assert one_run.guessed(scores, put_in, 1) == Guesses(6, 1, 1)
-    assert one_run.guessed(scores, put_in, 3) == Guesses(6, 3, 1)
-    assert one_run.guessed(scores, ~put_in, 6) == Guesses(6, 6, 4)
+    assert one_run.count_right(scores, put_in, 4) == Guesses(6, 4, 2)
+    assert one_run.count_right(scores, put_in, 1) == Guesses(6, 1, 1)
+    assert one_run.count_right(scores, put_in, 3) == Guesses(6, 3, 1)
+    assert one_run.count_right(scores, ~put_in, 6) == Guesses(6, 6, 4)
     for r in range(1, 7):
         ranked = sorted(range(6), key=lambda i: scores[i])
         right = sum(not put_in[i] for i in ranked[: r // 2])
         right += sum(put_in[i] for i in ranked[6 - (r - r // 2) :])
-        assert one_run.guessed(scores, put_in, r) == Guesses(6, r, right)
+        assert one_run.count_right(scores, put_in, r) == Guesses(6, r, right)
 
 
 def test_no_attack_is_shown_the_true_coins():
@@ -193,7 +193,7 @@ def test_no_attack_is_shown_the_true_coins():
     worlds = np.where(draw.random(1000) < 0.5, IN, OUT)
     cheat = Cheat()
     canaries = Trials(draw.normal(size=(1000, 1)), worlds, "cheat")
-    found = one_run.guessed(one_run.canary_scores(cheat, canaries), worlds == IN, 1000)
+    found = one_run.count_right(one_run.canary_scores(cheat, canaries), worlds == IN, 1000)
     assert count_is(found.correct, 1000, 0.5)
 
 

@@ -3,15 +3,20 @@
 import numpy as np
 import pytest
 
-from dpaudit.calibration.methods import AsRun, Target, UntilDecided
-from dpaudit.calibration.simulated import Gaussian, NoLeak, RandomizedResponse, SimulatedRun
+from dpaudit.calibration.methods import AsRun, BoundSettings, UntilDecided
+from dpaudit.calibration.simulated import (
+    KnownGaussian,
+    KnownRandomizedResponse,
+    NoLeak,
+    SimulatedRun,
+)
 from dpaudit.config.settings import ALL, Judging
 from dpaudit.estimators.bets import Bets
 from dpaudit.judging.choice import Choice
 from dpaudit.types import Claim, GaussianCurve
 
 DELTA = 1e-5
-TARGET = Target(DELTA, 0.95)
+TARGET = BoundSettings(DELTA, 0.95)
 CURVED = Claim(1.0, DELTA, curve=GaussianCurve(0.268))
 BARE = Claim(1.0, DELTA)
 
@@ -25,7 +30,7 @@ def shown(run, names, upto=None):
 @pytest.mark.parametrize("claim", [CURVED, BARE], ids=["curve", "no curve"])
 @pytest.mark.parametrize("names", [("loss",), Judging.attacks], ids=["one", "all"])
 def test_the_last_bound_of_a_run_that_may_stop_is_the_largest_on_its_way(claim, names):
-    run = SimulatedRun(Gaussian(2.0), 40, 5)
+    run = SimulatedRun(KnownGaussian(2.0), 40, 5)
     bets = Bets(shown(run, names)[0], claim, 0.95)
     course = []
     for i in range(run.trials):
@@ -40,17 +45,17 @@ def test_the_last_bound_of_a_run_that_may_stop_is_the_largest_on_its_way(claim, 
 
 def test_all_attacks_share_the_error():
     """With several that find nothing, the best is above 0 less often than any would be at 5 %."""
-    run = SimulatedRun(Gaussian(2.5), 40, 1)
+    run = SimulatedRun(KnownGaussian(2.5), 40, 1)
     alone, shared = AsRun(CURVED), AsRun(CURVED, primary=ALL)
     assert shared.epsilon(run, TARGET, 0) > 0
     assert (alone.attack, shared.attack) == ("picked", "all")
     assert alone.share == shared.share == 1
-    unpaid = AsRun(CURVED, primary=ALL).epsilon(run, Target(DELTA, 1 - 0.05 / 6), 0)
+    unpaid = AsRun(CURVED, primary=ALL).epsilon(run, BoundSettings(DELTA, 1 - 0.05 / 6), 0)
     assert unpaid < shared.epsilon(run, TARGET, 0)
 
 
 def test_a_later_look_states_less_error_and_shows_less():
-    run = SimulatedRun(RandomizedResponse(3.0), 60, 2)
+    run = SimulatedRun(KnownRandomizedResponse(3.0), 60, 2)
     looks = [AsRun(BARE, looks=n) for n in (1, 2, 3)]
     assert [method.share for method in looks] == [1, 1 / 4, 1 / 8]
     found = [method.epsilon(run, TARGET, 0) for method in looks]
@@ -61,7 +66,9 @@ def test_a_later_look_states_less_error_and_shows_less():
 def test_without_shares_all_attacks_would_alarm_too_often():
     """So that a rate of 5 % where nothing leaks says something of the shares."""
     alarms = sum(
-        AsRun(BARE, primary=ALL).epsilon(SimulatedRun(NoLeak(), 50, seed), Target(DELTA, 0.7), seed)
+        AsRun(BARE, primary=ALL).epsilon(
+            SimulatedRun(NoLeak(), 50, seed), BoundSettings(DELTA, 0.7), seed
+        )
         > 0
         for seed in range(200)
     )

@@ -9,11 +9,11 @@ from scipy.stats import binom
 
 from dpaudit.calibration import methods as every
 from dpaudit.calibration.all_methods import usable_methods
-from dpaudit.calibration.methods import Target
+from dpaudit.calibration.methods import BoundSettings
 from dpaudit.calibration.other_tools import best_clopper_pearson, best_gdp, best_katz, best_one_run
-from dpaudit.calibration.simulated import Laplace, NoLeak, SimulatedRun, mechanisms
+from dpaudit.calibration.simulated import KnownLaplace, NoLeak, SimulatedRun, mechanisms
 from dpaudit.estimators import OneRun
-from dpaudit.estimators.one_run import guessed
+from dpaudit.estimators.one_run import count_right
 from dpaudit.judging.plan import best_guess_count
 from dpaudit.results import Scores
 from dpaudit.types import IN, Claim
@@ -32,8 +32,8 @@ def scored(mechanism, trials, seed):
     ("rule", "mechanism", "trials", "games"),
     [
         (best_katz, NoLeak(), N, 200),
-        (best_gdp, Laplace(1.0), N, 100),
-        pytest.param(best_clopper_pearson, Laplace(1.0), 1000, 1500, marks=pytest.mark.verify),
+        (best_gdp, KnownLaplace(1.0), N, 100),
+        pytest.param(best_clopper_pearson, KnownLaplace(1.0), 1000, 1500, marks=pytest.mark.verify),
     ],
 )
 def test_the_best_threshold_alarms_too_often(rule, mechanism, trials, games):
@@ -55,7 +55,7 @@ def test_the_best_number_of_guesses_alarms_too_often_and_a_fixed_one_does_not():
     for seed in range(games):
         run = SimulatedRun(NoLeak(), N, seed)
         found["best"] += best_one_run(*run.one_training, DELTA, 0.95) > 0
-        found["fixed"] += one_run.epsilon(run, Target(DELTA, 0.95), 0) > 0
+        found["fixed"] += one_run.epsilon(run, BoundSettings(DELTA, 0.95), 0) > 0
     assert found["best"] > binom.isf(A, games, 0.05) >= found["fixed"]
 
 
@@ -74,11 +74,11 @@ def test_as_many_canaries_are_guessed_as_a_run_takes():
         claim = Claim(mechanism.epsilon(DELTA) or 1.0, DELTA, curve=curve)
         run = SimulatedRun(mechanism, N, 0)
         scores, coins = run.one_training
-        guesses = guessed(scores, coins == IN, best_guess_count(claim, 2 * N, 0.95))
+        guesses = count_right(scores, coins == IN, best_guess_count(claim, 2 * N, 0.95))
         for method in usable_methods(mechanism, DELTA):
             if method.judged == "one-run, fixed count":
                 expected = OneRun().bound(guesses, DELTA).epsilon
-                assert method.epsilon(run, Target(DELTA, 0.95), 0) == expected
+                assert method.epsilon(run, BoundSettings(DELTA, 0.95), 0) == expected
 
 
 def test_of_more_canaries_than_can_be_planned_the_same_share_is_guessed(monkeypatch):

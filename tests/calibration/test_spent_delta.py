@@ -9,8 +9,8 @@ from scipy.stats import binom
 
 from dpaudit.calibration import methods as making
 from dpaudit.calibration.calibrate import MANY, SPENT
-from dpaudit.calibration.methods import Selected, Target
-from dpaudit.calibration.simulated import RandomizedResponse, SimulatedRun
+from dpaudit.calibration.methods import BoundSettings, Selected
+from dpaudit.calibration.simulated import KnownRandomizedResponse, SimulatedRun
 from dpaudit.protocols import Estimator
 from dpaudit.results import Counts
 
@@ -44,10 +44,10 @@ def test_only_a_mechanism_that_spends_its_delta_shows_who_forgets_it(
 
     def alarms(mechanism, delta):
         runs = (SimulatedRun(mechanism, trials, seed, samples=0) for seed in range(games))
-        found = [method.epsilon(run, Target(delta, 0.95), run.seed) for run in runs]
+        found = [method.epsilon(run, BoundSettings(delta, 0.95), run.seed) for run in runs]
         return np.sum(np.array(found) > mechanism.epsilon(delta))
 
-    spends, usual = RandomizedResponse(1.0, SPENT), RandomizedResponse(1.0)
+    spends, usual = KnownRandomizedResponse(1.0, SPENT), KnownRandomizedResponse(1.0)
     most = binom.isf(A, games, 0.05)
     assert alarms(spends, SPENT) <= most
     sound = making._make

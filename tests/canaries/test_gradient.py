@@ -5,12 +5,12 @@ import pytest
 
 from dpaudit.canaries import Blank, Dirac, RandomDirection
 from dpaudit.training import gradients
-from dpaudit.training.gradients import pretrained
+from dpaudit.training.gradients import pretrain
 
 
 @pytest.fixture(scope="module")
 def initial(recipe, data):
-    return pretrained(recipe, data.shadow, seed=0)
+    return pretrain(recipe, data.shadow, seed=0)
 
 
 @pytest.mark.parametrize("kind", [Dirac, RandomDirection])

@@ -238,16 +238,16 @@ def test_the_test_set_has_no_say(build, data):
 # ---------------------------------------------------------------- neighbours by replacing
 
 
-@pytest.mark.parametrize("told_apart", [None, (2, 0), (0, 1)])
-def test_a_replaced_record_keeps_its_place_and_has_another_label(told_apart, data):
-    pair = Replaced(told_apart).build(data, seed=3)
+@pytest.mark.parametrize("label_pair", [None, (2, 0), (0, 1)])
+def test_a_replaced_record_keeps_its_place_and_has_another_label(label_pair, data):
+    pair = Replaced(label_pair).build(data, seed=3)
     assert pair.adjacency == "replace"
     assert len(pair.out) == len(pair.inn) == len(data.pool)
     before, after = multiset(pair.out), multiset(pair.inn)
     ((x, label), _), ((same, other), _) = (*(before - after).items(), *(after - before).items())
     assert x == same
     assert label != other == pair.canary.y
-    assert told_apart in (None, (label, other))
+    assert label_pair in (None, (label, other))
 
 
 def test_a_corner_is_mirrored_and_brings_the_others_along(data):

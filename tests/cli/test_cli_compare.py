@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from jsonschema import Draft202012Validator
-from playground import KNOWN, facts, finished, observe, worlds_and_indices
+from playground import KNOWN, facts, observe, worlds_and_indices, write_journal
 from refusals import Line
 
 from dpaudit import registry
@@ -30,7 +30,7 @@ def few(monkeypatch):
 def run(folder="run", models=40, shift=4.0):
     worlds, _ = worlds_and_indices(models)
     seen = observe(worlds, np.random.default_rng(0), shift)
-    return finished(Path(folder) / "journal.sqlite", seen)
+    return write_journal(Path(folder) / "journal.sqlite", seen)
 
 
 def contents(folder):
@@ -62,7 +62,7 @@ def test_table_and_file_hold_the_same(cli, tmp_path):
 def test_attacks_are_those_of_the_run_unless_named(cli):
     worlds, _ = worlds_and_indices(8)
     seen = observe(worlds, np.random.default_rng(0))
-    finished(Path("run/journal.sqlite"), seen, attacks=["mean"], primary="mean")
+    write_journal(Path("run/journal.sqlite"), seen, attacks=["mean"], primary="mean")
     for words, attacks in (((), ["mean"]), (FAST, ["loss", "min+max"])):
         cli("compare", "run", "--defence", "quantize:0.1", *words, "--json", "c.json")
         assert json.loads(Path("c.json").read_text())["attacks"] == attacks

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from playground import KNOWN, facts, finished, observe, worlds_and_indices
+from playground import KNOWN, facts, observe, worlds_and_indices, write_journal
 from refusals import Line
 
 from dpaudit.journal import Journal
@@ -116,7 +116,7 @@ def test_a_strangers_database_is_refused_and_left_alone(refused, words):
 
 
 def test_a_flipped_bit_in_a_journal_is_refused(refused):
-    path = finished(Path("run/journal.sqlite"), observe(worlds_and_indices(8)[0], draw()))
+    path = write_journal(Path("run/journal.sqlite"), observe(worlds_and_indices(8)[0], draw()))
     with sqlite3.connect(path) as db:
         rows = db.execute("SELECT checksum FROM trials").fetchall()
     db.close()
@@ -128,7 +128,7 @@ def test_a_flipped_bit_in_a_journal_is_refused(refused):
 
 @JUDGES
 def test_a_damaged_journal_is_refused(refused, words):
-    path = finished(Path("run/journal.sqlite"), observe(worlds_and_indices(8)[0], draw()))
+    path = write_journal(Path("run/journal.sqlite"), observe(worlds_and_indices(8)[0], draw()))
     path.write_bytes(path.read_bytes()[:-700])
     refused(words[0], "run", *words[1:]).tells("journal-damaged", "run/journal.sqlite")
 
@@ -155,7 +155,7 @@ CHOICES = [
 
 def test_report_refuses_a_bad_choice_and_counts_no_look(refused):
     seen = observe(worlds_and_indices(8)[0], draw())
-    finished(Path("run/journal.sqlite"), {"mc": seen["mc"]})
+    write_journal(Path("run/journal.sqlite"), {"mc": seen["mc"]})
     for words, code, named in CHOICES:
         refused("report", "run", *words.split()).tells(code, named)
 

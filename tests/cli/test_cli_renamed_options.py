@@ -5,7 +5,7 @@ import pytest
 from click.shell_completion import BashComplete
 
 from dpaudit.cli import main
-from dpaudit.cli.options import RenamedOption
+from dpaudit.cli.command import RenamedOption
 
 WORDS = {
     "plan": "--claim 1,1e-5 --true-epsilon 6 --target-bound 0.5 --models 8",

@@ -94,18 +94,18 @@ def test_nothing_else_may_judge_it(decided, refused, words, code):
 
 
 IMPOSSIBLE = [
-    (["--budget", "10m"], "no-effect", "--budget --until-decided"),
+    (["--time-limit", "10m"], "no-effect", "--time-limit --until-decided"),
     (
-        ["--until-decided", "--budget", "soon"],
+        ["--until-decided", "--time-limit", "soon"],
         "no-time",
         "'soon' 90s 10m 1h30m",
     ),
-    (["--until-decided", "--budget", "0m"], "no-time", "'0m'"),
-    (["--until-decided", "--budget", "-5m"], "no-time", "'-5m'"),
-    (["--until-decided", "--budget", "10"], "no-time", "'10'"),
+    (["--until-decided", "--time-limit", "0m"], "no-time", "'0m'"),
+    (["--until-decided", "--time-limit", "-5m"], "no-time", "'-5m'"),
+    (["--until-decided", "--time-limit", "10"], "no-time", "'10'"),
     (["--until-decided", "--models", "20"], "cannot-refute", "20 8"),
-    (["--until-decided", "--budget", "30m1h"], "no-time", "'30m1h'"),
-    (["--until-decided", "--budget", ""], "no-time", "''"),
+    (["--until-decided", "--time-limit", "30m1h"], "no-time", "'30m1h'"),
+    (["--until-decided", "--time-limit", ""], "no-time", "''"),
     (["--until-decided", "--primary", "loss"], "excluded-options", "primary"),
     (["--until-decided", "--estimator", "rank-test"], "excluded-options", "estimator"),
 ]

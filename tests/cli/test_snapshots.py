@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 from pages import Page
-from playground import finished, observe, worlds_and_indices
+from playground import observe, worlds_and_indices, write_journal
 
 from dpaudit.checkpoint import kits
 from dpaudit.cli import COMMANDS, main
@@ -52,10 +52,10 @@ def place(plugins, npz, tmp_path, monkeypatch):
     shutil.copy(npz, "own.npz")
     draw = np.random.default_rng(0)
     worlds = worlds_and_indices(40)[0]
-    finished(Path("run/journal.sqlite"), observe(worlds, draw, 4.0))
+    write_journal(Path("run/journal.sqlite"), observe(worlds, draw, 4.0))
     seen = observe(worlds, np.random.default_rng(0))
     nothing = {"name": "none", "made": "by hand", "label": 1}
-    finished(Path("null/journal.sqlite"), seen, settled={"canary": nothing})
+    write_journal(Path("null/journal.sqlite"), seen, settled={"canary": nothing})
     scores = [f"{w},{draw.normal(2 * w):.4f}\n" for w in (0, 1) for _ in range(40)]
     Path("scores.csv").write_text("world,score\n" + "".join(scores))
     np.savez("flat.npz", x=draw.uniform(size=(300, 4)).astype(np.float32), y=np.arange(300) % 3)

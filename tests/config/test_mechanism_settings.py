@@ -36,9 +36,13 @@ def odd(monkeypatch):
 
 
 def test_only_what_no_run_has_by_itself_is_a_mechanism_s_own():
-    assert list(mechanism_settings.known("odd")) == ["size_of_it", "rate", "kind", "loud"]
-    assert mechanism_settings.known("dpsgd") == mechanism_settings.known("own-function") == {}
-    assert mechanism_settings.known("my_module:train") == {}
+    assert list(mechanism_settings.named_settings("odd")) == ["size_of_it", "rate", "kind", "loud"]
+    assert (
+        mechanism_settings.named_settings("dpsgd")
+        == mechanism_settings.named_settings("own-function")
+        == {}
+    )
+    assert mechanism_settings.named_settings("my_module:train") == {}
 
 
 def test_values_are_read_as_the_types_that_are_asked_for():
@@ -51,14 +55,14 @@ def test_values_are_read_as_the_types_that_are_asked_for():
 
 
 def test_what_is_written_is_complete_and_the_same_however_it_was_given():
-    once = mechanism_settings.written(mechanism_settings.read("odd", ["rate=1", "loud=true"]))
-    again = mechanism_settings.written(mechanism_settings.read("odd", ["loud=true", "rate=1.0"]))
+    once = mechanism_settings.as_texts(mechanism_settings.read("odd", ["rate=1", "loud=true"]))
+    again = mechanism_settings.as_texts(mechanism_settings.read("odd", ["loud=true", "rate=1.0"]))
     assert once == again == ("kind=plain", "loud=true", "rate=1.0")
-    assert mechanism_settings.written(mechanism_settings.read("odd", once)) == once
+    assert mechanism_settings.as_texts(mechanism_settings.read("odd", once)) == once
 
 
 def test_later_texts_take_the_place_of_earlier_ones():
-    assert mechanism_settings.merged(["a=1", "b=2"], ["b=3"]) == ("a=1", "b=3")
+    assert mechanism_settings.merge_texts(["a=1", "b=2"], ["b=3"]) == ("a=1", "b=3")
 
 
 def test_every_setting_is_told_with_its_default():
@@ -137,7 +141,7 @@ class Collides(Odd):
 
 def test_fields_of_a_group_are_settings(monkeypatch):
     monkeypatch.setattr(registry, "load", lambda kind, name: Grouped)
-    assert list(mechanism_settings.known("odd")) == ["scale", "rounds"]
+    assert list(mechanism_settings.named_settings("odd")) == ["scale", "rounds"]
     values = mechanism_settings.read("odd", ["scale=0.5"])
     assert values == {"scale": 0.5, "rounds": 2}
     made = registry.make("mechanisms", "odd", data=0, epochs=3, lr=1.0, **values)

@@ -6,7 +6,7 @@ import tracemalloc
 
 import numpy as np
 import pytest
-from refusals import refuses, told
+from refusals import problems_of, refuses
 
 from dpaudit.data import csv_text
 from dpaudit.data.csv_table import Csv
@@ -57,14 +57,14 @@ def refusal(load, tmp_path):
     return error
 
 
-def said(error):
+def sentence(error):
     """What a user reads, without the path in front."""
     return str(error).split(": ", 1)[1]
 
 
 def numbers(error):
     """The numbers that a user reads."""
-    return re.findall(r"\d+", said(error))
+    return re.findall(r"\d+", sentence(error))
 
 
 def everything(data):
@@ -136,7 +136,7 @@ def test_few_numbers_are_categories_and_twenty_are_few(load, refusal):
     assert load(text_of(rows, ["a", "b"]), label="b", bounds=[]).shape == (1, 1, 20)
     rows[0][0] = "20"
     error = refusal(text_of(rows, ["a", "b"]), label="b", bounds=[])
-    assert told(error) == [("needs-bounds", "bounds", ["a"])]
+    assert problems_of(error) == [("needs-bounds", "bounds", ["a"])]
     assert numbers(error) == ["20"]
 
 
@@ -189,13 +189,13 @@ def test_the_split_follows_the_seed(load):
 
 def test_a_missing_label_is_told_with_the_columns(refusal):
     error = refusal(text_of(people()), label=None)
-    assert told(error) == [("needs-label", "label", None)]
-    assert "'age', 'colour', 'rooms', 'rich'" in said(error)
+    assert problems_of(error) == [("needs-label", "label", None)]
+    assert "'age', 'colour', 'rooms', 'rich'" in sentence(error)
 
 
 def test_every_unknown_column_is_told_at_once(refusal):
     error = refusal(text_of(people()), label="rch", bounds=["agee=0:1"], ignore=["zzz"])
-    assert told(error) == [
+    assert problems_of(error) == [
         ("unknown-column", "label", "rch"),
         ("unknown-column", "bounds", "agee"),
         ("unknown-column", "ignore", "zzz"),
@@ -211,24 +211,24 @@ def test_every_unknown_column_is_told_at_once(refusal):
 )  # fmt: skip
 def test_bounds_that_cannot_be_read_are_told(refusal, text):
     error = refusal(text_of(people()), bounds=[text])
-    assert told(error) == [("not-bounds", "bounds", text)]
+    assert problems_of(error) == [("not-bounds", "bounds", text)]
 
 
 @pytest.mark.parametrize("text", ["age=1:1", "age=2:1", "age=-1e308:1e308"])
 def test_bounds_without_room_between_them_are_told(refusal, text):
     error = refusal(text_of(people()), bounds=[text])
-    assert told(error) == [("empty-interval", "bounds", text)]
+    assert problems_of(error) == [("empty-interval", "bounds", text)]
 
 
 def test_bounds_are_stated_once(refusal):
     error = refusal(text_of(people()), bounds=["age=0:1", "age=0:2"])
-    assert told(error) == [("stated-twice", "bounds", "age")]
+    assert problems_of(error) == [("stated-twice", "bounds", "age")]
 
 
 def test_a_column_has_one_role(refusal):
     bounds = ["age=0:100", "rich=0:1"]
     error = refusal(text_of(people()), bounds=bounds, ignore=["rich", "age"])
-    assert told(error) == [
+    assert problems_of(error) == [
         ("two-roles", "bounds", "rich"),
         ("two-roles", "ignore", "rich"),
         ("two-roles", "ignore", ["age", "rich"]),
@@ -237,12 +237,12 @@ def test_a_column_has_one_role(refusal):
 
 def test_something_must_be_left_to_learn_from(refusal):
     error = refusal(text_of(people()), bounds=[], ignore=HEADER[:3])
-    assert told(error) == [("no-features", "ignore", None)]
+    assert problems_of(error) == [("no-features", "ignore", None)]
 
 
 def test_a_header_names_each_column_once(refusal):
     error = refusal(text_of(people(), ["", "rich", "age", "rich"]))
-    assert told(error) == [("column-nameless", "", [1]), ("column-twice", "", ["rich"])]
+    assert problems_of(error) == [("column-nameless", "", [1]), ("column-twice", "", ["rich"])]
     assert "index=False" in str(error.problems[0])
 
 
@@ -250,7 +250,7 @@ def test_names_and_values_cannot_paint_the_terminal(refusal):
     refusal(text_of(people(), ["\x1b[2J", *HEADER[1:]]), label="x", bounds=[])
     rows = people()
     rows[3][0] = "\x1b[2J" + "x" * 9999
-    assert len(said(refusal(text_of(rows)))) < 300
+    assert len(sentence(refusal(text_of(rows)))) < 300
 
 
 # ---------------------------------------------------------------- values
@@ -260,9 +260,9 @@ def test_numbers_without_bounds_are_named_together_and_their_range_is_not_told(r
     rows = [[f"{1000 + i}", f"{2000 + i}.5", *row[1:]] for i, row in enumerate(people())]
     header = ["age", "hours", *HEADER[1:]]
     error = refusal(text_of(rows, header), bounds=[])
-    assert told(error) == [("needs-bounds", "bounds", ["age", "hours"])]
-    assert "'age', 'hours'" in said(error)
-    assert "--bounds age=LOW:HIGH" in said(error)
+    assert problems_of(error) == [("needs-bounds", "bounds", ["age", "hours"])]
+    assert "'age', 'hours'" in sentence(error)
+    assert "--bounds age=LOW:HIGH" in sentence(error)
     assert numbers(error) == ["20"]
 
 
@@ -270,8 +270,8 @@ def test_numbers_without_bounds_are_named_together_and_their_range_is_not_told(r
 def test_numbers_with_gaps_or_commas_are_numbers_still(refusal, odd):
     rows = [[f"{i},5" if i else odd, "ab"[i % 2]] for i in range(60)]
     error = refusal(text_of(rows, ["a", "b"], delimiter=";"), label="b", bounds=[])
-    assert told(error) == [("needs-bounds", "bounds", ["a"])]
-    assert "--bounds a=" in said(error)
+    assert problems_of(error) == [("needs-bounds", "bounds", ["a"])]
+    assert "--bounds a=" in sentence(error)
 
 
 def test_empty_and_odd_cells_of_a_number_are_told_with_their_lines(refusal):
@@ -279,53 +279,53 @@ def test_empty_and_odd_cells_of_a_number_are_told_with_their_lines(refusal):
     for at, cell in ((0, ""), (5, " "), (6, "old"), (7, "nan"), (8, "-inf"), (9, "1_0")):
         rows[at][0] = cell
     error = refusal(text_of(rows))
-    assert told(error) == [
+    assert problems_of(error) == [
         ("empty-cells", "age", [2, 7]),
         ("not-a-number", "age", [(8, "old"), (9, "nan"), (10, "-inf"), (11, "1_0")]),
     ]
     assert re.findall(r"\d+", str(error.problems[0])) == ["2", "2", "7"]
-    assert "line 10: '-inf'" in said(error)
+    assert "line 10: '-inf'" in sentence(error)
 
 
 def test_lines_are_those_that_an_editor_shows(refusal):
     rows = people()
     rows[0][1] = "two\nlines"
     rows[1][0] = "old"
-    assert told(refusal(text_of(rows))) == [("not-a-number", "age", [(4, "old")])]
+    assert problems_of(refusal(text_of(rows))) == [("not-a-number", "age", [(4, "old")])]
 
 
 def test_an_empty_label_is_told_with_its_lines(refusal):
     rows = people()
     rows[0][3] = rows[2][3] = ""
     error = refusal(text_of(rows))
-    assert told(error) == [("empty-cells", "rich", [2, 4])]
+    assert problems_of(error) == [("empty-cells", "rich", [2, 4])]
     assert numbers(error) == ["2", "2", "4"]
 
 
 def test_a_label_of_one_class_is_told(refusal):
     error = refusal(text_of([[*row[:3], "no"] for row in people()]))
-    assert told(error) == [("single-class", "rich", "no")]
+    assert problems_of(error) == [("single-class", "rich", "no")]
 
 
 def test_a_label_that_names_single_records_is_told(refusal):
     rows = [["a", f"{i}"] for i in range(1001)]
     error = refusal(text_of(rows, ["a", "b"]), label="b", bounds=[])
-    assert told(error) == [("too-many-classes", "b", 1001)]
+    assert problems_of(error) == [("too-many-classes", "b", 1001)]
     assert numbers(error) == ["1001", "1000"]
 
 
 def test_small_classes_are_told_by_their_names(refusal):
     error = refusal(text_of([*people(), ["20", "red", "1", "perhaps"]]))
-    assert told(error) == [("too-few-records", "", [("'perhaps'", 1)])]
-    assert "'rich'" in said(error)
-    assert "'perhaps': 1" in said(error)
+    assert problems_of(error) == [("too-few-records", "", [("'perhaps'", 1)])]
+    assert "'rich'" in sentence(error)
+    assert "'perhaps': 1" in sentence(error)
 
 
 def test_too_many_features_are_told_with_the_columns_that_make_them(refusal):
     rows = [[f"id{i}", "cd"[i % 2], "ab"[i % 2]] for i in range(10_000)]
     error = refusal(text_of(rows, ["a", "c", "b"]), label="b", bounds=[])
-    assert told(error) == [("too-many-features", "", 10_002)]
-    assert "10000 ('a': 10000, 'c': 2)" in said(error)
+    assert problems_of(error) == [("too-many-features", "", 10_002)]
+    assert "10000 ('a': 10000, 'c': 2)" in sentence(error)
 
 
 # ---------------------------------------------------------------- files
@@ -337,7 +337,7 @@ def test_ragged_rows_are_told_with_their_lines_beside_other_problems(refusal):
     rows[4] = [*rows[4], "more"]
     rows[6][0] = "old"
     error = refusal(text_of(rows))
-    assert told(error) == [
+    assert problems_of(error) == [
         ("ragged-rows", "", [(3, 3), (6, 5)]),
         ("not-a-number", "age", [(8, "old")]),
     ]
@@ -346,17 +346,17 @@ def test_ragged_rows_are_told_with_their_lines_beside_other_problems(refusal):
 
 @pytest.mark.parametrize("content", [b"", b"\n\n", b"  \n", b"\xef\xbb\xbf"])
 def test_an_empty_file_is_told(refusal, content):
-    assert told(refusal(content)) == [("file-empty", "", None)]
+    assert problems_of(refusal(content)) == [("file-empty", "", None)]
 
 
 def test_a_header_alone_is_told(refusal):
-    assert told(refusal(text_of([]))) == [("no-records", "", None)]
+    assert problems_of(refusal(text_of([]))) == [("no-records", "", None)]
 
 
 def test_text_that_is_not_utf8_is_told_with_its_line(refusal):
     error = refusal(text_of(people()).replace("red", "ré").encode("latin-1"))
-    assert told(error) == [("not-utf8", "", 2)]
-    assert "line 2" in said(error)
+    assert problems_of(error) == [("not-utf8", "", 2)]
+    assert "line 2" in sentence(error)
 
 
 @pytest.mark.parametrize(
@@ -371,7 +371,7 @@ def test_text_that_is_not_utf8_is_told_with_its_line(refusal):
 def test_what_is_no_text_is_told(refusal, content):
     error = refusal(content)
     assert error.code in ("not-text", "not-utf8")
-    assert "UTF-8" in said(error)
+    assert "UTF-8" in sentence(error)
 
 
 def test_a_quote_that_is_never_closed_is_told(refusal):
@@ -383,7 +383,7 @@ def test_a_quote_that_is_never_closed_is_told(refusal):
 def test_a_cell_beyond_all_measure_is_told(refusal):
     error = refusal(text_of(people()).replace("red", "r" * 200_000))
     assert error.code == "wrong-format"
-    assert "line 2: field larger" in said(error)
+    assert "line 2: field larger" in sentence(error)
 
 
 def test_a_compressed_file_cut_short_anywhere_is_told(refusal):
@@ -405,8 +405,8 @@ def test_a_file_that_is_only_called_gz_is_told(refusal):
 def test_a_small_file_that_unpacks_without_end_is_not_read_to_its_end(refusal, monkeypatch):
     monkeypatch.setattr(csv_text, "MOST_BYTES", 1 << 20)
     error = refusal(gzip.compress(b"a" * (4 << 20)), "own.csv.gz")
-    assert told(error) == [("file-too-large", "", 1 << 20)]
-    assert "1 MiB" in said(error)
+    assert problems_of(error) == [("file-too-large", "", 1 << 20)]
+    assert "1 MiB" in sentence(error)
 
 
 @pytest.mark.parametrize(
@@ -445,4 +445,4 @@ def test_lines_may_end_in_any_way_wherever_a_block_ends(tmp_path, end):
 def test_a_small_memory_takes_less_text(refusal, monkeypatch):
     monkeypatch.setattr("dpaudit.files.memory_limit", lambda: 5 << 20)
     error = refusal("a,b\n" + "üü,ü\n" * (1 << 17))
-    assert told(error) == [("file-too-large", "", 1 << 20)]
+    assert problems_of(error) == [("file-too-large", "", 1 << 20)]

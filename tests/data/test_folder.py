@@ -6,7 +6,7 @@ import zlib
 import numpy as np
 import pytest
 from PIL import Image
-from refusals import refuses, told
+from refusals import problems_of, refuses
 
 from dpaudit.data import folder
 from dpaudit.data.folder import ImageFolder
@@ -159,7 +159,7 @@ def test_an_opaque_alpha_channel_is_dropped_and_another_refused(load, refusal, t
     assert everything(load()) == before
     solid.putalpha(254)
     solid.save(tmp_path / "cat" / "0.png")
-    assert told(refusal()) == [("unusable-images", "", [("'cat/0.png'", "not-opaque")])]
+    assert problems_of(refusal()) == [("unusable-images", "", [("'cat/0.png'", "not-opaque")])]
 
 
 def test_grey_with_opaque_alpha_stays_grey(load, tmp_path):
@@ -198,7 +198,7 @@ def test_everything_wrong_is_told_at_once(refusal, tmp_path):
     save(tmp_path / "few" / "0.png", pixels(1))
     error = refusal()
     strange = ["'cat/kittens'", "'cat/gone.png'", "'cat/notes\\n.txt'"]
-    assert told(error) == [
+    assert problems_of(error) == [
         ("files-outside", "", ["'loose.png'"]),
         ("not-images", "", strange),
         ("unusable-images", "", [("'dog/bad.png'", "image-damaged")]),
@@ -211,16 +211,16 @@ def test_everything_wrong_is_told_at_once(refusal, tmp_path):
 
 
 def test_a_single_class_and_no_class_are_told(refusal, tmp_path):
-    assert told(refusal()) == [("no-classes", "", [])]
+    assert problems_of(refusal()) == [("no-classes", "", [])]
     fill(tmp_path, ("cat",))
-    assert told(refusal()) == [("single-class", "", ["cat"])]
+    assert problems_of(refusal()) == [("single-class", "", ["cat"])]
 
 
 def test_classes_of_train_and_test_must_match(refusal, tmp_path):
     fill(tmp_path / "train", ("cat", "dog"))
     fill(tmp_path / "test", ("dog", "eel"), each=1)
     fill(tmp_path / "val", each=1)
-    assert told(refusal()) == [
+    assert problems_of(refusal()) == [
         ("files-beside", "", ["'val'"]),
         ("class-mismatch", "test", ["'cat'"]),
         ("class-mismatch", "train", ["'eel'"]),
@@ -230,7 +230,7 @@ def test_classes_of_train_and_test_must_match(refusal, tmp_path):
 def test_sizes_must_match_between_train_and_test_too(refusal, tmp_path):
     fill(tmp_path / "train")
     fill(tmp_path / "test", each=1, shape=(SIDE, 9))
-    assert told(refusal()) == [("size-mismatch", "", {"8x8": 18, "9x8": 2})]
+    assert problems_of(refusal()) == [("size-mismatch", "", {"8x8": 18, "9x8": 2})]
 
 
 def declared(width, height):
@@ -257,7 +257,7 @@ def test_an_image_that_declares_too_much_is_refused(refusal, tmp_path, side, cod
     fill(tmp_path)
     (tmp_path / "cat" / "bomb.png").write_bytes(declared(side, side))
     error = refusal()
-    assert told(error) == [("unusable-images", "", [("'cat/bomb.png'", code)])]
+    assert problems_of(error) == [("unusable-images", "", [("'cat/bomb.png'", code)])]
     assert said in str(error)
 
 
@@ -268,14 +268,16 @@ def test_several_frames_are_not_taken_for_one(refusal, tmp_path):
         frames[0].save(tmp_path / "cat" / f"a.{suffix}", save_all=True, append_images=frames[1:])
     names = ("'cat/a.gif'", "'cat/a.png'", "'cat/a.tif'", "'cat/a.webp'")
     frames = [(name, "several-frames") for name in names]
-    assert told(refusal()) == [("unusable-images", "", frames)]
+    assert problems_of(refusal()) == [("unusable-images", "", frames)]
 
 
 @pytest.mark.parametrize(("mode", "suffix"), [("CMYK", "jpg"), ("I;16", "png"), ("F", "tif")])
 def test_other_colour_modes_are_refused(refusal, tmp_path, mode, suffix):
     fill(tmp_path)
     Image.new(mode, (SIDE, SIDE)).save(tmp_path / "cat" / f"a.{suffix}")
-    assert told(refusal()) == [("unusable-images", "", [(f"'cat/a.{suffix}'", "colour-mode")])]
+    assert problems_of(refusal()) == [
+        ("unusable-images", "", [(f"'cat/a.{suffix}'", "colour-mode")])
+    ]
     with refuses("colour-mode") as caught:
         folder.pixels(tmp_path / "cat" / f"a.{suffix}")
     assert caught.value.value[0] == mode[0]  # older Pillows read I;16 as I
@@ -286,7 +288,7 @@ def test_formats_that_are_not_images_of_pixels_are_never_opened(refusal, tmp_pat
     Image.fromarray(pixels(0)).save(tmp_path / "cat" / "a.eps")
     (tmp_path / "cat" / "a.eps").rename(tmp_path / "cat" / "a.png")
     error = refusal()
-    assert told(error) == [("unusable-images", "", [("'cat/a.png'", "image-damaged")])]
+    assert problems_of(error) == [("unusable-images", "", [("'cat/a.png'", "image-damaged")])]
     assert "cannot identify" in str(error)
 
 
@@ -313,7 +315,7 @@ def test_an_image_cut_short_anywhere_is_refused_or_whole(load, tmp_path, suffix)
 def test_a_loop_of_links_is_told_as_such(refusal, tmp_path, link):
     fill(tmp_path)
     (tmp_path / link).symlink_to(tmp_path / link)
-    assert told(refusal()) == [("link-loop", "", link)]
+    assert problems_of(refusal()) == [("link-loop", "", link)]
 
 
 def test_a_file_without_permission_is_told(refusal, tmp_path, monkeypatch):
@@ -336,7 +338,7 @@ def test_a_folder_without_permission_is_told(refusal, tmp_path, monkeypatch):
 
     monkeypatch.setattr(os, "scandir", denied)
     error = refusal()
-    assert told(error) == [("file-unreadable", "", str(tmp_path))]
+    assert problems_of(error) == [("file-unreadable", "", str(tmp_path))]
     assert "Permission denied" in str(error)
 
 
@@ -351,7 +353,7 @@ def test_what_is_no_folder_is_told(tmp_path):
 def test_a_pipe_is_not_waited_for(refusal, tmp_path):
     fill(tmp_path)
     os.mkfifo(tmp_path / "cat" / "pipe.png")
-    assert told(refusal()) == [("not-images", "", ["'cat/pipe.png'"])]
+    assert problems_of(refusal()) == [("not-images", "", ["'cat/pipe.png'"])]
 
 
 def test_a_name_that_is_no_text_is_told(refusal, tmp_path):
@@ -364,7 +366,7 @@ def test_without_pillow_the_way_out_is_told(refusal, tmp_path, monkeypatch):
     fill(tmp_path)
     monkeypatch.setitem(sys.modules, "PIL.Image", None)
     error = refusal()
-    assert told(error) == [("module-missing", "", "PIL")]
+    assert problems_of(error) == [("module-missing", "", "PIL")]
     assert "install pillow" in str(error)
 
 

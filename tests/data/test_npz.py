@@ -6,7 +6,7 @@ import zipfile
 
 import numpy as np
 import pytest
-from refusals import refuses, told
+from refusals import problems_of, refuses
 
 from dpaudit import files
 from dpaudit.data.npz import Npz, read_records
@@ -188,7 +188,7 @@ NOTHING = {"x_test": pixels(0, 8, 8), "y_test": Y[:0]}
 )
 def test_arrays_that_cannot_be_used_are_refused(refusal, changes, problem):
     error = refusal(**usable(**changes))
-    assert problem in told(error)
+    assert problem in problems_of(error)
     assert problem[1] in str(error)
 
 
@@ -205,7 +205,7 @@ def test_values_that_are_no_float32_are_counted(refusal, value):
     x = pixels(60, 4, dtype=float)
     x[3, 2] = x[7, 1] = value
     error = refusal(x=x, y=Y)
-    assert told(error) == [("not-finite", "x", 2)]
+    assert problems_of(error) == [("not-finite", "x", 2)]
     assert "2 of 240" in str(error)
 
 
@@ -215,7 +215,7 @@ def test_all_problems_come_in_one_message(refusal):
     error = refusal(
         **usable(x_train=x, y_train=Y + 1, x_test=pixels(5, 7, 7, dtype=np.int32), y_test=Y[:6])
     )
-    assert told(error) == [
+    assert problems_of(error) == [
         ("not-finite", "x_train", 64),
         ("wrong-type", "x_test", "int32"),
         ("length-mismatch", "x_test", [5, 6]),
@@ -233,21 +233,21 @@ SAVE = "np.savez(path, x="
 
 def test_missing_names_are_told_beside_those_that_are_there(refusal):
     error = refusal(images=Y, y=Y)
-    assert told(error) == [("missing-arrays", "", ["x"])]
+    assert problems_of(error) == [("missing-arrays", "", ["x"])]
     assert "'images', 'y'" in str(error)
     assert SAVE in str(error)
-    assert told(refusal()) == [("missing-arrays", "", ["x", "y"])]
+    assert problems_of(refusal()) == [("missing-arrays", "", ["x", "y"])]
 
 
 def test_one_of_the_four_names_asks_for_all_four(refusal):
     error = refusal(x=pixels(60, 4), y=Y, x_test=pixels(6, 4), y_test=Y[:6])
-    assert told(error) == [("missing-arrays", "", ["x_train", "y_train"])]
+    assert problems_of(error) == [("missing-arrays", "", ["x_train", "y_train"])]
     assert "'x', 'y', 'x_test', 'y_test'" in str(error)
 
 
 def test_a_missing_name_does_not_hide_the_other_problems(refusal):
     error = refusal(**usable(x_test=None, y_train=Y - 1))
-    assert told(error)[:2] == [
+    assert problems_of(error)[:2] == [
         ("missing-arrays", "", ["x_test"]),
         ("negative-label", "y_train", -1),
     ]
@@ -269,7 +269,7 @@ def test_a_pickle_in_an_array_is_named_and_never_run(refusal, tmp_path):
     trap = tmp_path / "trap"
     error = refusal(**usable(x_train=np.array([Hostile(trap)] * 60, dtype=object), y_test=Y[:5]))
     assert not trap.exists()
-    assert told(error) == [
+    assert problems_of(error) == [
         ("holds-objects", "x_train", None),
         ("length-mismatch", "x_test", [6, 5]),
     ]
@@ -279,7 +279,7 @@ def test_a_pickle_that_is_called_npz_is_never_run(tmp_path):
     trap = tmp_path / "trap"
     path = tmp_path / "own.npz"
     path.write_bytes(pickle.dumps(Hostile(trap)))
-    assert told(refusal_of(path)) == [("wrong-format", "", None)]
+    assert problems_of(refusal_of(path)) == [("wrong-format", "", None)]
     assert not trap.exists()
 
 
@@ -288,7 +288,7 @@ def test_a_file_of_another_kind_is_told(tmp_path, content):
     path = tmp_path / "own.npz"
     path.write_bytes(content)
     error = refusal_of(path)
-    assert told(error) == [("wrong-format", "", None)]
+    assert problems_of(error) == [("wrong-format", "", None)]
     assert SAVE in str(error)
 
 
@@ -297,7 +297,7 @@ def test_a_single_array_is_told(tmp_path):
     with path.open("wb") as file:
         np.save(file, Y)
     error = refusal_of(path)
-    assert told(error) == [("single-array", "", None)]
+    assert problems_of(error) == [("single-array", "", None)]
     assert SAVE in str(error)
 
 
@@ -318,13 +318,13 @@ def declared(shape, dtype="|u1"):
 def test_a_member_that_is_no_array_is_told(tmp_path):
     write(tmp_path / "own.npz", x=b"hello", y=b"")
     error = refusal_of(tmp_path / "own.npz")
-    assert told(error) == [("not-an-array", "x", None), ("not-an-array", "y", None)]
+    assert problems_of(error) == [("not-an-array", "x", None), ("not-an-array", "y", None)]
 
 
 @pytest.mark.parametrize("shape", [(60, 8, 8), (2**40, 2**40), (-1, 8), ("a",)])
 def test_an_array_that_is_not_what_it_declares_is_damaged(tmp_path, shape):
     write(tmp_path / "own.npz", x=declared(shape), y=declared((60,)))
-    problems = told(refusal_of(tmp_path / "own.npz"))
+    problems = problems_of(refusal_of(tmp_path / "own.npz"))
     assert [problem[:2] for problem in problems] == [("array-damaged", "x"), ("array-damaged", "y")]
 
 
@@ -352,7 +352,7 @@ def test_arrays_beyond_memory_are_refused_before_they_are_unpacked(tmp_path, mon
     monkeypatch.setattr("dpaudit.files.memory_limit", lambda: 8 << 20)
     errors = []
     assert peak(lambda: errors.append(read(path))) < 2 << 20
-    assert told(errors[0]) == [("file-too-large", "", 4 * 5000 * 4001)]
+    assert problems_of(errors[0]) == [("file-too-large", "", 4 * 5000 * 4001)]
     assert "76.3 MiB" in str(errors[0])
     assert "8.0 MiB" in str(errors[0])
 
@@ -362,7 +362,7 @@ def test_an_array_of_a_form_that_is_of_no_use_is_never_unpacked(tmp_path):
     zeros(path, x=(20_000_000,), y=(2, 10_000_000))
     errors = []
     assert peak(lambda: errors.append(refusal_of(path))) < 2 << 20
-    assert told(errors[0])[:2] == [
+    assert problems_of(errors[0])[:2] == [
         ("wrong-shape", "x", (20_000_000,)),
         ("wrong-shape", "y", (2, 10_000_000)),
     ]
@@ -373,7 +373,7 @@ def test_an_array_that_holds_another_number_of_bytes_than_it_declares_is_refused
     good = declared((60, 8)) + bytes(480 + more)
     write(tmp_path / "own.npz", x=good, y=declared((60,)) + bytes(60))
     error = refusal_of(tmp_path / "own.npz")
-    assert told(error)[0] == ("array-damaged", "x", [480, 480 + more])
+    assert problems_of(error)[0] == ("array-damaged", "x", [480, 480 + more])
     assert str(480 + more) in str(error)
 
 
@@ -394,7 +394,7 @@ def test_a_file_cut_short_anywhere_is_told(tmp_path, save):
     whole = path.read_bytes()
     for size in range(4, len(whole), 97):
         path.write_bytes(whole[:size])
-        assert told(refusal_of(path)) == [("file-damaged", "", None)]
+        assert problems_of(refusal_of(path)) == [("file-damaged", "", None)]
 
 
 @pytest.mark.parametrize("save", [np.savez, np.savez_compressed])

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from refusals import refuses, told
+from refusals import problems_of, refuses
 
 from dpaudit.data import load
 from dpaudit.errors import BadInput
@@ -33,7 +33,7 @@ def test_image_files_load_as_they_are(real, name, shape, classes, sizes):
 def test_tables_that_need_work_are_told_all_of_it(real, name, problems, said):
     with pytest.raises(BadInput) as caught:
         load(real(name))
-    assert all(problem in told(caught.value) for problem in problems)
+    assert all(problem in problems_of(caught.value) for problem in problems)
     assert said in str(caught.value)
 
 

@@ -11,7 +11,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import numpy as np
 import pytest
-from refusals import told
+from refusals import problems_of
 
 from dpaudit import data
 from dpaudit.data import vision
@@ -210,7 +210,7 @@ def test_the_split_follows_the_seed(tmp_path):
 )
 def test_absent_files_are_told_with_the_folder_and_download(tmp_path, loader, folder):
     error = refusal(loader(tmp_path))
-    assert told(error) == [("needs-download", "download", str(tmp_path / folder))]
+    assert problems_of(error) == [("needs-download", "download", str(tmp_path / folder))]
     for said in (str(tmp_path / folder), "--download", "--data-root"):
         assert said in str(error)
     assert list(tmp_path.iterdir()) == []
@@ -224,16 +224,16 @@ def test_a_file_of_mnist_that_is_missing_or_cut_short_is_told(tmp_path, name):
     for size in (0, 3, 7, len(whole) // 2, len(whole) - 1):
         file.write_bytes(whole[:size])
         error = refusal(Mnist(tmp_path))
-        assert told(error) == damaged(tmp_path)
+        assert problems_of(error) == damaged(tmp_path)
         assert "--download" in str(error)
     file.unlink()
-    assert told(refusal(Mnist(tmp_path))) == damaged(tmp_path)
+    assert problems_of(refusal(Mnist(tmp_path))) == damaged(tmp_path)
 
 
 def test_damaged_files_are_not_said_to_be_a_failed_download(tmp_path):
     raw = write_mnist(tmp_path, drawn(28, 28))
     (raw / RAW["x_test"]).write_bytes(b"damaged")
-    assert told(refusal(Mnist(tmp_path, download=True))) == damaged(tmp_path)
+    assert problems_of(refusal(Mnist(tmp_path, download=True))) == damaged(tmp_path)
 
 
 def test_labels_that_do_not_match_their_images_are_told(tmp_path):
@@ -241,7 +241,7 @@ def test_labels_that_do_not_match_their_images_are_told(tmp_path):
     raw = write_mnist(tmp_path, arrays)
     (raw / RAW["y_train"]).write_bytes(idx(arrays["y_train"][:-1]))
     error = refusal(Mnist(tmp_path))
-    assert told(error) == [("length-mismatch", "x_train", [200, 199])]
+    assert problems_of(error) == [("length-mismatch", "x_train", [200, 199])]
     assert str(error).startswith(str(tmp_path / "MNIST"))
 
 
@@ -258,7 +258,7 @@ def test_a_pickle_that_is_not_the_original_is_never_opened(tmp_path, cifar, name
     folder = write_cifar(tmp_path, cifar(drawn(32, 32, 3)))
     trap = tmp_path / "trap"
     (folder / name).write_bytes(pickle.dumps(Hostile(trap)))
-    assert told(refusal(Cifar10(tmp_path))) == damaged(tmp_path, folder.name)
+    assert problems_of(refusal(Cifar10(tmp_path))) == damaged(tmp_path, folder.name)
     assert not trap.exists()
 
 
@@ -354,13 +354,13 @@ def test_cifar_is_downloaded(tmp_path, server, cifar, monkeypatch):
     assert as_expected(Cifar10(tmp_path, download=True).load(0), arrays)
     server.cut = 1000
     error = refusal(Cifar10(tmp_path / "b", download=True))
-    assert told(error) == not_downloaded(tmp_path / "b", "cifar-10-batches-py")
+    assert problems_of(error) == not_downloaded(tmp_path / "b", "cifar-10-batches-py")
 
 
 def test_a_server_without_the_files_is_told(tmp_path, mirror):
     mirror.files = {}
     error = refusal(Mnist(tmp_path, download=True))
-    assert told(error) == not_downloaded(tmp_path)
+    assert problems_of(error) == not_downloaded(tmp_path)
     assert "(Error down" in str(error)  # torchvision's words
     assert ".npz" in str(error)
 
@@ -368,21 +368,21 @@ def test_a_server_without_the_files_is_told(tmp_path, mirror):
 @pytest.mark.parametrize("cut", [0, 10, 1000])
 def test_a_cut_connection_is_told_and_the_next_download_mends_it(tmp_path, mirror, cut):
     mirror.cut = cut
-    assert told(refusal(Mnist(tmp_path, download=True))) == not_downloaded(tmp_path)
-    assert told(refusal(Mnist(tmp_path))) == damaged(tmp_path)
+    assert problems_of(refusal(Mnist(tmp_path, download=True))) == not_downloaded(tmp_path)
+    assert problems_of(refusal(Mnist(tmp_path))) == damaged(tmp_path)
     mirror.cut = None
     assert as_expected(Mnist(tmp_path, download=True).load(0), mirror.arrays)
 
 
 def test_content_that_is_not_the_original_is_told(tmp_path, mirror):
     mirror.files = {name: gzip.compress(b"other") for name in mirror.files}
-    assert told(refusal(Mnist(tmp_path, download=True))) == not_downloaded(tmp_path)
+    assert problems_of(refusal(Mnist(tmp_path, download=True))) == not_downloaded(tmp_path)
 
 
 def test_a_silent_server_is_not_waited_for_for_ever(tmp_path, mirror, monkeypatch):
     monkeypatch.setattr(vision, "PATIENCE", 0.2)
     mirror.cut, mirror.stall = 10, True
-    assert told(refusal(Mnist(tmp_path, download=True))) == not_downloaded(tmp_path)
+    assert problems_of(refusal(Mnist(tmp_path, download=True))) == not_downloaded(tmp_path)
 
 
 def test_no_network_is_told(tmp_path, mirror, monkeypatch):
@@ -392,14 +392,14 @@ def test_no_network_is_told(tmp_path, mirror, monkeypatch):
         unused.bind(("127.0.0.1", 0))
         monkeypatch.setattr(MNIST, "mirrors", [f"http://127.0.0.1:{unused.getsockname()[1]}/"])
         error = refusal(Mnist(tmp_path / "root", download=True))
-    assert told(error) == not_downloaded(tmp_path / "root")
+    assert problems_of(error) == not_downloaded(tmp_path / "root")
     assert not (tmp_path / "root").exists()
 
 
 def test_a_root_that_is_a_file_is_told(tmp_path, mirror):
     (tmp_path / "file").write_text("x")
     error = refusal(Mnist(tmp_path / "file", download=True))
-    assert told(error) == not_downloaded(tmp_path / "file")
+    assert problems_of(error) == not_downloaded(tmp_path / "file")
 
 
 # ---------------------------------------------------------------- torchvision itself
@@ -409,7 +409,7 @@ def test_without_torchvision_the_way_out_is_told(tmp_path, monkeypatch):
     write_mnist(tmp_path, drawn(28, 28))
     monkeypatch.setitem(sys.modules, "torchvision.datasets", None)
     error = refusal(Mnist(tmp_path))
-    assert told(error) == [("module-missing", "", "torchvision.datasets")]
+    assert problems_of(error) == [("module-missing", "", "torchvision.datasets")]
     for said in ("mnist", "install torchvision", ".npz"):
         assert said in str(error)
 
@@ -423,7 +423,7 @@ def test_a_torchvision_that_does_not_import_is_told(tmp_path, monkeypatch):
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.syspath_prepend(broken.parent)
     error = refusal(Mnist(tmp_path))
-    assert told(error) == [("module-broken", "", "torchvision")]
+    assert problems_of(error) == [("module-broken", "", "torchvision")]
     for said in ("(operator nms does not exist)", ".npz"):
         assert said in str(error)
 
@@ -436,5 +436,5 @@ def test_what_does_not_fit_into_memory_is_told(tmp_path, monkeypatch):
 
     monkeypatch.setattr(vision, "split", full)
     error = refusal(Mnist(tmp_path))
-    assert told(error) == [("out-of-memory", "", "mnist")]
+    assert problems_of(error) == [("out-of-memory", "", "mnist")]
     assert ".npz" in str(error)

@@ -8,7 +8,7 @@ from refusals import refuses
 from scipy.stats import binom, norm
 
 from dpaudit.accounting import gaussian_epsilon
-from dpaudit.accounting.curves import DPSGD, Gaussian, Pure
+from dpaudit.accounting.curves import DPSGDFamily, GaussianFamily, PureFamily
 from dpaudit.estimators.e_process import FRACTIONS
 from dpaudit.estimators.paired_auc import AUCBet
 from dpaudit.types import DPSGDCurve
@@ -16,7 +16,7 @@ from dpaudit.types import DPSGDCurve
 DELTA = 1e-5
 
 
-def played(won, curve="gaussian", confidence=0.95):
+def bet_on(won, curve="gaussian", confidence=0.95):
     game = AUCBet(DELTA, curve, confidence)
     for first in won:
         game.show([first])
@@ -36,23 +36,25 @@ def wealth(won, area):
 @pytest.mark.parametrize("area", [0.5, 0.6, 0.73, 0.95])
 def test_wealth_is_every_stake_played_naively(area):
     won = np.random.default_rng(0).choice([0.0, 0.5, 1.0], 60, p=[0.2, 0.2, 0.6])
-    assert played(won).wealth(area) == pytest.approx(wealth(won, area)[-1])
+    assert bet_on(won).wealth(area) == pytest.approx(wealth(won, area)[-1])
 
 
 def test_an_area_stays_refuted_once_its_wealth_was_enough():
     won = [True] * 20 + [False] * 40
-    game = played(won)
+    game = bet_on(won)
     for area in np.linspace(0.5, 0.99, 50):
         assert (game.least > area) == (max(wealth(won, area)) >= 20)
     assert game.wealth(game.least) < 1
 
 
 @pytest.mark.parametrize(
-    ("curve", "curves"), [("gaussian", Gaussian()), ("pure", Pure(DELTA))], ids=["gaussian", "pure"]
+    ("curve", "curves"),
+    [("gaussian", GaussianFamily()), ("pure", PureFamily(DELTA))],
+    ids=["gaussian", "pure"],
 )
 def test_bound_is_the_most_leaking_curve_within_the_refuted_areas(curve, curves):
-    bound = played([True] * 40 + [False] * 3, curve).bound()
-    least = played([True] * 40 + [False] * 3, curve).least
+    bound = bet_on([True] * 40 + [False] * 3, curve).bound()
+    least = bet_on([True] * 40 + [False] * 3, curve).least
     at = math.sqrt(2) * norm.ppf(least) if curve == "gaussian" else _pure(least)
     assert bound.epsilon == pytest.approx(curves.epsilon(at, DELTA), abs=1e-4)
     assert bound.assumption == curves.assumption
@@ -64,8 +66,8 @@ def _pure(area):
 
 
 def test_a_curve_of_dpsgd_is_the_accountants():
-    game = played([True] * 30, DPSGDCurve(0.1, 100, 1.0))
-    bound, curves = game.bound(), DPSGD(0.1, 100)
+    game = bet_on([True] * 30, DPSGDCurve(0.1, 100, 1.0))
+    bound, curves = game.bound(), DPSGDFamily(0.1, 100)
     assert bound.assumption == "accountant"
     assert "rate of 0.1 in 100 steps" in bound.sentence
     assert game.first_above(bound.epsilon) >= game.least - 1e-9
@@ -73,7 +75,7 @@ def test_a_curve_of_dpsgd_is_the_accountants():
 
 
 def test_what_lies_above_an_epsilon_is_where_a_bound_exceeds_it():
-    game = played([])
+    game = bet_on([])
     area = game.first_above(1.0)
     mu = math.sqrt(2) * norm.ppf(area)
     assert 1 < gaussian_epsilon(mu, DELTA) < 1 + 1e-6
@@ -82,8 +84,8 @@ def test_what_lies_above_an_epsilon_is_where_a_bound_exceeds_it():
 
 def test_before_the_first_pair_and_without_a_leak_nothing_is_shown():
     for won in ([], [True, False] * 50, [False] * 30, [0.5] * 200):
-        assert played(won).bound().epsilon == 0
-    assert "no leak" in played([]).bound().sentence
+        assert bet_on(won).bound().epsilon == 0
+    assert "no leak" in bet_on([]).bound().sentence
 
 
 def test_attacks_share_the_wealth_equally():
@@ -104,10 +106,10 @@ def test_an_attack_that_does_not_bet_keeps_its_share():
 
 def test_more_confidence_or_a_lost_pair_never_raises_the_bound():
     won = list(np.random.default_rng(1).random(50) < 0.9)
-    least = played(won).least
-    assert played(won, confidence=0.99).least < least
+    least = bet_on(won).least
+    assert bet_on(won, confidence=0.99).least < least
     for i in np.flatnonzero(won)[:10]:
-        assert played([*won[:i], False, *won[i + 1 :]]).least <= least
+        assert bet_on([*won[:i], False, *won[i + 1 :]]).least <= least
 
 
 def test_a_claim_that_holds_exactly_is_refuted_no_more_often_than_stated_at_any_time():

@@ -9,7 +9,7 @@ from outcome_strategies import DELTA, confidences, deltas, steady
 from refusals import refuses
 from scipy.stats import binom
 
-from dpaudit.accounting.curves import Pure
+from dpaudit.accounting.curves import PureFamily
 from dpaudit.estimators import EProcess
 from dpaudit.estimators.paired_auc import AUCBet
 from dpaudit.estimators.sentences import ASSUMED, confident
@@ -99,7 +99,7 @@ def test_attacks_share_the_wealth_and_scores_have_a_third_of_it():
         alone.show(inn, out)
         order.show([won])
     for e in rules.grid():
-        one = (2 * alone.wealth(e) + order.wealth(Pure(0.01).area(e))) / 3
+        one = (2 * alone.wealth(e) + order.wealth(PureFamily(0.01).area(e))) / 3
         assert both.wealth(e) == pytest.approx((one + 1) / 2)
     assert both.bound().counts is None
     assert alone.bound().counts is not None

@@ -7,7 +7,7 @@ from refusals import refuses
 from scipy.integrate import quad
 from scipy.stats import binom, norm
 
-from dpaudit.accounting.curves import Gaussian
+from dpaudit.accounting.curves import GaussianFamily
 from dpaudit.estimators import GDP, ClopperPearson
 from dpaudit.results import Counts
 
@@ -22,7 +22,7 @@ def test_known_answers():
 @pytest.mark.parametrize("delta", [1e-9, 1e-5, 1e-3])
 def test_epsilon_is_the_definition_of_dp_integrated_naively(mu, delta):
     """delta is the most by which N(mu, 1) exceeds e^epsilon times N(0, 1)."""
-    e = Gaussian().epsilon(mu, delta)
+    e = GaussianFamily().epsilon(mu, delta)
 
     def excess(x):
         return norm.pdf(x - mu) - math.exp(e + norm.logpdf(x))

@@ -10,7 +10,7 @@ from scipy.special import expit
 from scipy.stats import binom
 
 from dpaudit.estimators import OneRun, OneRunFDP
-from dpaudit.estimators.one_run import FIXED_BEFOREHAND, GuessNumbers, guessed
+from dpaudit.estimators.one_run import FIXED_BEFOREHAND, GuessNumbers, count_right
 from dpaudit.estimators.sentences import COINS, COINS_SEVERAL
 from dpaudit.results import Guesses
 
@@ -44,7 +44,7 @@ def test_a_single_number_pays_nothing():
 def test_the_best_of_several_is_that_of_a_loop_at_a_share_of_the_error():
     scores, coins = leaking(2, 200, 1)
     bound = GuessNumbers.of(200).bound(scores, coins, OneRun, DELTA, 0.95)
-    tried = [guessed(scores, coins, r) for r in (200, 100, 50, 25)]
+    tried = [count_right(scores, coins, r) for r in (200, 100, 50, 25)]
     naive = {g: OneRun(1 - 0.05 / 4).bound(g, DELTA).epsilon for g in tried}
     assert bound.epsilon == max(naive.values()) == naive[bound.guesses]
     assert bound.confidence == 0.95
@@ -79,7 +79,8 @@ def test_the_best_of_several_is_above_the_truth_no_more_often_than_it_states():
         scores = np.where(told, 1.0, -1.0) * (1 + (np.arange(canaries) % 2))
         each = numbers.each(0.95)
         found = max(
-            steinke(canaries, r, guessed(scores, coins, r).correct, each) for r in numbers.numbers
+            steinke(canaries, r, count_right(scores, coins, r).correct, each)
+            for r in numbers.numbers
         )
         above += found > 1
     assert above <= binom.isf(A, audits, 0.05)

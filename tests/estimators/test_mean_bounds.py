@@ -17,7 +17,7 @@ from scipy.special import ndtr, ndtri
 from scipy.stats import binom, norm
 
 from dpaudit.accounting import gaussian_epsilon
-from dpaudit.accounting.curves import DPSGD, Gaussian
+from dpaudit.accounting.curves import DPSGDFamily, GaussianFamily
 from dpaudit.attacks import Statistic, ThresholdAttack
 from dpaudit.estimators import GDP, PLD, ClopperPearson, ExactScan, PairedAUC, RankTest
 from dpaudit.estimators.exact_tests import wins
@@ -131,7 +131,7 @@ def misses_are_as_stated(bounds, true, draws):
 @pytest.mark.parametrize("n", GAUSSIAN)
 def test_the_rank_test_under_a_gaussian_curve(n):
     """And its bounds are above the truth in 5 % of the games."""
-    games, curves = 2000, Gaussian()
+    games, curves = 2000, GaussianFamily()
     drawn = {
         true: drawn_wins(curves, of_epsilon(true), n, games, [n, true])
         for true, _, _ in GAUSSIAN[n]
@@ -154,7 +154,7 @@ def trials_of(out, inn):
     return Trials(values, np.tile([OUT, IN], len(out)), "one")
 
 
-def shifted(mu):
+def shifted_scores(mu):
     return lambda n, draw: (draw.normal(size=n), draw.normal(size=n) + mu)
 
 
@@ -170,7 +170,7 @@ def bounds_of(selection, estimator, play, n, games):
 @pytest.mark.parametrize(("true", "mean"), [(4, 2.6), (10, 8.1)])
 def test_hold_out_under_a_gaussian_curve(true, mean):
     """The threshold is chosen by what is then judged: without the curve it would be another."""
-    found = bounds_of(HoldOut(), GDP, shifted(of_epsilon(true)), 1000, 60)
+    found = bounds_of(HoldOut(), GDP, shifted_scores(of_epsilon(true)), 1000, 60)
     assert is_known(found, mean)
 
 
@@ -196,8 +196,8 @@ def laplace(true):
 
 
 FREE = {
-    "Gaussian, 4": (shifted(of_epsilon(4)), 4, ndtr(of_epsilon(4) / math.sqrt(2))),
-    "Gaussian, 10": (shifted(of_epsilon(10)), 10, ndtr(of_epsilon(10) / math.sqrt(2))),
+    "Gaussian, 4": (shifted_scores(of_epsilon(4)), 4, ndtr(of_epsilon(4) / math.sqrt(2))),
+    "Gaussian, 10": (shifted_scores(of_epsilon(10)), 10, ndtr(of_epsilon(10) / math.sqrt(2))),
     "response, 1": (response(1), 1, 1 / (1 + math.exp(-1))),
     "response, 3": (response(3), 3, 1 / (1 + math.exp(-3))),
     "Laplace, 3": (laplace(3), 3, 1 - math.exp(-3) * (2 + 3) / 4),
@@ -267,7 +267,7 @@ ACCOUNTANT = {
 @pytest.mark.parametrize("claim", ACCOUNTANT, ids=repr)
 def test_paired_auc_and_the_rank_test_under_the_accountants_curve(claim):
     true, _, paired, rank = ACCOUNTANT[claim]
-    curves, s, n = DPSGD(claim.sample_rate, claim.steps), claim.noise_multiplier, 1000
+    curves, s, n = DPSGDFamily(claim.sample_rate, claim.steps), claim.noise_multiplier, 1000
     assert curves.epsilon(s, DELTA) == pytest.approx(true, abs=0.01)
     by_pairs = mean_of_pairs(PairedAUC(claim), n, curves.area(s))
     assert by_pairs == pytest.approx(paired, abs=KNOWN_TO)
@@ -282,7 +282,7 @@ def test_paired_auc_and_the_rank_test_under_the_accountants_curve(claim):
 @pytest.mark.parametrize("claim", ACCOUNTANT, ids=repr)
 def test_hold_out_under_the_accountants_curve(claim):
     """Known for a threshold that is chosen without the curve; with it, it shows no less."""
-    curves, known = DPSGD(claim.sample_rate, claim.steps), ACCOUNTANT[claim][1]
+    curves, known = DPSGDFamily(claim.sample_rate, claim.steps), ACCOUNTANT[claim][1]
     without, found = [], []
     for game in range(30):
         draw = np.random.default_rng([1000, game])

@@ -7,7 +7,7 @@ from refusals import refuses
 from scipy.stats import binom, norm
 
 from dpaudit.accounting import epsilon as claimed
-from dpaudit.accounting.curves import DPSGD, Gaussian, Pure, symmetrised
+from dpaudit.accounting.curves import DPSGDFamily, GaussianFamily, PureFamily, symmetric
 from dpaudit.estimators import OneRun, OneRunFDP
 from dpaudit.estimators.one_run import refuted_by_curve
 from dpaudit.results import Guesses
@@ -37,7 +37,7 @@ def naive(mu, g, a):
 )
 @pytest.mark.parametrize("mu", [0.0, 0.2, 0.6, 1.0, 1.5, 3.0])
 def test_a_curve_is_refuted_as_the_algorithm_without_shortcuts_does(g, mu):
-    assert refuted_by_curve(Gaussian(), mu, g, 0.05) == naive(mu, g, 0.05)
+    assert refuted_by_curve(GaussianFamily(), mu, g, 0.05) == naive(mu, g, 0.05)
 
 
 def test_bound_lies_where_refutation_ends():
@@ -46,7 +46,7 @@ def test_bound_lies_where_refutation_ends():
     while high - low > 1e-6:
         mu = (low + high) / 2
         low, high = (mu, high) if naive(mu, g, 0.05) else (low, mu)
-    end = Gaussian().epsilon(low, DELTA)
+    end = GaussianFamily().epsilon(low, DELTA)
     assert OneRunFDP().bound(g, DELTA).epsilon == pytest.approx(end, abs=1e-4)
 
 
@@ -61,7 +61,7 @@ def fewest_that_refute(curves, true, m, made, a):
 @pytest.mark.parametrize("a", [0.05, 0.4])
 def test_the_truth_is_refuted_no_more_often_than_stated(m, mu, a):
     """Exactly, by enumeration: a Gaussian mechanism on each canary, guessed by a fixed cut."""
-    fewest = fewest_that_refute(Gaussian(), mu, m, m, a)
+    fewest = fewest_that_refute(GaussianFamily(), mu, m, m, a)
     assert binom.sf(fewest - 1, m, norm.cdf(mu / 2)) <= a
     if m > 10 and mu < 2:
         assert fewest <= m, "an enumeration that could not fail shows nothing"
@@ -81,7 +81,7 @@ def test_the_truth_is_refuted_no_more_often_than_stated_with_abstention(mu):
     sorted_ = np.take_along_axis(inside, order, axis=1)
     right = sorted_[:, -k:].sum(axis=1) + (~sorted_[:, :k]).sum(axis=1)
     assert binom.sf(470, runs, a) < 1e-4
-    assert np.sum(right >= fewest_that_refute(Gaussian(), mu, m, 2 * k, a)) <= 470
+    assert np.sum(right >= fewest_that_refute(GaussianFamily(), mu, m, 2 * k, a)) <= 470
 
 
 def test_it_shows_more_than_without_the_assumption():
@@ -89,7 +89,7 @@ def test_it_shows_more_than_without_the_assumption():
     assert OneRunFDP().bound(g, DELTA).epsilon > OneRun().bound(g, DELTA).epsilon
 
 
-@pytest.mark.parametrize("curve", ["pure", Pure(DELTA)], ids=str)
+@pytest.mark.parametrize("curve", ["pure", PureFamily(DELTA)], ids=str)
 def test_without_a_curve_it_assumes_nothing(curve):
     """The (epsilon, delta) curve itself: about what Steinke's formula gives."""
     g = Guesses(1000, 1000, 700)
@@ -123,7 +123,7 @@ def test_dpsgd_is_refuted_no_more_often_than_stated(called_in, called_out):
     scores, inside = best_guesses(np.random.default_rng(2), runs, m)
     sorted_ = np.take_along_axis(inside, np.argsort(scores, axis=1), axis=1)
     right = sorted_[:, m - called_in :].sum(axis=1) + (~sorted_[:, :called_out]).sum(axis=1)
-    curves = symmetrised(DPSGD(FEW.sample_rate, FEW.steps))
+    curves = symmetric(DPSGDFamily(FEW.sample_rate, FEW.steps))
     made = called_in + called_out
     fewest = fewest_that_refute(curves, FEW.noise_multiplier, m, made, a)
     assert fewest <= made, "a simulation that could not fail shows nothing"

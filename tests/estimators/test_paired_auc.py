@@ -6,7 +6,7 @@ from scipy.special import ndtri
 from scipy.stats import beta, binom
 
 from dpaudit.accounting import gaussian_epsilon
-from dpaudit.accounting.curves import DPSGD
+from dpaudit.accounting.curves import DPSGDFamily
 from dpaudit.estimators import PairedAUC
 from dpaudit.estimators.sentences import ASSUMED, PAIRS, confident
 from dpaudit.results import NOTHING_TO_CHOOSE, Scores
@@ -46,7 +46,7 @@ def test_bound_by_the_accountants_area():
     """The area of the bound's own noise multiplier is the least AUC, to the grid's step."""
     claim = DPSGDCurve(sample_rate=0.2, steps=10, noise_multiplier=1.0)
     bound = PairedAUC(claim).bound(pairs(700, 1000), DELTA)
-    curves, least = DPSGD(0.2, 10), beta.ppf(0.05, 700, 301)
+    curves, least = DPSGDFamily(0.2, 10), beta.ppf(0.05, 700, 301)
     s = 0.1 * 2**14 / np.arange(1, 2**14)
     inside = s[(s > 0.3) & (s < 3)]
     low, high = 0, len(inside) - 1

@@ -6,7 +6,7 @@ from refusals import refuses
 from scipy.stats import binom
 
 from dpaudit.accounting import epsilon as claimed
-from dpaudit.accounting.curves import DPSGD, Pure
+from dpaudit.accounting.curves import DPSGDFamily, PureFamily
 from dpaudit.accounting.search import margin
 from dpaudit.estimators import PLD, ClopperPearson
 from dpaudit.rates import upper_rate
@@ -29,7 +29,7 @@ def test_a_gaussian_curve_gives_the_known_answer():
 
 def test_the_whole_family_is_refuted_up_to_the_bound():
     estimator = PLD(CURVE)
-    s, curves = estimator.parameter(SOME, DELTA), DPSGD(0.3, 5)
+    s, curves = estimator.parameter(SOME, DELTA), DPSGDFamily(0.3, 5)
     u0, u1 = (float(upper_rate(k, 500, 0.025)) for k in (SOME.fp, SOME.fn))
     assert 0.3 < s < 3
     assert margin(curves, s, u0, u1) > 0
@@ -70,7 +70,7 @@ def test_bound_is_above_what_counts_alone_would_say():
 def test_bound_exceeds_the_truth_no_more_often_than_stated():
     """Exactly, by enumeration of all counts of 12 trials a world, at the best threshold."""
     n, true = 12, 1.0
-    curves = DPSGD(0.3, 5)
+    curves = DPSGDFamily(0.3, 5)
     k = np.arange(n + 1)
     u = upper_rate(k, n, 0.025)
     for x in (0.01, 0.05, 0.3):
@@ -105,7 +105,7 @@ def test_more_errors_and_more_confidence_never_raise_the_bound():
 
 def test_without_a_curve_it_is_clopper_pearson():
     """The (epsilon, delta) curve itself, solved by the same bisection."""
-    found = PLD(Pure(DELTA)).bound(SOME, DELTA)
+    found = PLD(PureFamily(DELTA)).bound(SOME, DELTA)
     assert found.epsilon == pytest.approx(ClopperPearson().bound(SOME, DELTA).epsilon, abs=1e-6)
     assert found.assumption == "none"
 

@@ -12,7 +12,7 @@ import pytest
 from scipy.stats import kstest
 
 from dpaudit.accounting import gaussian_epsilon
-from dpaudit.accounting.curves import DPSGD, Gaussian, Pure
+from dpaudit.accounting.curves import DPSGDFamily, GaussianFamily, PureFamily
 from dpaudit.estimators import simulation
 from dpaudit.estimators.exact_tests import wins
 from dpaudit.estimators.simulation import Draws, enough, last_rejected
@@ -37,17 +37,17 @@ def test_a_draw_is_the_same_whichever_others_are_asked_for(monkeypatch):
     draws = Draws(out=4, inn=6, number=50, seed=2)
     assert [part for part, _, _ in draws.chunks()][:2] == [slice(0, 8), slice(8, 16)]
     out, inn = draws.all()
-    which = np.array([0, 7, 8, 31, 49])
-    some = list(replace(draws, which=which).chunks())
+    kept = np.array([0, 7, 8, 31, 49])
+    some = list(replace(draws, kept=kept).chunks())
     assert [part for part, _, _ in some] == [slice(0, 2), slice(2, 3), slice(3, 4), slice(4, 5)]
-    np.testing.assert_array_equal(np.concatenate([o for _, o, _ in some]), out[which])
-    np.testing.assert_array_equal(np.concatenate([i for _, _, i in some]), inn[which])
+    np.testing.assert_array_equal(np.concatenate([o for _, o, _ in some]), out[kept])
+    np.testing.assert_array_equal(np.concatenate([i for _, _, i in some]), inn[kept])
 
 
 @pytest.mark.parametrize("level", [0.05, 0.3])
 def test_the_last_rejected_step_is_where_a_plain_loop_finds_it(level):
     """p by its definition, with every draw at every step; it may only rise with the leak."""
-    curves, draws = Gaussian(), Draws(out=4, inn=5, number=79, seed=3)
+    curves, draws = GaussianFamily(), Draws(out=4, inn=5, number=79, seed=3)
     out, inn = draws.all()
     won = 18
 
@@ -69,7 +69,7 @@ def test_the_last_rejected_step_is_where_a_plain_loop_finds_it(level):
 
 @pytest.mark.parametrize("held", [0, 300, 3000])
 def test_what_is_kept_in_memory_changes_nothing(held, monkeypatch):
-    curves, draws = Gaussian(), Draws(out=20, inn=30, number=200, seed=3)
+    curves, draws = GaussianFamily(), Draws(out=20, inn=30, number=200, seed=3)
 
     def exceeds(drawn, uniform, parameter):
         return wins(drawn, curves.inn(parameter, uniform)) >= 420
@@ -115,12 +115,12 @@ def subsampled(draw, shape):
 
 
 MECHANISMS = [
-    (gaussian, Gaussian(), 1.0),
-    (subsampled, DPSGD(0.4, 2), 1.0),
-    (randomized_response, Pure(0.0), 1.0),
-    (laplace, Pure(0.0), 1.0),
-    (gaussian, Pure(DELTA), gaussian_epsilon(1.0, DELTA)),
-    (subsampled, Pure(DELTA), DPSGD(0.4, 2).epsilon(1.0, DELTA)),
+    (gaussian, GaussianFamily(), 1.0),
+    (subsampled, DPSGDFamily(0.4, 2), 1.0),
+    (randomized_response, PureFamily(0.0), 1.0),
+    (laplace, PureFamily(0.0), 1.0),
+    (gaussian, PureFamily(DELTA), gaussian_epsilon(1.0, DELTA)),
+    (subsampled, PureFamily(DELTA), DPSGDFamily(0.4, 2).epsilon(1.0, DELTA)),
 ]
 SIZES = pytest.mark.parametrize(("n0", "n1"), [(20, 20), (100, 60), (250, 250)])
 EXACT = (gaussian, subsampled, randomized_response)
@@ -146,7 +146,7 @@ def errs_as_stated(stars, found, exact):
     return stated <= A and -tolerance < stated - missed < (tolerance if exact else 1)
 
 
-def played(mechanism, curves, true, n0, n1, seed):
+def draw_trials(mechanism, curves, true, n0, n1, seed):
     """Trials in order, small is in: of the mechanism, and under the curve."""
     draw = np.random.default_rng([seed, n0])
     # Both worlds at the larger size, of which the first are kept.
@@ -159,7 +159,7 @@ def played(mechanism, curves, true, n0, n1, seed):
 @SIZES
 @pytest.mark.parametrize(("mechanism", "curves", "true"), MECHANISMS)
 def test_the_rank_test_errs_as_often_as_stated(mechanism, curves, true, n0, n1):
-    trials, drawn = played(mechanism, curves, true, n0, n1, 7)
+    trials, drawn = draw_trials(mechanism, curves, true, n0, n1, 7)
     exact = mechanism in EXACT and getattr(curves, "delta", 0) == 0
     assert errs_as_stated(wins(*drawn), wins(*trials), exact)
 
@@ -175,6 +175,6 @@ def test_the_exact_scan_errs_as_often_as_stated(mechanism, curves, true, n0, n1)
         missed = n1 - np.array([np.searchsorted(i, o) for o, i in zip(out, inn, strict=True)])
         return table[np.arange(n0), missed].max(axis=1)
 
-    trials, drawn = played(mechanism, curves, true, n0, n1, 9)
+    trials, drawn = draw_trials(mechanism, curves, true, n0, n1, 9)
     exact = mechanism is randomized_response
     assert errs_as_stated(largest(*drawn), largest(*trials), exact)

@@ -89,7 +89,7 @@ def content(path):
         return sorted(journal._db.execute(query).fetchall())
 
 
-def played(path, mechanism, executor, progress=lambda done, total: None):
+def run_trials_on(path, mechanism, executor, progress=lambda done, total: None):
     with Journal.open_for_writing(path, {"models": MODELS}) as journal:
         run_trials(mechanism, tiny_pair(), trials(0, MODELS), journal, executor, progress)
     return content(path)
@@ -116,7 +116,7 @@ def test_no_cluster_is_started_where_none_is_named(address):
 def test_journal_of_a_cluster_is_that_of_one_machine_though_a_worker_is_killed(scheduler, tmp_path):
     address, folder = scheduler
     with local_pool(2) as pool:
-        here = played(tmp_path / "here", Shifted(1.0), pool)
+        here = run_trials_on(tmp_path / "here", Shifted(1.0), pool)
     killed, workers = [], tmp_path / "workers"
 
     def kill(done, total):
@@ -131,7 +131,7 @@ def test_journal_of_a_cluster_is_that_of_one_machine_though_a_worker_is_killed(s
         with cluster(address) as executor:
             one, other = (executor.submit(os.urandom, 8).result() for _ in range(2))
             assert one != other, "the same call twice is two calls"
-            there = played(tmp_path / "there", slow, executor, kill)
+            there = run_trials_on(tmp_path / "there", slow, executor, kill)
     assert killed
     assert len(here) == 4 * MODELS
     assert there == here

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from playground import KEPT_RUN, KNOWN, facts, finished, observe, worlds_and_indices
+from playground import KEPT_RUN, KNOWN, facts, observe, worlds_and_indices, write_journal
 from refusals import refuses
 
 from dpaudit.audit.folder import Run
@@ -37,7 +37,7 @@ def path(tmp_path):
 def complete(path):
     """A journal of eight trials."""
     worlds, _ = worlds_and_indices(8)
-    return finished(path, observe(worlds, np.random.default_rng(0)))
+    return write_journal(path, observe(worlds, np.random.default_rng(0)))
 
 
 def refusal(do, *arguments) -> JournalError:
@@ -329,7 +329,7 @@ def outcomes(path, whole, damages):
 def whole(tmp_path):
     """A journal of eight trials with a look, to be copied and damaged."""
     worlds, _ = worlds_and_indices(8)
-    whole = finished(tmp_path / "whole.sqlite", observe(worlds, np.random.default_rng(0)))
+    whole = write_journal(tmp_path / "whole.sqlite", observe(worlds, np.random.default_rng(0)))
     with Journal.read(whole) as journal:
         journal.look("mean", "clopper-pearson")
     return whole

@@ -5,8 +5,8 @@ import math
 import pytest
 
 from dpaudit import accounting, estimators
-from dpaudit.accounting.curves import Gaussian, Pure, family
-from dpaudit.accounting.sampled import sampled
+from dpaudit.accounting.curves import GaussianFamily, PureFamily, family
+from dpaudit.accounting.sampled import planning_family
 from dpaudit.estimators.power.prospect import Truth
 from dpaudit.estimators.power.scored import Counted, Ranked
 from dpaudit.judging.expectation import FEWEST, expectation, last_iterate
@@ -19,7 +19,7 @@ FULL = Claim(2.0, DELTA, curve=GaussianCurve(accounting.gaussian_mu(2.0, DELTA))
 
 @pytest.mark.parametrize(("claim", "models"), [(SAMPLED, 100), (SAMPLED, 1000), (FULL, 400)])
 def test_a_typical_bound_is_that_of_a_plan_whose_true_epsilon_is_the_claim(claim, models):
-    curves = sampled(family(claim.curve, DELTA))
+    curves = planning_family(family(claim.curve, DELTA))
     truth = Truth(curves, claim.epsilon, claim.epsilon, DELTA, SURE)
     planned = Ranked(estimators.RankTest(curves, SURE), curves, truth).typical(models // 2)
     found = expectation(claim, SURE, "observer", models)
@@ -30,8 +30,8 @@ def test_a_typical_bound_is_that_of_a_plan_whose_true_epsilon_is_the_claim(claim
 def test_without_a_curve_counted_errors_are_forecast():
     claim = Claim(2.0, DELTA)
     found = expectation(claim, SURE, "", 80_000)
-    truth = Truth(Gaussian(), 2.0, 2.0, DELTA, SURE)
-    planned = Counted(estimators.ClopperPearson(SURE), Pure(DELTA), truth).typical(20_000)
+    truth = Truth(GaussianFamily(), 2.0, 2.0, DELTA, SURE)
+    planned = Counted(estimators.ClopperPearson(SURE), PureFamily(DELTA), truth).typical(20_000)
     assert found.adversary == ""
     assert found.models == 80_000
     assert found.typical == pytest.approx(planned, rel=0.03)

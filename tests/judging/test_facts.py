@@ -1,7 +1,7 @@
 import re
 
 import numpy as np
-from playground import KEPT_RUN, facts, finished, observe, worlds_and_indices
+from playground import KEPT_RUN, facts, observe, worlds_and_indices, write_journal
 from refusals import refuses
 
 from dpaudit.journal import Journal
@@ -10,7 +10,9 @@ from dpaudit.judging.facts import Pairing, RunFacts, refuse_other_versions
 
 def test_a_run_goes_on_only_by_the_versions_that_it_was_begun_with(tmp_path, monkeypatch):
     worlds, _ = worlds_and_indices(4)
-    path = finished(tmp_path / "run" / "journal.sqlite", observe(worlds, np.random.default_rng(0)))
+    path = write_journal(
+        tmp_path / "run" / "journal.sqlite", observe(worlds, np.random.default_rng(0))
+    )
     with Journal.read(path) as journal:
         monkeypatch.setattr("dpaudit.judging.facts.versions", lambda: journal.facts["versions"])
         refuse_other_versions(journal)

@@ -7,7 +7,7 @@ from unittest.mock import patch
 import numpy as np
 import playground
 import pytest
-from playground import KNOWN, facts, observe, settled, worlds_and_indices
+from playground import KNOWN, facts, observe, run_facts, worlds_and_indices
 from refusals import refuses
 from scipy.stats import binom
 
@@ -16,7 +16,7 @@ from dpaudit.config.settings import Judging
 from dpaudit.errors import BadInput
 from dpaudit.estimators import ClopperPearson, ExactScan
 from dpaudit.estimators.power.prospect import models_needed
-from dpaudit.estimators.published import published
+from dpaudit.estimators.published import published_estimate
 from dpaudit.estimators.trials import Trials
 from dpaudit.journal import Journal
 from dpaudit.judging.advice import next_steps
@@ -39,11 +39,11 @@ COUNTED = {"estimator": "clopper-pearson"}
 """Most of this file is about rules and their errors; `test_panel.py` is about scores."""
 
 
-def finished(path, seen, **configured):
-    return playground.finished(path, seen, **{**COUNTED, **configured})
+def write_journal(path, seen, **configured):
+    return playground.write_journal(path, seen, **{**COUNTED, **configured})
 
 
-def judged(path, *attacks, permutations=5, **choice):
+def judge_run(path, *attacks, permutations=5, **choice):
     """A judgement; it takes its time for the permutation null only where a test is about that."""
     few = patch("dpaudit.estimators.published.PERMUTATIONS", permutations)
     with few, Journal.read(path) as journal:
@@ -54,7 +54,7 @@ def deciding_bound(report):
     return report.bounds[report.primary]
 
 
-def released(models, shift=0.0, seed=0):
+def observations_of(models, shift=0.0, seed=0):
     worlds, _ = worlds_and_indices(models)
     return observe(worlds, np.random.default_rng(seed), shift)
 
@@ -112,8 +112,8 @@ def test_no_leak_certifies_zero_with_the_stated_confidence():
 
 
 def test_a_strong_leak_is_certified_and_stays_below_the_ceiling(path):
-    finished(path, released(200, shift=8.0), attacks=FAST)
-    report = judged(path)
+    write_journal(path, observations_of(200, shift=8.0), attacks=FAST)
+    report = judge_run(path)
     for bound in report.bounds:
         assert 1.0 < bound.epsilon <= bound.ceiling
     assert deciding_bound(report).ceiling == pytest.approx(ClopperPearson().ceiling(50, 50, DELTA))
@@ -121,7 +121,9 @@ def test_a_strong_leak_is_certified_and_stays_below_the_ceiling(path):
 
 def test_selection_alone_is_shown_beside_a_certified_zero(path):
     """The pattern that the tool exists for: published numbers of a mechanism without a leak."""
-    report = judged(finished(path, released(80)), "loss", "mean+std", permutations=200)
+    report = judge_run(
+        write_journal(path, observations_of(80)), "loss", "mean+std", permutations=200
+    )
     assert [bound.epsilon for bound in report.bounds] == [0, 0]
     one, two = report.published
     assert 0.7 < one.null_mean < two.null_mean < two.null_q95
@@ -129,8 +131,8 @@ def test_selection_alone_is_shown_beside_a_certified_zero(path):
 
 @pytest.mark.parametrize("models", [4, 8])
 def test_the_smallest_runs_are_judged_too(path, models):
-    finished(path, released(models, shift=9.0))
-    report = judged(path, *Choice().attacks)
+    write_journal(path, observations_of(models, shift=9.0))
+    report = judge_run(path, *Choice().attacks)
     assert [b.epsilon for b in report.bounds] == [0.0] * 5
     assert report.verdict == "INCONCLUSIVE"
     assert report.models == {
@@ -146,7 +148,7 @@ def test_the_smallest_runs_are_judged_too(path, models):
 
 def with_half(models, half, change):
     """Observations of a leak in which one half of the indices is changed."""
-    seen = released(models, shift=1.5)
+    seen = observations_of(models, shift=1.5)
     worlds, indices = worlds_and_indices(models)
     rows = np.flatnonzero(indices % 2 == half)
     changed = {name: array.copy() for name, array in seen.items()}
@@ -168,8 +170,8 @@ def turned(worlds):
 @pytest.mark.parametrize("change", [swapped, turned])
 def test_judging_half_changes_neither_rule_nor_primary(tmp_path, change):
     before, after = with_half(80, half=1, change=change)
-    a = judged(finished(tmp_path / "a" / "j", before))
-    b = judged(finished(tmp_path / "b" / "j", after))
+    a = judge_run(write_journal(tmp_path / "a" / "j", before))
+    b = judge_run(write_journal(tmp_path / "b" / "j", after))
     assert a.primary == b.primary
     assert [x.rule for x in a.bounds] == [x.rule for x in b.bounds]
     assert [x.counts for x in a.bounds] != [x.counts for x in b.bounds]
@@ -177,8 +179,8 @@ def test_judging_half_changes_neither_rule_nor_primary(tmp_path, change):
 
 def test_choosing_half_makes_the_rule(tmp_path):
     before, after = with_half(80, half=0, change=swapped)
-    a = judged(finished(tmp_path / "a" / "j", before))
-    b = judged(finished(tmp_path / "b" / "j", after))
+    a = judge_run(write_journal(tmp_path / "a" / "j", before))
+    b = judge_run(write_journal(tmp_path / "b" / "j", after))
     for x, y in zip(a.bounds, b.bounds, strict=True):
         assert x.rule != y.rule
 
@@ -186,14 +188,14 @@ def test_choosing_half_makes_the_rule(tmp_path):
 def test_primary_is_the_attack_that_does_best_on_the_choosing_half(tmp_path):
     """A leak that only the logits show, and one that only the MC samples show."""
     for shown, hidden in (("logits", "mc"), ("mc", "logits")):
-        seen = {**released(80, shift=5.0), hidden: released(80, seed=1)[hidden]}
-        report = judged(finished(tmp_path / shown / "j", seen), "loss", "mean")
+        seen = {**observations_of(80, shift=5.0), hidden: observations_of(80, seed=1)[hidden]}
+        report = judge_run(write_journal(tmp_path / shown / "j", seen), "loss", "mean")
         assert deciding_bound(report).attack == {"logits": "loss", "mc": "mean"}[shown]
 
 
 def test_primary_that_was_named_decides_even_if_it_is_the_weakest(path):
-    seen = {**released(80, shift=5.0), "logits": released(80, seed=1)["logits"]}
-    report = judged(finished(path, seen), "loss", "mean", primary="loss")
+    seen = {**observations_of(80, shift=5.0), "logits": observations_of(80, seed=1)["logits"]}
+    report = judge_run(write_journal(path, seen), "loss", "mean", primary="loss")
     assert deciding_bound(report).attack == "loss"
     assert report.bounds[0].epsilon < report.bounds[1].epsilon
 
@@ -211,8 +213,8 @@ def test_pick_takes_the_first_attack_where_there_is_nothing_to_go_by():
 
 
 def test_same_primary_stays_the_first_look(path):
-    finished(path, released(80, shift=3.0), attacks=FAST, primary="loss")
-    first, again = judged(path, primary="loss"), judged(path, "mean", "loss", primary="loss")
+    write_journal(path, observations_of(80, shift=3.0), attacks=FAST, primary="loss")
+    first, again = judge_run(path, primary="loss"), judge_run(path, "mean", "loss", primary="loss")
     assert first.looks == again.looks == 1
     assert deciding_bound(first) == deciding_bound(again)
     assert deciding_bound(first).confidence == 0.95
@@ -239,23 +241,23 @@ def test_a_curve_refutes_only_a_claim_that_has_it(assumption, curve, expected):
 
 
 def test_diverged_models_are_counted_in_a_warning(path):
-    seen = released(8)
+    seen = observations_of(8)
     seen["logits"][3] = np.nan
-    report = judged(finished(path, seen, attacks=["loss"]), "loss")
+    report = judge_run(write_journal(path, seen, attacks=["loss"]), "loss")
     assert report.warnings[-1].startswith("1 of 8 models diverged")
 
 
 def test_the_first_look_is_the_configurations_own_whoever_judges_first(path):
     """Else a run that was killed before its own judgement would lose its confidence to another."""
-    finished(path, released(80, shift=3.0), attacks=FAST)
-    assert judged(path, "mean & max").looks == 2
-    assert judged(path).looks == 1
-    assert judged(path, deciding_bound(judged(path)).attack).looks == 1
+    write_journal(path, observations_of(80, shift=3.0), attacks=FAST)
+    assert judge_run(path, "mean & max").looks == 2
+    assert judge_run(path).looks == 1
+    assert judge_run(path, deciding_bound(judge_run(path)).attack).looks == 1
 
 
 def test_another_primary_decides_at_a_quarter_of_the_error(path):
-    finished(path, released(80, shift=3.0), attacks=FAST, primary="loss")
-    second = judged(path, primary="mean")
+    write_journal(path, observations_of(80, shift=3.0), attacks=FAST, primary="loss")
+    second = judge_run(path, primary="mean")
     assert second.looks == 2
     assert deciding_bound(second).confidence == pytest.approx(1 - 0.05 / 4)
     counts = deciding_bound(second).counts
@@ -264,9 +266,9 @@ def test_another_primary_decides_at_a_quarter_of_the_error(path):
     assert deciding_bound(second).ceiling == pytest.approx(expected.ceiling)
     others = [b for b in second.bounds if b.attack != "mean"]
     assert {b.confidence for b in others} == {0.95}
-    third = judged(path, "max", primary="max", confidence=0.9)
+    third = judge_run(path, "max", primary="max", confidence=0.9)
     assert deciding_bound(third).confidence == pytest.approx(1 - 0.1 / 8)
-    assert judged(path, "loss", primary="loss").looks == 1
+    assert judge_run(path, "loss", primary="loss").looks == 1
 
 
 def test_all_looks_together_err_with_at_most_one_and_a_half_of_the_stated_error():
@@ -282,8 +284,8 @@ def test_another_confidence_never_tries_another_rule(path):
 
     On these trials the thresholds that are best at each confidence are four different ones.
     """
-    finished(path, released(160, shift=1.5, seed=1), attacks=["loss"])
-    reports = [judged(path, "loss", confidence=c) for c in (0.6, 0.9, 0.95, 0.99, 0.999)]
+    write_journal(path, observations_of(160, shift=1.5, seed=1), attacks=["loss"])
+    reports = [judge_run(path, "loss", confidence=c) for c in (0.6, 0.9, 0.95, 0.99, 0.999)]
     assert {r.looks for r in reports} == {1}
     assert len({deciding_bound(r).rule for r in reports}) == 1
     bounds = [deciding_bound(r).epsilon for r in reports]
@@ -306,10 +308,10 @@ def test_another_confidence_never_tries_another_rule(path):
     ids=str,
 )
 def test_a_refused_judgement_is_no_look(path, bad):
-    finished(path, released(8))
+    write_journal(path, observations_of(8))
     before = path.read_bytes()
     with pytest.raises(BadInput) as caught:
-        judged(path, *bad.pop("attacks", FAST), **bad)
+        judge_run(path, *bad.pop("attacks", FAST), **bad)
     assert "\n" not in str(caught.value)
     assert path.read_bytes() == before
 
@@ -346,8 +348,8 @@ def test_where_nothing_is_promised_nothing_is_refuted():
 )
 def test_verdict_of_a_journal(path, claimed, expected):
     """50 judging trials a world have a ceiling of 2.57."""
-    finished(path, released(200, shift=3.0), epsilon=claimed)
-    report = judged(path, "loss")
+    write_journal(path, observations_of(200, shift=3.0), epsilon=claimed)
+    report = judge_run(path, "loss")
     assert report.verdict == expected
     assert report.claim.epsilon == claimed
     assert report.next_steps
@@ -376,14 +378,14 @@ def test_a_claim_beyond_all_models_is_told_so(epsilon):
     bound = Bound(0.0, DELTA, 0.95, "clopper-pearson", "none", "hold-out", 2.57)
     claim = Claim(epsilon, DELTA)
     assert models_needed(claim, bound) is None
-    advice = next_steps(settled(claim), bound, 2.57, [])[0]
+    advice = next_steps(run_facts(claim), bound, 2.57, [])[0]
     assert f"{epsilon:.3g}" in advice
     assert "--models" not in advice
 
 
 def test_advice_fits_what_was_judged():
     bound = Bound(0.0, DELTA, 0.95, "someone-elses", "none", "hold-out", 2.57)
-    advised = partial(next_steps, settled(Claim(8.0, DELTA)), bound, 2.57)
+    advised = partial(next_steps, run_facts(Claim(8.0, DELTA)), bound, 2.57)
     assert "more models (--models)" in advised([])[0]
     for attacks, named in ((["mean+std"], "mean & inv_std"), (["released"], "total")):
         assert (
@@ -398,7 +400,7 @@ def incomplete(path, played):
     with Journal.open_for_writing(path, {"seed": 0, "models": 8}) as journal:
         journal.write_facts(facts(), KNOWN)
         for trial, row in zip(trials(0, 8)[:played], range(8), strict=False):
-            seen = released(8)
+            seen = observations_of(8)
             journal.add(trial, {name: array[row] for name, array in seen.items()}, 1.0)
 
 
@@ -406,12 +408,12 @@ def incomplete(path, played):
 def test_an_incomplete_run_is_refused_with_the_way_to_go_on(path, played):
     incomplete(path, played)
     with refuses("not-complete", option="models", value=played) as caught:
-        judged(path)
+        judge_run(path)
     assert f"({played} of 8 models)" in str(caught.value)
     assert str(caught.value).endswith(" dpaudit.play")
     (path.parent / "config.toml").touch()
     with refuses("not-complete", option="models", value=played) as caught:
-        judged(path)
+        judge_run(path)
     folder = path.parent
     way = f"dpaudit run --config {folder}/config.toml --out {folder}"
     assert str(caught.value).endswith(f" {way}")
@@ -420,15 +422,15 @@ def test_an_incomplete_run_is_refused_with_the_way_to_go_on(path, played):
 def test_a_run_that_settled_nothing_is_refused(path):
     Journal.open_for_writing(path, {"seed": 0, "models": 8}).close()
     with refuses("not-complete", option="models", value=0):
-        judged(path)
+        judge_run(path)
 
 
 def test_an_attack_whose_needs_are_not_released_is_refused(path):
-    seen = released(8)
-    finished(path, {"probabilities": seen["probabilities"]})
+    seen = observations_of(8)
+    write_journal(path, {"probabilities": seen["probabilities"]})
     for attack, needs in (("loss", "logits"), ("mean", "mean"), ("min", "mc")):
         with refuses("not-released", option=attack, value=needs):
-            judged(path, attack)
+            judge_run(path, attack)
 
 
 @pytest.mark.parametrize(
@@ -440,69 +442,71 @@ def test_an_attack_whose_needs_are_not_released_is_refused(path):
     ],
 )
 def test_default_attacks_are_those_that_fit_what_is_released(path, shown, fitting):
-    seen = {**released(8), "values": np.zeros((8, 2))}
-    finished(path, {name: seen[name] for name in shown})
-    report = judged(path, *Judging.attacks)
+    seen = {**observations_of(8), "values": np.zeros((8, 2))}
+    write_journal(path, {name: seen[name] for name in shown})
+    report = judge_run(path, *Judging.attacks)
     assert [bound.attack for bound in report.bounds] == fitting
 
 
 def test_a_run_whose_own_attack_never_fitted_can_be_judged_by_another(path):
-    finished(path, {"logits": released(80)["logits"]}, attacks=["released"])
-    assert judged(path, "loss").looks == 2
+    write_journal(path, {"logits": observations_of(80)["logits"]}, attacks=["released"])
+    assert judge_run(path, "loss").looks == 2
 
 
 def test_what_no_default_attack_fits_is_refused(path):
-    finished(path, {"weights": np.zeros((8, 2))})
+    write_journal(path, {"weights": np.zeros((8, 2))})
     with refuses("no-attack-fits", option="attacks", value=["weights"]):
-        judged(path, *Judging.attacks)
+        judge_run(path, *Judging.attacks)
 
 
 # ---------------------------------------------------------------- defences
 
 
 def test_a_defence_stands_between_the_models_and_the_attacks(path):
-    finished(path, released(80, shift=8.0))
-    open_, coarse = judged(path, "mean"), judged(path, "mean", defence="quantize:1")
+    write_journal(path, observations_of(80, shift=8.0))
+    open_, coarse = judge_run(path, "mean"), judge_run(path, "mean", defence="quantize:1")
     assert open_.defence == "none"
     assert coarse.defence == "quantize:1"
     assert set(coarse.evidence.scores[0].inn) <= {0.0, 1.0}
     with refuses("not-released", option="min", value="mc"):
-        judged(path, "min", defence="quantize:0.01")
+        judge_run(path, "min", defence="quantize:0.01")
 
 
 def test_another_defence_is_another_look(path):
-    finished(path, released(80, shift=3.0), attacks=["mean"])
-    assert judged(path, "mean").looks == 1
-    assert judged(path, "mean", defence="quantize:0.01").looks == 2
-    assert judged(path, "mean", defence="quantize:0.1").looks == 3
-    assert judged(path, "mean", defence="quantize:0.01").looks == 2
+    write_journal(path, observations_of(80, shift=3.0), attacks=["mean"])
+    assert judge_run(path, "mean").looks == 1
+    assert judge_run(path, "mean", defence="quantize:0.01").looks == 2
+    assert judge_run(path, "mean", defence="quantize:0.1").looks == 3
+    assert judge_run(path, "mean", defence="quantize:0.01").looks == 2
 
 
 def test_a_configured_defence_is_the_first_look(path):
-    finished(path, released(80, shift=3.0), attacks=["mean", "loss"], defence="quantize:0.01")
-    assert judged(path, "mean", "loss", defence="quantize:0.01").looks == 1
-    assert judged(path, "mean", "loss").looks == 2
+    write_journal(
+        path, observations_of(80, shift=3.0), attacks=["mean", "loss"], defence="quantize:0.01"
+    )
+    assert judge_run(path, "mean", "loss", defence="quantize:0.01").looks == 1
+    assert judge_run(path, "mean", "loss").looks == 2
 
 
 # ---------------------------------------------------------------- warnings
 
 
 def test_models_that_repeat_each_other_are_warned_of(path):
-    seen = released(80)
+    seen = observations_of(80)
     seen["logits"][[3, 4, 5]] = seen["logits"][2]
     seen["logits"][[10, 11]] = np.nan  # diverged, which is told elsewhere
-    warnings = judged(finished(path, seen)).warnings
+    warnings = judge_run(write_journal(path, seen)).warnings
     assert any("3 of 80 models release exactly the same" in warning for warning in warnings)
-    fresh = finished(path.parent / "fresh" / "j", released(80))
-    assert not judged(fresh).warnings
+    fresh = write_journal(path.parent / "fresh" / "j", observations_of(80))
+    assert not judge_run(fresh).warnings
 
 
 # ---------------------------------------------------------------- evidence
 
 
 def test_evidence_is_what_the_bounds_were_counted_on(path):
-    finished(path, released(80, shift=2.0))
-    report = judged(path, "loss", "mean & inv_std", "learned")
+    write_journal(path, observations_of(80, shift=2.0))
+    report = judge_run(path, "loss", "mean & inv_std", "learned")
     for bound, scores, cut in zip(
         report.bounds, report.evidence.scores, report.evidence.cuts, strict=True
     ):
@@ -531,7 +535,7 @@ def test_published_estimate_is_the_papers_over_chunks_of_100(models, chunks):
     worlds, _ = worlds_and_indices(models)
     seen = observe(worlds, np.random.default_rng(models), shift=1.0)
     features = Loss().features(seen, KNOWN)
-    got = published("loss", Loss(), Trials(features, worlds), DELTA, seed=5)
+    got = published_estimate("loss", Loss(), Trials(features, worlds), DELTA, seed=5)
 
     size = min(models, 100) // 2
     rows = [
@@ -566,7 +570,7 @@ def test_published_estimate_is_the_papers_over_chunks_of_100(models, chunks):
 def test_permutations_are_200_in_all_whatever_the_chunks(models):
     worlds, _ = worlds_and_indices(models)
     features = Loss().features(observe(worlds, np.random.default_rng(0)), KNOWN)
-    got = published("loss", Loss(), Trials(features, worlds), DELTA, seed=0)
+    got = published_estimate("loss", Loss(), Trials(features, worlds), DELTA, seed=0)
     assert (got.chunks, got.permutations) == (models // 100, 200)
 
 
@@ -581,7 +585,7 @@ def test_without_a_leak_the_estimate_is_one_of_its_null():
     passed, estimates = 0, []
     for seed in range(25):
         features = Loss().features(observe(worlds, np.random.default_rng([3, seed])), KNOWN)
-        got = published("loss", Loss(), Trials(features, worlds), DELTA, seed)
+        got = published_estimate("loss", Loss(), Trials(features, worlds), DELTA, seed)
         passed += got.epsilon_in_sample > got.null_q95
         estimates.append(got.epsilon_in_sample)
     assert passed <= 8
@@ -591,9 +595,9 @@ def test_without_a_leak_the_estimate_is_one_of_its_null():
 # ---------------------------------------------------------------- the rest of the report
 
 
-def test_report_carries_what_was_settled(path):
-    seen = released(8)
-    report = judged(finished(path, seen, epsilon=3.0, seed=4))
+def test_report_carries_what_was_run_facts(path):
+    seen = observations_of(8)
+    report = judge_run(write_journal(path, seen, epsilon=3.0, seed=4))
     told = facts(3.0)
     assert report.claim == Claim(3.0, DELTA)
     assert report.seed == 4
@@ -612,6 +616,8 @@ def test_report_carries_what_was_settled(path):
 
 
 def test_expressions_are_attacks(path):
-    report = judged(finished(path, released(80, shift=4.0)), "mean & inv_std", "min | max")
+    report = judge_run(
+        write_journal(path, observations_of(80, shift=4.0)), "mean & inv_std", "min | max"
+    )
     assert [b.attack for b in report.bounds] == ["mean & inv_std", "min | max"]
     assert "&" in report.bounds[0].rule or "inv_std" not in report.bounds[0].rule

@@ -40,20 +40,20 @@ def path(tmp_path):
     return tmp_path / "run" / "journal.sqlite"
 
 
-def finished(path, seen, claim, **configured):
+def write_journal(path, seen, claim, **configured):
     """A journal of a run that claims something."""
     told = {**playground.facts(), "claim": claim.to_dict()}
     with patch("playground.facts", return_value=told):
-        return playground.finished(path, seen, **configured)
+        return playground.write_journal(path, seen, **configured)
 
 
-def judged(path, *attacks, **choice):
+def judge_run(path, *attacks, **choice):
     few = patch("dpaudit.estimators.published.PERMUTATIONS", 1)
     with few, Journal.read(path) as journal:
         return judge(journal, Choice(attacks or ("loss", "mean+std", "learned"), **choice))
 
 
-def released(models, shift=0.0, seed=0):
+def observations_of(models, shift=0.0, seed=0):
     worlds, _ = worlds_and_indices(models)
     return observe(worlds, np.random.default_rng(seed), shift)
 
@@ -100,8 +100,10 @@ def test_the_strongest_that_attack_and_claim_allow_judges(attack, curve, names):
     ],
 )
 def test_what_assumes_nothing_stands_beside_what_assumes_something(path, named, curve, names):
-    finished(path, released(40, shift=3.0), claimed(curve), estimator=named, attacks=["mean+std"])
-    report = judged(path, "mean+std", estimator=named)
+    write_journal(
+        path, observations_of(40, shift=3.0), claimed(curve), estimator=named, attacks=["mean+std"]
+    )
+    report = judge_run(path, "mean+std", estimator=named)
     assert [b.estimator for b in report.bounds] == names
     assert "none" in [b.assumption for b in report.bounds]
     assert report.primary == 0
@@ -112,9 +114,9 @@ def test_what_assumes_nothing_stands_beside_what_assumes_something(path, named, 
 
 
 def test_the_rank_test_is_given_the_claims_curve_and_the_runs_seed(path):
-    seen = released(120, shift=2.0)
-    finished(path, seen, claimed(SUBSAMPLED), seed=7, primary="loss")
-    report = judged(path, "loss", "learned", primary="loss")
+    seen = observations_of(120, shift=2.0)
+    write_journal(path, seen, claimed(SUBSAMPLED), seed=7, primary="loss")
+    report = judge_run(path, "loss", "learned", primary="loss")
     worlds, _ = worlds_and_indices(120)
     for attack, judging in ((Loss(), slice(None)), (Learned(), 1)):
         trials = Trials(attack.features(with_statistics(seen), KNOWN), worlds)
@@ -134,15 +136,17 @@ def test_the_rank_test_is_given_the_claims_curve_and_the_runs_seed(path):
 
 def test_a_leak_beyond_the_accountants_curve_is_a_violation(path):
     """Where Clopper-Pearson could not even have reached the claim."""
-    finished(path, released(160, shift=9.0), claimed(SUBSAMPLED, epsilon=5.0), primary="loss")
-    report = judged(path, primary="loss")
+    write_journal(
+        path, observations_of(160, shift=9.0), claimed(SUBSAMPLED, epsilon=5.0), primary="loss"
+    )
+    report = judge_run(path, primary="loss")
     assert report.verdict == "VIOLATION"
     assert deciding_bound(report).epsilon > 5 > ClopperPearson().ceiling(80, 80, DELTA)
 
 
 def test_a_curve_that_takes_too_long_is_done_without_and_said_so(path):
-    finished(path, released(8), claimed(ENDLESS), attacks=["loss"])
-    report = judged(path, "loss")
+    write_journal(path, observations_of(8), claimed(ENDLESS), attacks=["loss"])
+    report = judge_run(path, "loss")
     assert [b.estimator for b in report.bounds] == ["exact-scan", "clopper-pearson"]
     assert "curve" in report.warnings[-1]
 
@@ -151,11 +155,13 @@ def test_a_curve_that_takes_too_long_is_done_without_and_said_so(path):
 
 
 def test_steps_are_judged_in_pairs_by_what_they_make_up_and_by_nothing_else(path):
-    finished(path, released(160, shift=3.0), claimed(STEPS), attacks=["loss"], seed=7)
-    report = judged(path, "loss")
+    write_journal(path, observations_of(160, shift=3.0), claimed(STEPS), attacks=["loss"], seed=7)
+    report = judge_run(path, "loss")
     bound, counted = report.bounds
     worlds, _ = worlds_and_indices(160)
-    trials = Trials(Loss().features(with_statistics(released(160, shift=3.0)), KNOWN), worlds)
+    trials = Trials(
+        Loss().features(with_statistics(observations_of(160, shift=3.0)), KNOWN), worlds
+    )
     scores = trials.scores(trials.fit(Loss(), BoundCriterion(DELTA)))
     assert bound.epsilon == PairedAUC(STEPS).bound(scores, DELTA).epsilon > 0
     assert (bound.estimator, bound.assumption, bound.trials) == (BY_STEP, "accountant", (80, 80))
@@ -170,8 +176,10 @@ def test_steps_are_judged_in_pairs_by_what_they_make_up_and_by_nothing_else(path
 
 
 def test_steps_with_less_noise_than_claimed_are_a_violation(path):
-    finished(path, released(160, shift=4.0), claimed(STEPS, epsilon=1.0), attacks=["loss"])
-    assert judged(path, "loss").verdict == "VIOLATION"
+    write_journal(
+        path, observations_of(160, shift=4.0), claimed(STEPS, epsilon=1.0), attacks=["loss"]
+    )
+    assert judge_run(path, "loss").verdict == "VIOLATION"
 
 
 @pytest.mark.parametrize("named", registry.names("estimators"))
@@ -204,9 +212,9 @@ def test_nothing_that_would_bound_a_single_step_judges_steps(named):
 def test_steps_whose_composition_takes_too_long_are_refused(path):
     """Without their composition they say nothing of the claim."""
     endless = claimed(StepsCurve(1e-5, 10**7, 1.0))
-    finished(path, released(8), endless, attacks=["loss"])
+    write_journal(path, observations_of(8), endless, attacks=["loss"])
     with pytest.raises(BadInput, match=r" 10,000,000 .* 1e-05 "):
-        judged(path, "loss")
+        judge_run(path, "loss")
 
 
 def test_a_claim_about_steps_that_holds_exactly_is_refuted_as_rarely_as_stated(tmp_path):
@@ -216,8 +224,8 @@ def test_a_claim_about_steps_that_holds_exactly_is_refuted_as_rarely_as_stated(t
     assert claim.epsilon == gaussian_epsilon(np.sqrt(60) / 3, DELTA)
     for game in range(games):
         seen = {"logits": independent(120, np.random.default_rng([17, game]), 1 / 3)["logits"]}
-        path = finished(tmp_path / str(game) / "j", seen, claim, seed=game, attacks=["loss"])
-        refuted += judged(path, "loss").verdict == "VIOLATION"
+        path = write_journal(tmp_path / str(game) / "j", seen, claim, seed=game, attacks=["loss"])
+        refuted += judge_run(path, "loss").verdict == "VIOLATION"
     assert refuted <= binom.isf(1e-5, games, 0.05)
 
 
@@ -228,118 +236,127 @@ def test_a_claim_about_steps_that_holds_exactly_is_refuted_as_rarely_as_stated(t
 def test_a_rule_of_counts_decides_where_it_shows_more(tmp_path, curve):
     """And a score where neither shows anything: its ceiling is the higher one."""
     for name, shift, picked in (("leak", 6.0, "mean+std"), ("none", 0.0, "loss")):
-        seen = {**released(120, shift=shift), "logits": released(120, seed=1)["logits"]}
-        path = finished(tmp_path / name / "j", seen, claimed(curve))
+        seen = {
+            **observations_of(120, shift=shift),
+            "logits": observations_of(120, seed=1)["logits"],
+        }
+        path = write_journal(tmp_path / name / "j", seen, claimed(curve))
         for attacks in (("mean+std", "loss"), ("loss", "mean+std")):
-            assert deciding_bound(judged(path, *attacks)).attack == picked
-        named = judged(path, "mean+std", "loss", primary="mean+std")
+            assert deciding_bound(judge_run(path, *attacks)).attack == picked
+        named = judge_run(path, "mean+std", "loss", primary="mean+std")
         assert deciding_bound(named).estimator == "clopper-pearson"
 
 
 @pytest.mark.parametrize("curve", [None, GaussianCurve(1.0)])
 def test_the_score_that_does_best_on_the_choosing_half_decides(tmp_path, curve):
     for shown, hidden in (("logits", "mc"), ("mc", "logits")):
-        seen = {**released(80, shift=3.0), hidden: released(80, seed=1)[hidden]}
-        report = judged(finished(tmp_path / shown / "j", seen, claimed(curve)), "loss", "mean")
+        seen = {**observations_of(80, shift=3.0), hidden: observations_of(80, seed=1)[hidden]}
+        report = judge_run(
+            write_journal(tmp_path / shown / "j", seen, claimed(curve)), "loss", "mean"
+        )
         assert deciding_bound(report).attack == {"logits": "loss", "mc": "mean"}[shown]
 
 
 def test_what_was_picked_is_judged_on_the_other_half_and_what_was_named_on_all(path):
-    finished(path, released(80, shift=3.0), claimed())
-    picked = judged(path, "loss", "mean")
+    write_journal(path, observations_of(80, shift=3.0), claimed())
+    picked = judge_run(path, "loss", "mean")
     other = next(b for b in picked.bounds if b is not deciding_bound(picked))
     assert (deciding_bound(picked).trials, other.trials) == ((20, 20), (40, 40))
-    named = judged(path, "loss", "mean", primary="loss")
+    named = judge_run(path, "loss", "mean", primary="loss")
     assert {b.trials for b in named.bounds if b.counts is None} == {(40, 40)}
 
 
 def test_all_trials_after_a_pick_on_half_of_them_are_another_look(path):
     """Else the trials that picked an attack would judge it too."""
-    finished(path, released(80, shift=3.0), claimed(), attacks=["loss", "mean"])
-    first = judged(path, "loss", "mean")
+    write_journal(path, observations_of(80, shift=3.0), claimed(), attacks=["loss", "mean"])
+    first = judge_run(path, "loss", "mean")
     attack = deciding_bound(first).attack
-    again = judged(path, "loss", "mean", primary=attack)
-    alone = judged(path, attack)
+    again = judge_run(path, "loss", "mean", primary=attack)
+    alone = judge_run(path, attack)
     assert (first.looks, again.looks, alone.looks) == (1, 2, 2)
     assert deciding_bound(again) == deciding_bound(alone)
     assert deciding_bound(again).confidence == pytest.approx(1 - 0.05 / 4)
 
 
 def test_another_estimator_is_another_look(path):
-    finished(path, released(80, shift=3.0), claimed(GaussianCurve(1.0)), primary="loss")
+    write_journal(path, observations_of(80, shift=3.0), claimed(GaussianCurve(1.0)), primary="loss")
     looks = [
-        judged(path, primary="loss", estimator=name).looks
+        judge_run(path, primary="loss", estimator=name).looks
         for name in ("auto", "rank-test", "exact-scan", "clopper-pearson", "exact-scan", "auto")
     ]
     assert looks == [1, 1, 2, 3, 2, 1]
 
 
 def test_a_primary_that_is_not_released_is_refused(path):
-    finished(path, {"logits": released(8)["logits"]}, claimed())
+    write_journal(path, {"logits": observations_of(8)["logits"]}, claimed())
     before = path.read_bytes()
     with refuses("not-released", option="mean+std", value="mean, std"):
-        judged(path, *Choice().attacks, primary="mean+std")
+        judge_run(path, *Choice().attacks, primary="mean+std")
     assert path.read_bytes() == before
 
 
 def test_a_run_whose_own_estimator_is_gone_can_be_judged_by_another(path):
-    finished(path, released(8), claimed(), estimator="sold-out", attacks=["loss"])
-    assert judged(path, "loss").looks == 2
+    write_journal(path, observations_of(8), claimed(), estimator="sold-out", attacks=["loss"])
+    assert judge_run(path, "loss").looks == 2
 
 
 def test_what_most_others_count_stands_beside_scores_that_decide(path):
-    finished(path, released(80, shift=3.0), claimed(GaussianCurve(1.0)), attacks=["loss"])
-    report = judged(path, "loss")
+    write_journal(
+        path, observations_of(80, shift=3.0), claimed(GaussianCurve(1.0)), attacks=["loss"]
+    )
+    report = judge_run(path, "loss")
     assert [b.estimator for b in report.bounds] == ["rank-test", "exact-scan", COUNTED]
     assert report.bounds[-1].counts.out == 20, "a threshold is chosen on the other half"
     assert report.bounds[-1].confidence == 0.95
-    named = judged(path, "loss", estimator="paired-auc")
+    named = judge_run(path, "loss", estimator="paired-auc")
     assert [b.estimator for b in named.bounds] == ["paired-auc", "exact-scan", COUNTED]
 
 
 def test_attacks_that_are_all_to_decide_share_the_error(path):
     three = ("loss", "mean+std", "learned")
-    finished(path, released(80, shift=4.0), claimed(epsilon=0.5), primary="all", attacks=three)
-    report = judged(path, *three, primary="all")
+    write_journal(
+        path, observations_of(80, shift=4.0), claimed(epsilon=0.5), primary="all", attacks=three
+    )
+    report = judge_run(path, *three, primary="all")
     assert (report.looks, report.deciders, report.verdict) == (1, [0, 1, 2], "VIOLATION")
     deciders = [report.bounds[i] for i in report.deciders]
     assert [b.confidence for b in deciders] == pytest.approx([1 - 0.05 / 3] * 3)
     assert deciding_bound(report).epsilon == max(b.epsilon for b in report.bounds)
-    again = judged(path, *three, primary="loss")
+    again = judge_run(path, *three, primary="loss")
     assert (again.looks, again.deciders) == (2, ())
-    other = judged(path, "loss", "learned", primary="all")
+    other = judge_run(path, "loss", "learned", primary="all")
     assert other.looks == 3
     assert deciding_bound(other).confidence == pytest.approx(1 - 0.05 / 8 / 2)
 
 
 def test_of_all_deciders_the_farthest_reaching_says_what_could_have_been_shown(path):
     """A rule that shows most may itself not reach the claim."""
-    seen = {**released(80, shift=9.0), "logits": released(80, seed=1)["logits"]}
+    seen = {**observations_of(80, shift=9.0), "logits": observations_of(80, seed=1)["logits"]}
     claim = claimed(GaussianCurve(1.0), epsilon=5.0)
-    finished(path, seen, claim, primary="all", attacks=["loss", "mean+std"])
-    report = judged(path, "loss", "mean+std", primary="all")
+    write_journal(path, seen, claim, primary="all", attacks=["loss", "mean+std"])
+    report = judge_run(path, "loss", "mean+std", primary="all")
     assert deciding_bound(report).attack == "mean+std"
     assert deciding_bound(report).ceiling < 5 < report.reach
     assert report.verdict == "NO_VIOLATION_FOUND"
 
 
 def test_a_look_that_would_have_to_be_too_sure_is_refused_and_not_numbered(path):
-    finished(path, released(8), claimed(), attacks=["loss"])
+    write_journal(path, observations_of(8), claimed(), attacks=["loss"])
     with Journal.read(path) as journal:
         for number in range(20):
             journal.look(f"attack {number}", "any")
     before = path.read_bytes()
     with refuses("no-looks-left", value=22):
-        judged(path, "mean")
+        judge_run(path, "mean")
     assert path.read_bytes() == before
-    assert judged(path, "mean", estimator="clopper-pearson").looks == 22
+    assert judge_run(path, "mean", estimator="clopper-pearson").looks == 22
 
 
 @pytest.mark.parametrize(("primary", "confidence"), [("auto", 1 - 5e-6), ("all", 1 - 1.5e-5)])
 def test_a_confidence_that_cannot_be_computed_is_refused_beforehand(path, primary, confidence):
-    finished(path, released(8), claimed())
+    write_journal(path, observations_of(8), claimed())
     with refuses("out-of-range", option="confidence"):
-        judged(path, "loss", "mean", primary=primary, confidence=confidence)
+        judge_run(path, "loss", "mean", primary=primary, confidence=confidence)
 
 
 # ---------------------------------------------------------------- how often it errs
@@ -366,9 +383,9 @@ def audits(tmp_path, games, looks, models=72, **choice):
     for game in range(games):
         path = tmp_path / str(game) / "j"
         seen = independent(models, np.random.default_rng([11, game]))
-        finished(path, seen, Claim(0.0, DELTA), seed=game, attacks=THREE, **choice)
-        with patch("dpaudit.judging.judge.published"):  # no part of the verdict, and slow
-            yield [judged(path, *THREE, primary=primary, **choice) for primary in looks]
+        write_journal(path, seen, Claim(0.0, DELTA), seed=game, attacks=THREE, **choice)
+        with patch("dpaudit.judging.judge.published_estimate"):  # no part of the verdict, and slow
+            yield [judge_run(path, *THREE, primary=primary, **choice) for primary in looks]
 
 
 def alarm_rate(pairs, confidence=0.95):
@@ -422,9 +439,9 @@ def test_a_claim_that_holds_exactly_is_refuted_as_often_as_stated(tmp_path):
     claim = Claim(gaussian_epsilon(mu, DELTA), DELTA, curve=GaussianCurve(mu))
     for game in range(games):
         seen = {"logits": independent(48, np.random.default_rng([13, game]), mu)["logits"]}
-        path = finished(tmp_path / str(game) / "j", seen, claim, seed=game, primary="loss")
-        with patch("dpaudit.judging.judge.published"):
-            report = judged(path, "loss", "learned", primary="loss")
+        path = write_journal(tmp_path / str(game) / "j", seen, claim, seed=game, primary="loss")
+        with patch("dpaudit.judging.judge.published_estimate"):
+            report = judge_run(path, "loss", "learned", primary="loss")
         assert (deciding_bound(report).estimator, report.looks) == ("rank-test", 1)
         refuted += report.verdict == "VIOLATION"
     assert count_is(refuted, games, 0.05)

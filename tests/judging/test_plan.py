@@ -4,9 +4,9 @@ import math
 
 import pytest
 from refusals import refuses
-from settings import planned
+from settings import plan_request
 
-from dpaudit.accounting.curves import DPSGD
+from dpaudit.accounting.curves import DPSGDFamily
 from dpaudit.errors import BadInput
 from dpaudit.estimators import PLD, ClopperPearson, ExactScan, OneRun, PairedAUC, RankTest
 from dpaudit.judging.plan import Pace, plan, plan_curves, prospects
@@ -25,7 +25,7 @@ KNOWN = {
 
 
 def rows(**asked):
-    return {row.estimator: row for row in plan(planned(**asked)).rows}
+    return {row.estimator: row for row in plan(plan_request(**asked)).rows}
 
 
 @pytest.mark.parametrize("i", range(5))
@@ -62,15 +62,15 @@ def test_models_for_a_ceiling_have_it_and_four_fewer_do_not(curve, claim, fixed_
 
 @pytest.mark.parametrize("more", [{}, {"curve": "gaussian"}, {"canaries": 400}])
 def test_a_bound_is_reached_as_a_claim_of_its_size_is_refuted(more):
-    reaching = plan(planned(claim=0.5, true=8.0, reach=2.0, **more)).rows
-    refuting = plan(planned(claim=2.0, true=8.0, **more)).rows
+    reaching = plan(plan_request(claim=0.5, true=8.0, reach=2.0, **more)).rows
+    refuting = plan(plan_request(claim=2.0, true=8.0, **more)).rows
     assert [row.for_reach for row in reaching] == [row.for_power for row in refuting]
-    alone = plan(planned(claim=0.5, true=8.0, **more)).rows
+    alone = plan(plan_request(claim=0.5, true=8.0, **more)).rows
     assert [row.for_power for row in reaching] == [row.for_power for row in alone]
 
 
 def test_models_for_a_chance_have_it_and_a_fifth_fewer_do_not():
-    question = planned(claim=1.0, true=6.0, curve="gaussian", power=0.9, models=40)
+    question = plan_request(claim=1.0, true=6.0, curve="gaussian", power=0.9, models=40)
     needed = {row.estimator: row.for_power for row in plan(question).rows}
     for prospect, each in prospects(question):
         n = needed[prospect.name] // each
@@ -78,7 +78,7 @@ def test_models_for_a_chance_have_it_and_a_fifth_fewer_do_not():
 
 
 def test_the_stronger_the_assumption_the_fewer_models():
-    found = plan(planned(claim=4.0, true=8.0, curve="gaussian"))
+    found = plan(plan_request(claim=4.0, true=8.0, curve="gaussian"))
     needed = {row.estimator: row.for_power or math.inf for row in found.rows}
     assert needed["rank-test"] < needed["paired-auc"] < needed["gdp"] < needed["clopper-pearson"]
     assert found.best is not None
@@ -95,8 +95,10 @@ def test_a_bare_claim_is_planned_for_a_gaussian_mechanism_unless_told_otherwise(
         assert bare[name] == gaussian[name], "what is true does not depend on what is claimed"
         assert pure[name].for_power < bare[name].for_power / 50
         assert pure[name].ceiling == bare[name].ceiling, "whatever leaks"
-    assert planned(claim=1.0, delta=0.0).leaking == "pure", "Gaussian noise has no epsilon there"
-    assert planned(claim=1.0, curve="dpsgd:0.1,200").leaking == "dpsgd:0.1,200"
+    assert plan_request(claim=1.0, delta=0.0).leaking == "pure", (
+        "Gaussian noise has no epsilon there"
+    )
+    assert plan_request(claim=1.0, curve="dpsgd:0.1,200").leaking == "dpsgd:0.1,200"
 
 
 @pytest.mark.parametrize(
@@ -116,14 +118,14 @@ def test_of_one_epsilon_randomized_response_is_refuted_with_the_fewest_models(cu
 )
 def test_of_one_truth_a_claim_that_states_its_curve_is_refuted_with_fewer(claim, true, canaries):
     asked = {"claim": claim, "true": true, "canaries": canaries, "power": 0.5}
-    bare, stated = (plan(planned(**asked, curve=curve)).best for curve in ("none", "gaussian"))
+    bare, stated = (plan(plan_request(**asked, curve=curve)).best for curve in ("none", "gaussian"))
     assert stated.assumption == "gaussian"
     assert bare is None or stated.for_power < bare.for_power
 
 
 def test_dpsgd_is_planned_by_its_own_curve_to_a_per_cent():
     found = rows(claim=8.0, curve="dpsgd:0.256,234")
-    exact = DPSGD(0.256, 234)
+    exact = DPSGDFamily(0.256, 234)
     assert list(found) == ["clopper-pearson", "exact-scan", "rank-test", "paired-auc", "pld"]
     for name, kind in (("rank-test", RankTest), ("paired-auc", PairedAUC), ("pld", PLD)):
         ceiling = kind(curve=exact).ceiling(250, 250, D)
@@ -167,7 +169,7 @@ def test_canaries_have_the_ceiling_of_what_is_guessed_of_them():
 def test_what_is_asked_about_is_never_said_to_take_more_if_it_is_enough(canaries):
     """A chance rises like the teeth of a saw: fewer may have it, and some more not."""
     asked = {"claim": 0.5, "true": 8.0, "curve": "gaussian", "canaries": canaries}
-    for prospect, _ in prospects(planned(**asked)):
+    for prospect, _ in prospects(plan_request(**asked)):
         exactly = prospect.chance(canaries)
         assert 0 < exactly < 1
         found = rows(**asked, power=exactly)[prospect.name]
@@ -177,7 +179,7 @@ def test_what_is_asked_about_is_never_said_to_take_more_if_it_is_enough(canaries
 
 def test_a_need_is_not_above_the_models_that_are_asked_about():
     asked = {"claim": 1.0, "true": 6.0, "models": 200}
-    counted, each = next(prospects(planned(**asked)))
+    counted, each = next(prospects(plan_request(**asked)))
     found = rows(**asked, power=counted.chance(200 // each))["clopper-pearson"]
     assert found.for_power <= 200
 
@@ -187,19 +189,19 @@ def test_a_need_is_not_above_the_models_that_are_asked_about():
 )
 def test_canaries_for_a_chance_have_it_and_a_quarter_fewer_never_do(asked):
     """Beside every smaller number, with the guesses that are taken for it."""
-    question = planned(**asked, curve="gaussian", canaries=100)
+    question = plan_request(**asked, curve="gaussian", canaries=100)
     for row, (prospect, _) in zip(plan(question).rows, prospects(question), strict=True):
         m = row.for_power
         assert prospect.chance(m) >= 0.8
         assert all(prospect.chance(k) < 0.8 for k in range(2, int(0.75 * m))), row
-        with_guesses = planned(**asked, curve="gaussian", canaries=m, guesses=row.guesses)
+        with_guesses = plan_request(**asked, curve="gaussian", canaries=m, guesses=row.guesses)
         found = {one.estimator: one.chance for one in plan(with_guesses).rows}
         assert found[row.estimator] > 0.79
 
 
 def test_more_canaries_than_delta_allows_are_not_looked_for_beyond():
     """At delta 1e-3 one-run refutes most often with some 1,200 canaries, with 20,000 never."""
-    question = planned(claim=1.0, true=3.0, delta=1e-3, canaries=100, power=0.6)
+    question = plan_request(claim=1.0, true=3.0, delta=1e-3, canaries=100, power=0.6)
     [(one_run, _)] = prospects(question)
     assert one_run.chance(200) < 0.5 < one_run.chance(1200)
     assert one_run.chance(20_000) < 0.05
@@ -221,7 +223,7 @@ def test_what_would_take_long_to_simulate_is_left_open():
 
 
 def test_courses_rise_to_the_truth_and_stay_below_the_ceiling():
-    for course in plan_curves(planned(claim=1.0, true=4.0, curve="gaussian", models=200)):
+    for course in plan_curves(plan_request(claim=1.0, true=4.0, curve="gaussian", models=200)):
         assert len(course.numbers) == len(course.ceilings) == len(course.typical) > 8
         assert list(course.ceilings) == sorted(course.ceilings)
         for ceiling, typical in zip(course.ceilings, course.typical, strict=True):
@@ -254,12 +256,12 @@ def test_time_is_shared_by_the_workers():
 )
 def test_what_cannot_be_planned_is_refused(asked, code, option, value):
     with refuses(code, option, value):
-        planned(**asked)
+        plan_request(**asked)
 
 
 def test_an_unknown_curve_is_refused():
     with pytest.raises(BadInput, match="laplace"):
-        planned(claim=1.0, curve="laplace")
+        plan_request(claim=1.0, curve="laplace")
 
 
 def test_a_misspelt_setting_of_a_plan_is_refused():

@@ -6,7 +6,7 @@ import sqlite3
 
 import numpy as np
 import pytest
-from playground import KEPT_RUN, finished, observe, worlds_and_indices
+from playground import KEPT_RUN, observe, worlds_and_indices, write_journal
 from refusals import refuses
 
 from dpaudit.errors import JournalError
@@ -26,7 +26,7 @@ INSERT INTO trials SELECT * FROM more;
 def path(tmp_path):
     worlds, _ = worlds_and_indices(8)
     seen = observe(worlds, np.random.default_rng(0), 0.0)
-    return finished(tmp_path / "run" / "journal.sqlite", seen)
+    return write_journal(tmp_path / "run" / "journal.sqlite", seen)
 
 
 @pytest.fixture

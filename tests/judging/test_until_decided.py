@@ -11,10 +11,10 @@ from playground import (
     Leaky,
     Shifted,
     facts,
-    finished,
     observe,
     tiny_pair,
     worlds_and_indices,
+    write_journal,
 )
 from refusals import refuses
 
@@ -55,7 +55,7 @@ def harmless(monkeypatch):
     monkeypatch.setattr(Leaky, "run", lambda self, *game: Shifted(0.0).run(*game))
 
 
-def played(config, folder, **more):
+def run_in_process(config, folder, **more):
     """In this process, where fixtures reach."""
     with ThreadPoolExecutor(2) as pool:
         return audit.run(audit.prepare(config), folder, pool, **more)
@@ -71,10 +71,10 @@ def observations(run):
         return journal.observations()["logits"]
 
 
-def stopped(path, count, shift=0.0, **configured):
+def journal_until(path, count, shift=0.0, **configured):
     """A journal of a run until decided, as far as so many models."""
     seen = observe(worlds_and_indices(count)[0], np.random.default_rng(0), shift)
-    return finished(path, seen, **{"until_decided": True, "models": 1000, **configured})
+    return write_journal(path, seen, **{"until_decided": True, "models": 1000, **configured})
 
 
 # ---------------------------------------------------------------- when it stops
@@ -82,7 +82,7 @@ def stopped(path, count, shift=0.0, **configured):
 
 def test_it_stops_once_the_claim_is_refuted_and_stays_decided(config, tmp_path):
     told = []
-    run = played(config, tmp_path / "run", tell=lambda *numbers: told.append(numbers))
+    run = run_in_process(config, tmp_path / "run", tell=lambda *numbers: told.append(numbers))
     assert 20 < models(run) < 200
     assert [needed for _, needed in told] == pytest.approx([20] * len(told))
     assert [wealth >= 20 for wealth, _ in told] == [False] * (len(told) - 1) + [True]
@@ -91,13 +91,13 @@ def test_it_stops_once_the_claim_is_refuted_and_stays_decided(config, tmp_path):
     assert report.bounds[0].epsilon > 1
     assert (report.growth.most, 2 * len(report.growth.wealth)) == (200, models(run))
     before = models(run)
-    again = played(config, tmp_path / "run")
+    again = run_in_process(config, tmp_path / "run")
     assert models(again) == before
     assert again.judge().growth == report.growth
 
 
 def test_without_a_leak_all_models_are_played(config, tmp_path, harmless):
-    run = played(config.changed(models=60), tmp_path / "run")
+    run = run_in_process(config.changed(models=60), tmp_path / "run")
     report = run.judge()
     assert models(run) == 60
     assert report.verdict != "VIOLATION"
@@ -108,12 +108,12 @@ def test_a_spent_budget_stops_and_a_new_one_goes_on(config, tmp_path, harmless):
     """What was played in pieces is what would have been played at once."""
     config, told = config.changed(models=100), []
     for budget in (1e-9, 1e-9, None):
-        run = played(config, tmp_path / "run", budget=budget)
+        run = run_in_process(config, tmp_path / "run", budget=budget)
         told.append(models(run))
         assert len(run.judge().growth.wealth) == told[-1] // 2
     first, second, last = told
     assert first < second < last == 100
-    whole = played(config, tmp_path / "whole")
+    whole = run_in_process(config, tmp_path / "whole")
     np.testing.assert_array_equal(observations(run), observations(whole))
     assert run.judge().growth == whole.judge().growth
 
@@ -127,18 +127,18 @@ def without(run, *gone):
 
 
 def test_a_gap_that_a_kill_has_left_is_filled_before_anything_else(config, tmp_path):
-    run = played(config, tmp_path / "run")
+    run = run_in_process(config, tmp_path / "run")
     growth, before = run.judge().growth, models(run)
     without(run, (3, 1))
     assert run.judge().growth.wealth == growth.wealth[:3]
-    again = played(config, tmp_path / "run")
+    again = run_in_process(config, tmp_path / "run")
     assert models(again) == before
     assert again.judge().growth == growth
 
 
 def test_wherever_it_was_killed_it_can_be_judged_and_ended(config, tmp_path):
     """Also where the pairs before the gap refute the claim already, and no more are played."""
-    run = played(config, tmp_path / "whole")
+    run = run_in_process(config, tmp_path / "whole")
     growth = run.judge().growth
     last = len(growth.wealth) - 1
     for gap in range(last + 1):
@@ -146,7 +146,7 @@ def test_wherever_it_was_killed_it_can_be_judged_and_ended(config, tmp_path):
         without(copy, (gap, gap % 2), (last, 1))
         if gap:
             assert copy.judge().growth.wealth == growth.wealth[:gap]
-        report = played(config, copy.path).judge()
+        report = run_in_process(config, copy.path).judge()
         assert report.verdict == "VIOLATION"
         assert report.growth.wealth == growth.wealth[: len(report.growth.wealth)]
 
@@ -154,7 +154,7 @@ def test_wherever_it_was_killed_it_can_be_judged_and_ended(config, tmp_path):
 def test_a_spent_budget_waits_only_for_models_that_have_been_begun(config, tmp_path, monkeypatch):
     """Of the twenty up to the next look; the canary's time counts, too."""
     monkeypatch.setenv("PLAYGROUND_PAUSE", "0.05")
-    run = played(config, tmp_path / "run", budget=1e-9)
+    run = run_in_process(config, tmp_path / "run", budget=1e-9)
     assert 2 <= models(run) < 10
     report = run.judge()
     assert report.models["judging"] == 0
@@ -168,7 +168,7 @@ def test_what_could_never_be_decided_is_refused_before_anything_is_trained(
     config, tmp_path, models, epsilon
 ):
     with refuses("cannot-refute", option="models", value=models):
-        played(config.changed(models=models, epsilon=epsilon), tmp_path / "run")
+        run_in_process(config.changed(models=models, epsilon=epsilon), tmp_path / "run")
     with refuses("cannot-refute", option="models", value=4):
         dp.play(Shifted(), tiny_pair(), models=4, out=tmp_path / "run", until_decided=True)
     assert not (tmp_path / "run").exists()
@@ -237,7 +237,7 @@ def test_looks_come_after_whole_pairs_for_all_workers():
 
 
 def test_a_watch_takes_whole_pairs_without_a_gap_alone(tmp_path):
-    path = finished(
+    path = write_journal(
         tmp_path / "run" / "j",
         observe(worlds_and_indices(80)[0], np.random.default_rng(0), 20.0),
         epsilon=1.0,
@@ -271,7 +271,9 @@ def test_an_empty_journal_is_not_enough(tmp_path):
 
 
 def test_the_report_says_what_a_fixed_number_would_not(tmp_path):
-    path = stopped(tmp_path / "run" / "j", 60, shift=20.0, attacks=["loss", "mean"], epsilon=1.0)
+    path = journal_until(
+        tmp_path / "run" / "j", 60, shift=20.0, attacks=["loss", "mean"], epsilon=1.0
+    )
     with Journal.read(path) as journal:
         report = judge_stopped(journal, Choice(("loss", "mean")))
     assert not report.published
@@ -285,7 +287,7 @@ def test_the_report_says_what_a_fixed_number_would_not(tmp_path):
 
 
 def test_a_report_of_pairs_that_only_fit_rules_says_so(tmp_path):
-    path = stopped(tmp_path / "run" / "j", 12, attacks=["loss"], epsilon=1.0)
+    path = journal_until(tmp_path / "run" / "j", 12, attacks=["loss"], epsilon=1.0)
     with Journal.read(path) as journal:
         report = judge_stopped(journal, Choice(("loss",)))
     assert report.models == {"in": 6, "out": 6, "choosing": 12, "judging": 0}
@@ -300,7 +302,7 @@ def test_a_report_of_pairs_that_only_fit_rules_says_so(tmp_path):
 def test_with_a_curve_the_bet_on_it_decides_and_the_e_process_stands_beside(tmp_path, monkeypatch):
     claim = Claim(1.0, 1e-5, curve=GaussianCurve(0.268))
     monkeypatch.setattr("playground.facts", lambda *_: {**facts(), "claim": claim.to_dict()})
-    path = stopped(tmp_path / "run" / "j", 80, shift=20.0, attacks=["loss"])
+    path = journal_until(tmp_path / "run" / "j", 80, shift=20.0, attacks=["loss"])
     with Journal.read(path) as journal:
         report = judge_stopped(journal, Choice(("loss",)))
     assert [b.estimator for b in report.bounds] == ["auc-bet", "e-process"]
@@ -311,7 +313,7 @@ def test_with_a_curve_the_bet_on_it_decides_and_the_e_process_stands_beside(tmp_
 def test_of_single_steps_only_the_bet_on_what_they_make_up_is_reported(tmp_path, monkeypatch):
     claim = Claim(1.0, 1e-5, curve=StepsCurve(0.05, 40, 1.0))
     monkeypatch.setattr("playground.facts", lambda *_: {**facts(), "claim": claim.to_dict()})
-    path = stopped(tmp_path / "run" / "j", 80, shift=20.0, attacks=["loss"])
+    path = journal_until(tmp_path / "run" / "j", 80, shift=20.0, attacks=["loss"])
     with Journal.read(path) as journal:
         report = judge_stopped(journal, Choice(("loss",)))
         assert StoppingRule(journal, Choice(("loss",))).decided()
@@ -321,7 +323,7 @@ def test_of_single_steps_only_the_bet_on_what_they_make_up_is_reported(tmp_path,
 
 
 def test_no_other_judgement_may_have_such_trials(config, tmp_path):
-    run = played(config, tmp_path / "run")
+    run = run_in_process(config, tmp_path / "run")
     for choice in (
         {"attacks": ("loss",)},
         {"estimator": "clopper-pearson"},
@@ -339,7 +341,7 @@ def test_no_other_judgement_may_have_such_trials(config, tmp_path):
 
 
 def test_before_the_first_whole_pair_there_is_nothing_to_judge(tmp_path):
-    path = stopped(tmp_path / "run" / "j", 40)
+    path = journal_until(tmp_path / "run" / "j", 40)
     with Journal.read(path) as journal:
         for table in ("trials", "seen"):
             journal._db.execute(f"DELETE FROM {table} WHERE idx = 0 AND world = 0")
@@ -350,7 +352,7 @@ def test_before_the_first_whole_pair_there_is_nothing_to_judge(tmp_path):
 def test_a_defence_stands_between_the_models_and_the_bets(config, tmp_path):
     """So coarse that nothing is left to tell the worlds by."""
     config = config.changed(defence="quantize:1", attacks=("mean",), models=60)
-    report = played(config, tmp_path / "run").judge()
+    report = run_in_process(config, tmp_path / "run").judge()
     assert report.defence == "quantize:1"
 
 

@@ -1,7 +1,7 @@
 """Mechanisms that name their attack are judged by it from Python, too, at the first look."""
 
 import pytest
-from settings import made
+from settings import make_mechanism
 
 import dpaudit as dp
 from dpaudit.canaries import Replaced
@@ -18,7 +18,7 @@ from dpaudit.papers.local import RandomizedResponse
     ],
 )
 def test_what_suits_a_mechanism_judges_it_without_being_named(data, tmp_path, kind, given, attack):
-    mechanism = made(kind, data, **given)
+    mechanism = make_mechanism(kind, data, **given)
     pair = Replaced((0, 1)).build(data, 0)
     run = dp.play(mechanism, pair, models=40, out=tmp_path / "run", workers=SerialExecutor())
     report = run.judge()

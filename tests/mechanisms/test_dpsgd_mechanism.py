@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from compiled import EVERY, compiled
 from refusals import refuses
-from settings import made
+from settings import make_mechanism
 
 from dpaudit.accounting import NUMERICAL, epsilon, gaussian_epsilon
 from dpaudit.canaries import Blank, Random
@@ -37,7 +37,7 @@ SMALL = {
 @pytest.fixture(scope="module")
 def small(data):
     """A mechanism of milliseconds, but for what is changed."""
-    return lambda **changes: made(DPSGD, data, **{**SMALL, **changes})
+    return lambda **changes: make_mechanism(DPSGD, data, **{**SMALL, **changes})
 
 
 @pytest.fixture(scope="module")
@@ -226,7 +226,7 @@ def test_the_repr_tells_every_setting_that_changes_a_number(small, name):
 
 def test_the_repr_tells_the_data_that_the_rate_and_the_network_are_made_from(small, data):
     fewer = replace(data, pool=data.pool.without(0))
-    assert repr(made(DPSGD, fewer, **SMALL)) != repr(small())
+    assert repr(make_mechanism(DPSGD, fewer, **SMALL)) != repr(small())
 
 
 def test_what_trains_is_built_when_asked_and_named_by_what_it_is_built_for(small, monkeypatch):
@@ -296,4 +296,4 @@ def test_a_negative_seed_is_refused(small):
 def test_records_of_another_type_than_float32_are_refused(data, dtype):
     other = replace(data, pool=replace(data.pool, x=data.pool.x.astype(dtype)))
     with refuses("wrong-type", "data", dtype.__name__):
-        made(DPSGD, other, **SMALL)
+        make_mechanism(DPSGD, other, **SMALL)

@@ -37,7 +37,7 @@ def own_function(data, name, **more):
     return Function(f"own_functions:{name}", CLAIM, data, samples=6, **more)
 
 
-def played(data, pair, name, world=OUT, seed=5, index=0, **more):
+def run_trial(data, pair, name, world=OUT, seed=5, index=0, **more):
     return own_function(data, name, **more).run(pair, [Trial(index, world, seed)])[0]
 
 
@@ -161,14 +161,14 @@ def test_a_trial_is_the_same_where_torch_is_not_imported_yet(data, pair, monkeyp
 
 
 def test_global_generators_are_seeded_by_the_trial(data, pair):
-    first, again = (played(data, pair, "globally_random")["values"] for _ in range(2))
-    other = played(data, pair, "globally_random", seed=6)["values"]
+    first, again = (run_trial(data, pair, "globally_random")["values"] for _ in range(2))
+    other = run_trial(data, pair, "globally_random", seed=6)["values"]
     np.testing.assert_array_equal(first, again)
     assert (first != other).all()
 
 
 def test_what_it_prints_does_not_mix_with_the_report(data, pair, capsys):
-    played(data, pair, "talking")
+    run_trial(data, pair, "talking")
     assert capsys.readouterr() == ("", "epoch 1: loss 0.1\n")
 
 
@@ -176,7 +176,7 @@ def test_what_it_prints_does_not_mix_with_the_report(data, pair, capsys):
 
 
 def test_a_module_releases_logits_and_with_dropout_its_samples(data, pair):
-    seen = played(data, pair, "linear")
+    seen = run_trial(data, pair, "linear")
     shapes = {name: array.shape for name, array in seen.items()}
     test = len(pair.test)
     assert shapes == {
@@ -187,18 +187,18 @@ def test_a_module_releases_logits_and_with_dropout_its_samples(data, pair):
         "test_mc": (32, test, 2),
     }
     assert len(np.unique(seen["mc"], axis=0)) > 1
-    assert "test_mc" not in played(data, pair, "linear", index=20)
+    assert "test_mc" not in run_trial(data, pair, "linear", index=20)
 
 
 def test_a_plain_callable_releases_no_samples(data, pair):
-    seen = played(data, pair, "plain", outputs="probabilities")
+    seen = run_trial(data, pair, "plain", outputs="probabilities")
     assert set(seen) == {"logits", "probabilities", "accuracy", "test_probabilities"}
     np.testing.assert_allclose(seen["probabilities"].sum(), 1, atol=1e-6)
 
 
 def test_probabilities_and_logits_of_one_model_are_the_same_release(data, pair):
-    logits = played(data, pair, "linear")
-    given = played(data, pair, "probabilities", outputs="probabilities")
+    logits = run_trial(data, pair, "linear")
+    given = run_trial(data, pair, "probabilities", outputs="probabilities")
     for name in ("probabilities", "mc", "accuracy"):
         np.testing.assert_allclose(given[name], logits[name], atol=1e-6)
 
@@ -212,10 +212,10 @@ def test_numbers_are_released_as_they_are(data, pair, given):
 
 def test_a_trial_is_a_function_of_its_seed_alone(data, pair):
     torch.manual_seed(1)
-    first = played(data, pair, "linear")
+    first = run_trial(data, pair, "linear")
     torch.manual_seed(2)
     random.seed(3)
-    again = played(data, pair, "linear")
+    again = run_trial(data, pair, "linear")
     for name, array in first.items():
         np.testing.assert_array_equal(array, again[name])
 
@@ -260,7 +260,7 @@ def test_a_bad_function_is_found_out_in_rehearsal(data, pair, name, refusal):
 
 def test_logits_are_not_taken_for_probabilities(data, pair):
     with refuses("not-probabilities", "outputs"):
-        played(data, pair, "no_probabilities", outputs="probabilities")
+        run_trial(data, pair, "no_probabilities", outputs="probabilities")
 
 
 @pytest.mark.parametrize("name", ["linear", "noisy_sum", "globally_random"])

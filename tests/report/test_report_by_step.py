@@ -12,7 +12,7 @@ from jsonschema import Draft202012Validator
 from refusals import refuses
 from report_examples import bound, published, violation, with_evidence
 
-from dpaudit.accounting.curves import DPSGDSteps
+from dpaudit.accounting.curves import DPSGDStepsFamily
 from dpaudit.estimators import PairedAUC
 from dpaudit.report import load_schema, page, render, to_dict
 from dpaudit.report.figure_roc import most_by_curve
@@ -94,7 +94,7 @@ def test_a_bound_on_a_single_step_is_never_written(assumption: Any) -> None:
 def test_steps_are_drawn_against_the_curve_of_a_step_and_no_region(adjacency: Any) -> None:
     claim = replace(CLAIM, adjacency=adjacency)
     fpr = np.linspace(0, 1, 21)
-    of_step = 1 - DPSGDSteps(0.05, 200, adjacency).trade_off(2.0, fpr)
+    of_step = 1 - DPSGDStepsFamily(0.05, 200, adjacency).trade_off(2.0, fpr)
     np.testing.assert_array_equal(most_by_curve(fpr, claim), of_step)
     drawn = {p.name: p for p in figures(with_evidence(scored(claim=claim)), 2)}
     for axes in drawn["roc"].drawing.axes:

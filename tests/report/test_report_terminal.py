@@ -3,15 +3,16 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import replace
-from typing import Any
 
 import pytest
 from refusals import refuses
 from report_examples import bound, inconclusive, judged, no_violation_found, published, violation
 
 from dpaudit.report import render
+from dpaudit.report.document import COLUMNS, LINES
 from dpaudit.report.formats import at_least, duration, nearest
-from dpaudit.results import Growth, Report
+from dpaudit.report.wording import LABELS
+from dpaudit.results import Growth, Published, Report
 from dpaudit.types import Claim, GaussianCurve
 
 REPORTS = {
@@ -30,9 +31,14 @@ def row(text: str, attack: str) -> str:
     return line
 
 
-def standing_out(text: str) -> list[str]:
+def standing_out(report: Report) -> list[str]:
     """The attacks whose estimates are above their null, and how many they are of how many."""
-    return re.findall(r"leak: ([^:]+ \(\d+ of \d+;)", flat(text))
+    return re.findall(r"shuffled labels: ([^:]+ \(\d+ of \d+;)", flat(render(report)))
+
+
+def details(report: Report) -> str:
+    """The long form without the summary below it."""
+    return render(report).rpartition(f"{LABELS[report.strength]}: ")[0]
 
 
 def of_models(text: str) -> list[str]:
@@ -79,34 +85,61 @@ def close() -> Report:
     return judged(wide, bounds=[bound("x" * 300, epsilon=1.00000003, ceiling=2.0)], primary=0)
 
 
-@pytest.mark.parametrize("verdict", REPORTS)
-def test_every_verdict_shows_claim_bound_and_ceiling_in_its_sentence(verdict: str) -> None:
-    report = REPORTS[verdict]
-    text = flat(render(report))
-    primary = report.bounds[report.primary]
-    sentence = text[text.index(f" {verdict}: ") : text.index("to do next")]
-    for number in (
-        f"claim of {report.claim.epsilon:.2f}",
-        at_least(primary.epsilon),
-        f"{primary.ceiling:.2f}",
-        "95 %",
-    ):
-        assert number in sentence
-    assert [v for v in REPORTS if f" {v}: " in text] == [verdict]
+def summary(report: Report) -> str:
+    return render(report, detail="summary")
 
 
-def test_inconclusive_says_what_so_many_models_could_show() -> None:
-    text = flat(render(inconclusive()))
-    assert re.search(r"INCONCLUSIVE: 50 \D+ 1\.84 ", text)
+@pytest.mark.parametrize("report", [*REPORTS.values(), extreme(), close()], ids=lambda r: r.verdict)
+def test_a_summary_fits_a_terminal_and_begins_with_the_outcome(report: Report) -> None:
+    where = f"{'y' * 100}/report.html"
+    text = render(report, detail="summary", where=where)
+    lines = text.splitlines()
+    assert text.startswith(f"{LABELS[report.strength]}: ")
+    assert len(lines) <= LINES
+    assert max(map(len, lines)) <= COLUMNS
+    assert where in "".join(text.split()), "a path is never cut"
+    (rule,) = (i for i, line in enumerate(lines) if set(line) == {"-"})
+    assert len(re.split(r"\s{2,}", lines[rule - 1].strip())) <= 5
+    assert lines[rule + 1].startswith("> "), "the attack that decides comes first"
 
 
-def test_sections_come_in_the_order_of_reading() -> None:
-    text = render(inconclusive(looks=3))
-    order = ["dpaudit", "\nClaim", "\nData", "\nCanary", "\nModels  ", "\nAttacker", "published"]
-    order += ["> mean+std", "Published estimate:", "Same search, no leak:", "Certified epsilon:"]
-    order += ["INCONCLUSIVE:", "look 3", "Warnings", "to do next", "Backend", "Time", "Seed"]
+def test_a_summary_says_who_attacked_what_was_found_and_what_to_do() -> None:
+    text = flat(summary(inconclusive()))
+    parts = [
+        "WEAK TEST: 0.49",
+        "claimed 8.00 ##",
+        "certified 0.49 ##",
+        "Attacker the probabilities",
+    ]
+    parts += ["Judged 100 models: 50 with the canary; accuracy 81.2 %", "> mean+std 0.49 2.01 1.62"]
+    parts += ["3 more: --verbose", "Warning the models", "Next Train more models"]
+    places = [text.index(part) for part in parts]
+    assert places == sorted(places)
+
+
+def test_a_summary_names_one_warning_and_counts_the_others() -> None:
+    text = flat(summary(inconclusive(warnings=["first", "second", "third"])))
+    assert "Warning first (2 more: --verbose)" in text
+    assert "second" not in text
+
+
+def test_one_line_is_the_outcome() -> None:
+    for report in [*REPORTS.values(), extreme()]:
+        line = render(report, detail="line")
+        assert "\n" not in line
+        assert flat(render(report)).count(line) == 1
+
+
+def test_the_long_form_has_all_sections_and_ends_with_the_summary() -> None:
+    report = inconclusive(looks=3)
+    text = render(report)
+    order = ["dpaudit: is the leak", "\nClaim", "\nData", "\nCanary", "\nModels  ", "\nAttacker"]
+    order += ["> mean+std", "decides (>)", "In-sample estimate", "On shuffled labels", "Ceiling"]
+    order += ["Warnings", "to do next", "Backend", "Time", "Seed", "Looks     3", "WEAK TEST"]
     places = [text.index(word) for word in order]
     assert places == sorted(places)
+    last = summary(replace(report, bounds=[report.bounds[1]], primary=0, published=[])).split("\n")
+    assert text.splitlines()[-2:] == last[-2:]
 
 
 def test_setting_is_all_there() -> None:
@@ -129,47 +162,43 @@ def test_setting_is_all_there() -> None:
 
 def test_one_row_per_attack_and_one_mark() -> None:
     report = inconclusive()
-    text = render(report)
+    text = details(report)
     for b in report.bounds:
-        assert row(text, f"{b.attack} ").endswith(f"{at_least(b.epsilon)}     {b.ceiling:.2f}")
+        assert row(text, f"{b.attack} ").endswith(f"{at_least(b.epsilon)}   {b.ceiling:.2f}")
     marked = [line for line in text.splitlines() if line.startswith("> ")]
     assert marked == [row(text, "mean+std ")]
     assert "2.01 ± 0.27  1.62 (< 2.18)" in marked[0]
 
 
+@pytest.mark.parametrize(
+    ("estimate", "shown"),
+    [
+        (None, "loss 0.00 1.84"),
+        (published("lira"), "loss — — 0.00 1.84"),
+        (published(chunks=1), "loss 1.12 1.04 (< 1.63) 0.00 1.84"),
+        (
+            published(permutations=0, null_mean=math.nan, null_q95=math.nan),
+            "loss 1.12 ± 0.27 — 0.00 1.84",
+        ),
+    ],
+    ids=["no estimates", "of another attack", "one chunk", "no permutations"],
+)
+def test_a_row_has_the_numbers_that_there_are(estimate: Published | None, shown: str) -> None:
+    report = inconclusive(published=[estimate] if estimate else [])
+    assert flat(row(details(report), "loss ")) == shown
+    assert ("shuffled" in render(report)) == bool(report.published)
+    assert "nan" not in render(report)
+    assert not standing_out(report)
+
+
 def test_an_attack_with_an_estimate_alone_has_a_row_without_a_bound() -> None:
-    text = render(inconclusive(published=[published("lira")]))
+    text = details(inconclusive(published=[published("lira")]))
     assert flat(row(text, "lira ")) == "lira 1.12 ± 0.27 1.04 (< 1.63) — —"
-    assert flat(row(text, "loss ")) == "loss — — 0.00 1.84"
 
 
-def test_renders_without_published_rows() -> None:
-    text = render(inconclusive(published=[]))
-    assert "ublished" not in text
-    assert "Same search" not in text
-    assert flat(row(text, "all-four ")) == "all-four 0.33 1.84"
-
-
-def test_one_chunk_shows_no_spread() -> None:
-    text = render(inconclusive(published=[published(chunks=1, epsilon_in_sample_std=0.0)]))
-    assert flat(row(text, "loss ")) == "loss 1.12 1.04 (< 1.63) 0.00 1.84"
-    assert "±" not in text
-
-
-def test_without_permutations_there_is_no_comparison() -> None:
-    alone = published(permutations=0, null_mean=math.nan, null_q95=math.nan)
-    text = render(inconclusive(published=[alone]))
-    assert flat(row(text, "loss ")) == "loss 1.12 ± 0.27 — 0.00 1.84"
-    assert not standing_out(text)
-    assert "nan" not in text
-
-
-def test_estimates_within_the_null_are_said_not_to_stand_out() -> None:
-    assert not standing_out(render(inconclusive(published=[published(epsilon_in_sample=1.63)])))
-
-
-def test_estimates_above_the_null_are_named() -> None:
-    assert standing_out(render(no_violation_found())) == ["mean+std, learned (2 of 3;"]
+def test_estimates_above_shuffled_labels_are_named() -> None:
+    assert standing_out(no_violation_found()) == ["mean+std, learned (2 of 3;"]
+    assert not standing_out(inconclusive(published=[published(epsilon_in_sample=1.63)]))
 
 
 @pytest.mark.parametrize("width", [80, 96])
@@ -191,17 +220,14 @@ def test_nothing_of_a_long_text_is_lost() -> None:
     assert "{brace} {0}" in flat(text)
 
 
-@pytest.mark.parametrize("verdict", REPORTS)
-def test_color_changes_nothing_but_the_color(verdict: str) -> None:
-    report = REPORTS[verdict]
-    plain, colored = render(report), render(report, color=True)
-    assert "\x1b" not in plain
-    (line,) = (s for s in colored.splitlines() if s.startswith("\x1b[1m> "))
-    assert line.endswith("\x1b[0m")
-    assert f"m{verdict}\x1b[0m: " in colored
-    for code in ("\x1b[1m", "\x1b[0m", "\x1b[1;31m", "\x1b[1;32m", "\x1b[1;33m"):
-        colored = colored.replace(code, "")
-    assert colored == plain
+def test_color_is_of_the_outcome_and_changes_no_word() -> None:
+    for report in (*REPORTS.values(), extreme()):
+        plain, colored = render(report), render(report, color=True)
+        assert "\x1b" not in plain
+        assert re.search(rf"\x1b\[1;3[123]m{LABELS[report.strength]}\x1b\[0m: ", colored)
+        assert re.search(r"\x1b\[1m> ?", colored), "the row that decides is bold"
+        bare = re.sub(r"\x1b\[[\d;]*m", "", colored)
+        assert [line.rstrip() for line in bare.splitlines()] == plain.splitlines()
 
 
 def test_a_control_code_in_a_name_never_reaches_the_terminal() -> None:
@@ -231,8 +257,8 @@ def test_a_printed_bound_is_still_a_bound() -> None:
     assert at_least(0.0, 9) == "0.000000000"
     assert nearest(1e-9, 9) == "0.000000001"
     assert nearest(1.2099) == "1.21"
-    text = flat(render(no_violation_found(bounds=[bound(epsilon=1.2099, ceiling=3.0)], primary=0)))
-    assert "epsilon 1.20," in text
+    text = summary(no_violation_found(bounds=[bound(epsilon=1.2099, ceiling=3.0)], primary=0))
+    assert "1.20 of the claimed" in text
 
 
 @pytest.mark.parametrize(
@@ -244,7 +270,7 @@ def test_a_printed_bound_is_still_a_bound() -> None:
                 bounds=[bound(epsilon=1.00041, ceiling=3.0)],
                 primary=0,
             ),
-            "1.0004 1.0000",
+            "1.0000 1.0004",
         ),
         (
             inconclusive(
@@ -252,7 +278,7 @@ def test_a_printed_bound_is_still_a_bound() -> None:
                 bounds=[bound(epsilon=0.1, ceiling=2.5701)],
                 primary=0,
             ),
-            "50 2.5701 2.5704",
+            "2.5704 2.5701",
         ),
         (
             violation(
@@ -260,56 +286,44 @@ def test_a_printed_bound_is_still_a_bound() -> None:
                 bounds=[bound(epsilon=0.0025, ceiling=3.0)],
                 primary=0,
             ),
-            "0.002 0.001",
+            "0.001 0.002",
         ),
     ],
 )
 def test_digits_suffice_to_see_why_the_verdict_is_so(report: Report, shown: str) -> None:
-    _, _, sentence = flat(render(report)).partition(f" {report.verdict}: ")
-    assert re.search(r"\b.*?\b".join(map(re.escape, shown.split())), sentence)
-
-
-def test_a_bound_of_zero_is_not_sold_as_a_finding() -> None:
-    text = flat(render(inconclusive(primary=0)))
-    assert "0.00, 95 %" in text
-    assert "is at least" not in text.partition(" INCONCLUSIVE: ")[2]
+    line = render(report, detail="line")
+    assert re.search(r"\b.*?\b".join(map(re.escape, shown.split())), line)
 
 
 def test_estimators_and_assumptions_are_told_apart_where_they_differ() -> None:
     gdp = bound("loss", estimator="gdp", assumption="gaussian", epsilon=1.5, ceiling=math.inf)
     prior = bound("loss", estimator="joint-beta", assumption="prior", epsilon=0.9)
-    text = render(inconclusive(bounds=[bound("loss"), gdp, prior], primary=0))
+    report = inconclusive(bounds=[bound("loss"), gdp, prior], primary=0)
+    text = details(report)
     body = flat(text[text.index("-----") :].partition("\n\n")[0])
     assert "loss 1.12 ± 0.27 1.04 (< 1.63) 1.50 no limit 0.30 1.84 0.90 1.84" in body
     assert body.count("loss") == 1
-    legend = flat(text[text.index("Certified by curve:") :])
+    legend = flat(text[text.index("\nCertified by curve") :])
     places = [
         legend.index(word)
         for word in (
-            *("Certified by curve:", "by gdp.", "Certified outright:", "by clopper-pearson."),
+            *("Certified by curve", "by gdp.", "Certified, no assumptions", "by clopper-pearson."),
             *("Credible by prior", "by joint-beta."),
         )
     ]
     assert places == sorted(places)
+    assert "attack certified no assumptions in-sample" in flat(summary(report))
 
 
 def test_of_one_attacks_bounds_of_one_kind_one_is_in_the_table_and_the_others_are_told() -> None:
     scan = bound("loss", estimator="exact-scan", epsilon=1.5)
     for bounds, primary in (([bound("loss"), scan], 1), ([scan, bound("loss")], 0)):
-        text = render(inconclusive(bounds=bounds, primary=primary))
+        text = details(inconclusive(bounds=bounds, primary=primary))
         body = text[text.index("-----") :].partition("\n\n")[0].splitlines()
         (row,) = [line for line in body if "loss" in line]
         assert row.startswith("> loss")
         assert row.split()[-2:] == ["1.50", "1.84"]
         assert re.search(r" loss by clopper-pearson: \D+ 0\.30, ", flat(text))
-
-
-@pytest.mark.parametrize("verdict", ["INCONCLUSIVE", "NO_VIOLATION_FOUND"])
-def test_a_bound_that_may_not_decide_says_why(verdict: Any) -> None:
-    gdp = bound("loss", estimator="gdp", assumption="gaussian", epsilon=9.0, ceiling=12.0)
-    text = flat(render(replace(inconclusive(), verdict=verdict, bounds=[gdp], primary=0)))
-    _, _, sentence = text.partition(f" {verdict.replace('_', ' ')}: ")
-    assert re.match(r"[^:]*? 9\.00\D+ 8\.00; [^:]*? Gaussian ", sentence)
 
 
 def test_unfitted_attacks_are_said_to_need_no_choice() -> None:
@@ -320,12 +334,12 @@ def test_unfitted_attacks_are_said_to_need_no_choice() -> None:
 
 
 def test_a_claim_of_nothing_and_a_huge_claim_are_readable() -> None:
-    huge = flat(render(inconclusive(claim=Claim(epsilon=1e300, delta=1e-5))))
-    assert " 1E+300." in huge
+    huge = render(inconclusive(claim=Claim(epsilon=1e300, delta=1e-5)), detail="line")
+    assert " 1E+300 " in huge
     nothing = Claim(epsilon=math.inf, delta=0.0, unit="own records")
     told = flat(render(inconclusive(claim=nothing, verdict="NO_GUARANTEE_CLAIMED")))
     assert "Claim no guarantee, for: own records" in told
-    assert " own records, " in told[told.index("NO GUARANTEE") :]
+    assert "claimed no guarantee" in told
     assert "infinity" not in told
 
 

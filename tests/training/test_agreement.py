@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from compiled import EVERY
-from settings import changed, recipe
+from settings import change, recipe
 
 from dpaudit import data
 from dpaudit.training.dpsgd import fit
@@ -28,7 +28,7 @@ RECIPE = recipe(
 def accuracies(backend):
     digits = data.load("digits")
     pool = Records(digits.pool.x[:512], digits.pool.y[:512])
-    models = (fit(changed(RECIPE, backend=backend), pool, seed).model for seed in range(MODELS))
+    models = (fit(change(RECIPE, backend=backend), pool, seed).model for seed in range(MODELS))
     right = [logits(m, digits.test.x).argmax(axis=1) == digits.test.y for m in models]
     return np.mean(right, axis=1)
 

@@ -10,7 +10,7 @@ import torch
 from chance import A, mean_is, spread_is
 from compiled import EVERY
 from scipy.stats import binom
-from settings import changed
+from settings import change
 from tiny import (
     PARAMETERS,
     Watched,
@@ -31,7 +31,7 @@ from dpaudit.types import Records
 
 def fit(how, *args, backend, **more):
     """A training by one of the backends."""
-    return dpsgd.fit(changed(how, backend=backend), *args, **more)
+    return dpsgd.fit(change(how, backend=backend), *args, **more)
 
 
 EACH = pytest.mark.parametrize("backend", EVERY)

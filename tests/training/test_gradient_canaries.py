@@ -12,7 +12,7 @@ import torch
 from chance import A, count_is, mean_is, spread_is
 from compiled import EVERY
 from scipy.stats import kstest
-from settings import changed
+from settings import change
 from tiny import PARAMETERS, clipped_gradients, recipe, records, weights
 from torch import nn
 
@@ -33,7 +33,7 @@ def fit(backend, directions, inserted, how=NOISY, sample=None, always=False, **m
     """A training with gradient canaries by one of the backends."""
     inserted = np.broadcast_to(inserted, len(directions))
     return dpsgd.fit(
-        changed(how, backend=backend),
+        change(how, backend=backend),
         records(RECORDS) if sample is None else sample,
         seed=6,
         gradient_canaries=GradientCanaries(directions, inserted, always),
@@ -79,7 +79,7 @@ def batches(fitted, start, how=NOISY):
 @pytest.mark.parametrize("inserted", [True, False])
 def test_seen_along_all_axes_a_descent_is_the_one_of_the_brute_force(backend, inserted):
     """Poisson batches of clipped gradients, each of which counts once, and steps along u_t."""
-    how, start = changed(NOISY, steps=30), np.linspace(-1, 1, PARAMETERS)
+    how, start = change(NOISY, steps=30), np.linspace(-1, 1, PARAMETERS)
     fitted = fit(backend, AXES, inserted, how, initial=start)
     assert fitted.products.shape == fitted.background.shape == (30, PARAMETERS)
     taken, end = batches(fitted, start, how)
@@ -203,7 +203,7 @@ def test_a_canary_has_the_same_coins_whatever_others_there_are(backend):
 @EACH
 def test_watching_changes_no_model(backend):
     watched = fit(backend, directions(3), False)
-    plain = dpsgd.fit(changed(NOISY, backend=backend), records(RECORDS), seed=6)
+    plain = dpsgd.fit(change(NOISY, backend=backend), records(RECORDS), seed=6)
     assert np.array_equal(weights(watched.model), weights(plain.model))
     assert plain.products is None
     assert plain.background is None

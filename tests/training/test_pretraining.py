@@ -3,11 +3,11 @@
 import numpy as np
 import torch
 from refusals import refuses
-from settings import changed
+from settings import change
 from tiny import LOGREG, records
 
 from dpaudit.training import gradients
-from dpaudit.training.gradients import flat, network, pretrained
+from dpaudit.training.gradients import flat, network, pretrain
 from dpaudit.training.predict import logits
 from dpaudit.types import Records
 
@@ -20,11 +20,11 @@ def separable(n):
     return Records(x, made.y)
 
 
-RECIPE = changed(LOGREG, classes=2, noise_multiplier=3.0, lr=7.0, epochs=5)
+RECIPE = change(LOGREG, classes=2, noise_multiplier=3.0, lr=7.0, epochs=5)
 
 
 def test_ordinary_gradients_nearly_vanish_whatever_the_recipe_says():
-    theta = pretrained(RECIPE, separable(60), seed=0)
+    theta = pretrain(RECIPE, separable(60), seed=0)
     said = logits(network(RECIPE, theta), separable(40).x).argmax(axis=1)
     assert (said == separable(40).y).mean() > 0.95
     norms = [np.linalg.norm(g) for g in gradients.record_gradients(RECIPE, theta, separable(60))]
@@ -37,14 +37,14 @@ def test_ordinary_gradients_nearly_vanish_whatever_the_recipe_says():
 def test_the_seed_decides_and_training_is_left_as_it_was():
     torch.manual_seed(3)
     before = torch.random.get_rng_state()
-    one, again, other = (pretrained(RECIPE, separable(30), seed) for seed in (0, 0, 1))
+    one, again, other = (pretrain(RECIPE, separable(30), seed) for seed in (0, 0, 1))
     assert np.array_equal(one, again)
     assert not np.array_equal(one, other)
     assert torch.equal(torch.random.get_rng_state(), before)
 
 
 def test_parameters_go_into_a_network_and_come_out_again():
-    theta = np.arange(len(pretrained(RECIPE, separable(30), 0)), dtype=np.float32)
+    theta = np.arange(len(pretrain(RECIPE, separable(30), 0)), dtype=np.float32)
     assert np.array_equal(flat(network(RECIPE, theta)), theta)
 
 
@@ -66,4 +66,4 @@ def test_records_beyond_what_a_network_can_take_are_refused():
     records = separable(30)
     huge = Records(records.x * np.float32(3e38), records.y)
     with refuses("not-finite", "adversary"):
-        pretrained(RECIPE, huge, seed=0)
+        pretrain(RECIPE, huge, seed=0)

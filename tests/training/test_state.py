@@ -24,7 +24,7 @@ def same(found):
     return found.keys() == WHOLE.keys() and all((found[n] == WHOLE[n]).all() for n in WHOLE)
 
 
-def refused(path, code):
+def refusal_of(path, code):
     """What is said of a file that is refused with this code."""
     with refuses(code, value=str(path)) as error:
         state.read(path)
@@ -43,7 +43,7 @@ def test_what_wrappers_put_before_names_is_taken_off(tmp_path, prefix, suffix):
     path = tmp_path / f"model{suffix}"
     saved = {f"{prefix}{name}": tensor for name, tensor in WHOLE.items()}
     save_file(saved, path) if suffix == ".safetensors" else torch.save(saved, path)
-    assert same(state.unwrapped(state.read(path), WHOLE))
+    assert same(state.unwrap(state.read(path), WHOLE))
 
 
 @pytest.mark.parametrize("wrapped", ["", "_module.", "module."])
@@ -53,12 +53,12 @@ def test_a_network_may_have_such_names_itself(own, wrapped):
     wants = [f"{own}{name}" for name in WHOLE]
     for before in (own, f"{wrapped}{own}", own.removeprefix("module.")):
         saved = {f"{before}{name}": tensor for name, tensor in WHOLE.items()}
-        assert list(state.unwrapped(saved, wants)) == wants
+        assert list(state.unwrap(saved, wants)) == wants
 
 
 def test_a_prefix_that_not_all_names_have_is_a_name():
     saved = {"module.a": torch.ones(1), "b": torch.ones(1)}
-    assert set(state.unwrapped(saved, ["a", "b"])) == {"module.a", "b"}
+    assert set(state.unwrap(saved, ["a", "b"])) == {"module.a", "b"}
 
 
 @pytest.mark.parametrize("name", state.WRAPPED)
@@ -97,7 +97,7 @@ def test_a_pickle_that_runs_code_on_load_does_not_run(tmp_path, how, suffix):
         torch.save({**WHOLE, "extra": evil}, path)
     else:
         torch.save(evil, path, _use_new_zipfile_serialization=how == "torch")
-    said = refused(path, "file-damaged" if suffix == ".safetensors" else "holds-code")
+    said = refusal_of(path, "file-damaged" if suffix == ".safetensors" else "holds-code")
     assert not mark.exists()
     if suffix != ".safetensors":
         assert state.SAVE in said
@@ -105,19 +105,19 @@ def test_a_pickle_that_runs_code_on_load_does_not_run(tmp_path, how, suffix):
 
 def test_a_whole_module_is_refused_with_the_recipe(tmp_path):
     torch.save(NET, tmp_path / "a.pt")
-    assert refused(tmp_path / "a.pt", "holds-code").endswith(state.SAVE)
+    assert refusal_of(tmp_path / "a.pt", "holds-code").endswith(state.SAVE)
 
 
 @pytest.mark.filterwarnings("ignore:.torch.jit")
 def test_torchscript_is_refused(tmp_path):
     torch.jit.script(NET).save(tmp_path / "a.pt")
-    assert "TorchScript" in refused(tmp_path / "a.pt", "holds-code")
+    assert "TorchScript" in refusal_of(tmp_path / "a.pt", "holds-code")
 
 
 @pytest.mark.parametrize("suffix", [".pt", ".safetensors"])
 def test_an_empty_file_is_said_to_be_empty(tmp_path, suffix):
     (tmp_path / f"a{suffix}").touch()
-    refused(tmp_path / f"a{suffix}", "file-empty")
+    refusal_of(tmp_path / f"a{suffix}", "file-empty")
 
 
 @pytest.mark.parametrize("suffix", [".pt", ".safetensors"])
@@ -127,7 +127,7 @@ def test_a_file_that_is_cut_short_is_said_to_be(tmp_path, suffix, share):
     save_file(WHOLE, path) if suffix == ".safetensors" else torch.save(WHOLE, path)
     content = path.read_bytes()
     path.write_bytes(content[: max(1, int(share * len(content)))])
-    refused(path, "file-damaged")
+    refusal_of(path, "file-damaged")
 
 
 @pytest.mark.parametrize(
@@ -141,7 +141,7 @@ def test_a_file_that_is_cut_short_is_said_to_be(tmp_path, suffix, share):
 )
 def test_what_is_no_checkpoint_is_refused(tmp_path, content, code):
     (tmp_path / "a.pt").write_bytes(content)
-    refused(tmp_path / "a.pt", code)
+    refusal_of(tmp_path / "a.pt", code)
 
 
 def test_an_archive_that_declares_more_than_it_holds_is_refused(tmp_path):
@@ -154,7 +154,7 @@ def test_an_archive_that_declares_more_than_it_holds_is_refused(tmp_path):
     ):
         for entry in archive.infolist():
             packed.writestr(entry.filename, archive.read(entry))
-    refused(tmp_path / "a.pt", "file-inflates")
+    refusal_of(tmp_path / "a.pt", "file-inflates")
 
 
 @pytest.mark.parametrize("shape", [[10**9, 10**9], [2**62, 4], [-1, 3]])
@@ -162,18 +162,18 @@ def test_a_huge_shape_in_a_header_takes_no_memory(tmp_path, shape):
     header = {"weight": {"dtype": "F32", "shape": shape, "data_offsets": [0, 4]}}
     text = json.dumps(header).encode()
     (tmp_path / "a.safetensors").write_bytes(struct.pack("<Q", len(text)) + text + b"\0" * 4)
-    refused(tmp_path / "a.safetensors", "file-damaged")
+    refusal_of(tmp_path / "a.safetensors", "file-damaged")
 
 
 def test_a_header_of_huge_length_takes_no_memory(tmp_path):
     (tmp_path / "a.safetensors").write_bytes(struct.pack("<Q", 2**60) + b"{}")
-    refused(tmp_path / "a.safetensors", "file-damaged")
+    refusal_of(tmp_path / "a.safetensors", "file-damaged")
 
 
 @pytest.mark.parametrize("held", [[], {}, {"a": 1}, torch.ones(2), {"state_dict": {"a": "b"}}, 3])
 def test_what_holds_no_tensors_by_name_is_refused(tmp_path, held):
     torch.save(held, tmp_path / "a.pt")
-    refused(tmp_path / "a.pt", "no-tensors")
+    refusal_of(tmp_path / "a.pt", "no-tensors")
 
 
 def test_no_file_and_a_folder_are_refused(tmp_path):

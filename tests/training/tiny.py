@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from settings import changed
+from settings import change
 from settings import recipe as made
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
@@ -28,7 +28,7 @@ PARAMETERS = 4 * 3 + 3
 
 def recipe(**changes: Any) -> Recipe:
     """Logistic regression by one full-batch step without noise, but for what is changed."""
-    return changed(LOGREG, **changes)
+    return change(LOGREG, **changes)
 
 
 def records(n: int, shape: tuple[int, ...] = (1, 2, 2), classes: int = 3) -> Records:

@@ -20,7 +20,7 @@ from dpaudit.canaries import crafted
 from dpaudit.config.settings import Training
 from dpaudit.data import csv_table, folder, npz
 from dpaudit.data.arrays import record_hashes
-from dpaudit.data.csv_table import Table
+from dpaudit.data.csv_table import CsvTable
 from dpaudit.errors import BadInput
 from dpaudit.seeds import derive, generator
 from dpaudit.training import networks
@@ -50,7 +50,7 @@ class TrainingData:
     dtype: np.dtype[Any]
     tested: bool = True
     """True if they came with a test set: that is not trained on, and left alone."""
-    table: Table | None = None
+    table: CsvTable | None = None
     folders: Sequence[str] | None = None
 
     @property
@@ -183,7 +183,7 @@ KINDS: dict[str, Callable[[TrainingData, int, int], CanarySet]] = {
 }
 
 
-def _random_rows(table: Table, data: str, y: Array, seed: int) -> CanarySet:
+def _random_rows(table: CsvTable, data: str, y: Array, seed: int) -> CanarySet:
     """Distinct rows; a table of few columns may not have enough."""
     draws, count = generator(seed, "kit", "random"), len(y)
     distinct: dict[bytes, tuple[dict[str, str], Array]] = {}
@@ -198,9 +198,8 @@ def _random_rows(table: Table, data: str, y: Array, seed: int) -> CanarySet:
         if len(distinct) >= count:
             break
     else:
-        text = (
-            f"not {count:,} but {len(distinct):,} distinct rows of {data} were found; lower --count"
-        )
+        found = f"{len(distinct):,} distinct rows of {data} were found"
+        text = f"not {count:,} but {found}; lower --canaries"
         raise BadInput(text, "too-large", option="count", value=count)
     kept = list(distinct.values())[:count]
     rows = []
@@ -223,7 +222,7 @@ def _choose(training: TrainingData, records: Records, count: int, seed: int) -> 
     distinct = list(dict(zip(record_hashes(records.x[order]), order, strict=True)).values())
     if count > len(distinct):
         text = f"{training.data.name} has {len(distinct):,} distinct records to make such canaries "
-        text += f"of, not {count:,}; take fewer (--count), or --kind random"
+        text += f"of, not {count:,}; take fewer (--canaries), or --kind random"
         raise BadInput(text, "too-large", option="count", value=count)
     return np.array(distinct[:count])
 

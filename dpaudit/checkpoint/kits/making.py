@@ -18,14 +18,7 @@ import numpy as np
 from dpaudit import checks
 from dpaudit.checkpoint.kits import kit
 from dpaudit.checkpoint.kits.kinds import KINDS, TrainingData, read_data
-from dpaudit.checkpoint.kits.kit import (
-    PUBLIC,
-    SEALED,
-    Kit,
-    KitFacts,
-    SealedCoins,
-    fingerprint,
-)
+from dpaudit.checkpoint.kits.kit import PUBLIC, SEALED, Kit, KitFacts, SealedCoins, fingerprint
 from dpaudit.data.arrays import as_given, as_records, record_hashes
 from dpaudit.errors import BadInput, write_error
 from dpaudit.estimators import OneRun, OneRunFDP
@@ -71,7 +64,9 @@ def make(
     canaries = as_records(x, made.y)
     if same := len(canaries) - len(set(record_hashes(canaries.x))):
         # Of two equal canaries, the one that is in would speak for the other.
-        text = f"{same:,} of {count:,} canaries equal others; lower --count or take another --kind"
+        text = (
+            f"{same:,} of {count:,} canaries equal others; lower --canaries or take another --kind"
+        )
         raise BadInput(text, "canaries-alike", option="count", value=same)
     about = KitFacts(
         kind=kind,

@@ -9,9 +9,9 @@ from functools import lru_cache
 import numpy as np
 from scipy.special import ndtr
 
-from dpaudit.accounting.curves import Gaussian
+from dpaudit.accounting.curves import GaussianFamily
 from dpaudit.estimators import OneRun, OneRunFDP, one_run
-from dpaudit.estimators.power.prospect import Prospect, Truth, located
+from dpaudit.estimators.power.prospect import Prospect, Truth, least_parameter_above
 from dpaudit.results import Guesses
 from dpaudit.seeds import generator
 from dpaudit.types import Array
@@ -24,7 +24,7 @@ LEAST_SHARE = 0.01
 """Numbers that are tried, from all canaries to a hundredth: fewer guesses are surer ones."""
 
 OUT = np.concatenate([[0.0], ndtr(np.linspace(-8, 8, 2**14)), [1.0]])
-"""Places among out-canaries at which the true curve is asked."""
+"""Places among out-canaries at which the true curve is evaluated."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class Guessed(Prospect):
 
     def _refuted(self, g: Guesses) -> bool:
         if isinstance(self.estimator, OneRun):
-            return one_run.refuted(self.truth.claim, g, self.truth.delta, self.truth.a)
+            return one_run.is_refuted(self.truth.claim, g, self.truth.delta, self.truth.a)
         return one_run.refuted_by_curve(self.assumed, self.claimed, g, self.truth.a)
 
 
@@ -75,7 +75,7 @@ def _most_telling(truth: Truth, m: int, by_curve: bool) -> int:
 
     Which number that is depends little on the curve, and the Gaussian one costs nothing.
     """
-    curves, delta = Gaussian(), truth.delta
+    curves, delta = GaussianFamily(), truth.delta
     estimator = OneRunFDP(truth.confidence) if by_curve else OneRun(truth.confidence)
     most, shown, parameter = m, 0.0, curves.parameter(1)
 
@@ -83,14 +83,14 @@ def _most_telling(truth: Truth, m: int, by_curve: bool) -> int:
         """Return whether more is shown than so far: one evaluation; how much takes dozens."""
         if by_curve:
             return one_run.refuted_by_curve(curves, parameter, g, truth.a)
-        return one_run.refuted(shown, g, delta, truth.a)
+        return one_run.is_refuted(shown, g, delta, truth.a)
 
     for r in [m, *(r for r in reversed(GUESSES) if LEAST_SHARE * m <= r < m)]:
         if not more(Guesses(m, r, r)):
             break  # fewer guesses show less than so many, even if all are right
         if more(g := _middle(truth, m, r)):
             most, shown = r, estimator.bound(g, delta).epsilon
-            parameter = located(curves, shown, delta) if by_curve else parameter
+            parameter = least_parameter_above(curves, shown, delta) if by_curve else parameter
     return most
 
 

@@ -37,7 +37,7 @@ class Truth:
     @cached_property
     def parameter(self) -> float:
         """The parameter of the true curve."""
-        return located(self.curves, self.true, self.delta)
+        return least_parameter_above(self.curves, self.true, self.delta)
 
 
 @dataclass(frozen=True)
@@ -64,10 +64,10 @@ class Prospect(ABC):
     @cached_property
     def claimed(self) -> float:
         """The parameter of the curve that must be refuted."""
-        return located(self.assumed, self.truth.claim, self.truth.delta)
+        return least_parameter_above(self.assumed, self.truth.claim, self.truth.delta)
 
     def ceiling(self, n: int) -> float:
-        """Return the largest bound that so many could give."""
+        """Return the largest bound that this number could give."""
         return float(self.estimator.ceiling(n, n, self.truth.delta))
 
     def chance(self, n: int) -> float:
@@ -87,7 +87,7 @@ class Prospect(ABC):
         return float(self.estimator.bound(outcome, self.truth.delta).epsilon)
 
 
-def located(curves: Family, epsilon: float, delta: float) -> float:
+def least_parameter_above(curves: Family, epsilon: float, delta: float) -> float:
     """Return the parameter of the least leaking curve with an epsilon above this one."""
     step = first_above(curves, epsilon, delta)
     if step > curves.steps:

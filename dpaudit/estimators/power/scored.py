@@ -12,7 +12,7 @@ from scipy.stats import binom
 
 from dpaudit.accounting.curves import Family
 from dpaudit.accounting.search import last_refuted
-from dpaudit.estimators.exact_tests import EQUAL, LEVEL, apart, wins
+from dpaudit.estimators.exact_tests import EQUAL, LEVEL, separation_probability, wins
 from dpaudit.estimators.hold_out import criterion
 from dpaudit.estimators.power.prospect import Prospect, least
 from dpaudit.estimators.simulation import Draws
@@ -130,7 +130,7 @@ class Ranked(Prospect):
         return max(float(ndtr(clear)), self._apart(n))
 
     def _apart(self, n: int) -> float:
-        return apart(self.truth.curves, self.truth.parameter, n, n)
+        return separation_probability(self.truth.curves, self.truth.parameter, n, n)
 
     def _beyond(self, parameter: float, n: int) -> float:
         """Return how far the true mean is above what would refute a curve."""

@@ -11,7 +11,7 @@ import numpy as np
 from dpaudit.accounting.curves import Family
 from dpaudit.estimators import EProcess
 from dpaudit.estimators.e_process import FRACTIONS
-from dpaudit.estimators.power.prospect import Truth, located
+from dpaudit.estimators.power.prospect import Truth, least_parameter_above
 from dpaudit.types import Array
 
 AUDITS, LONGEST = 1000, 2000
@@ -22,8 +22,8 @@ AUDITS, LONGEST = 1000, 2000
 class Stopped:
     """Bets of one attack with the best score there is, simulated, with a look after every pair.
 
-    By the claimed curve it is the paired-AUC bet; without one, `Pure`, the e-process, with the
-    threshold that is best for the truth. The first `fitting` pairs are not bet on.
+    By the claimed curve it is the paired-AUC bet; without one (`PureFamily`) it is the e-process
+    with the threshold that is best for the truth. The first `fitting` pairs are not bet on.
     """
 
     assumed: Family
@@ -52,7 +52,7 @@ class Stopped:
     def _by_curve(self, first: Array) -> list[Array]:
         """Return the log factors of wealth, by stake and pair."""
         t = self.truth
-        area = self.assumed.area(located(self.assumed, t.claim, t.delta))
+        area = self.assumed.area(least_parameter_above(self.assumed, t.claim, t.delta))
         table = np.log1p(np.array([0.0, 1.0])[:, None] / area * FRACTIONS - FRACTIONS)
         return [column[first] for column in table.T]
 

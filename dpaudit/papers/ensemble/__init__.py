@@ -12,11 +12,4 @@ from dpaudit.papers.ensemble.canary import Corner
 from dpaudit.papers.ensemble.mechanism import Exchange, Learner, PrivateEnsemble
 from dpaudit.papers.ensemble.unit_rows import Scaling
 
-__all__ = [
-    "Corner",
-    "Exchange",
-    "Learner",
-    "PrivateEnsemble",
-    "Scaling",
-    "Weighting",
-]
+__all__ = ["Corner", "Exchange", "Learner", "PrivateEnsemble", "Scaling", "Weighting"]

@@ -105,7 +105,7 @@ class NeighbouringRows:
         return self.out, self.inn
 
     def others(self, number: int) -> list[tuple[int, Rows]]:
-        """Return so many other organisations, each with its number and as many rows."""
+        """Return other organisations, each with its index; all have the same number of rows."""
         n = len(self.out)
         taken = Rows(self.rest.x[: number * n], self.rest.y[: number * n])
         return list(enumerate(taken.dealt(number)))

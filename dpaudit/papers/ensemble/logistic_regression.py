@@ -49,7 +49,7 @@ def loss(margins: Array) -> Array:
     return np.asarray(np.logaddexp(0.0, -np.asarray(margins)))
 
 
-def minimised(rows: Rows, lam: float, b: Array | None = None) -> Array:
+def minimise(rows: Rows, lam: float, b: Array | None = None) -> Array:
     """argmin J for each linear term, (terms, d) to (terms, d); without terms, argmin of plain J.
 
     Newton's method from 0, halving a step as long as it does not shorten the gradient; J is
@@ -58,7 +58,7 @@ def minimised(rows: Rows, lam: float, b: Array | None = None) -> Array:
     """
     checks.refuse([checks.of("lam", checks.positive("the regularisation", lam))])
     if b is None:
-        return np.asarray(minimised(rows, lam, np.zeros((1, rows.features)))[0])
+        return np.asarray(minimise(rows, lam, np.zeros((1, rows.features)))[0])
     w = np.zeros_like(b, dtype=np.float64)
     g = gradient(rows, lam, b, w)
     size = np.linalg.norm(g, axis=1)
@@ -111,7 +111,7 @@ def _shorter(
 
 
 @dataclass(frozen=True)
-class Noise:
+class ObjectiveNoise:
     """The noise of an objective, b with a density prop. to exp(-(eps'/2) ||b||).
 
     `added` is the regularisation Delta beside Lambda.
@@ -121,7 +121,7 @@ class Noise:
     added: float
 
     @classmethod
-    def of(cls, epsilon: float, n: int, lam: float) -> Noise:
+    def of(cls, epsilon: float, n: int, lam: float) -> ObjectiveNoise:
         """The noise for n records of one organisation, after the Jacobian's share of epsilon.
 
         eps' = eps - 2 ln(1 + c/(n Lambda)), and Delta = 0, where that is above 0. Else half of
@@ -153,9 +153,9 @@ class ObjectivePerturbation:
     epsilon: float
     lam: float
 
-    def noise(self, n: int) -> Noise:
+    def noise(self, n: int) -> ObjectiveNoise:
         """Return what is added to the objective of n records."""
-        return Noise.of(self.epsilon, n, self.lam)
+        return ObjectiveNoise.of(self.epsilon, n, self.lam)
 
     def release(self, rows: Rows, draws: Sequence[np.random.Generator]) -> Array:
         """Return a learner from each generator, (draws, d)."""
@@ -174,7 +174,7 @@ class ObjectivePerturbation:
 
     def minimise(self, rows: Rows, lam: float, b: Array) -> Array:
         """argmin J, exactly."""
-        return minimised(rows, lam, b)
+        return minimise(rows, lam, b)
 
     def log_ratio(self, w: Array, out: Rows, inn: Rows) -> Array:
         """ln p(w | D')/p(w | D) of each released w: the best score there is, exactly.
@@ -216,7 +216,7 @@ class OutputPerturbation:
 
     def without_noise(self, rows: Rows) -> Array:
         """Return the minimum, around which releases lie."""
-        return minimised(rows, self.lam)
+        return minimise(rows, self.lam)
 
     def log_ratio(self, w: Array, out: Rows, inn: Rows) -> Array:
         """ln p(w | D')/p(w | D) of each released w."""

@@ -28,7 +28,7 @@ from dpaudit.seeds import generator
 from dpaudit.types import About, Array, Claim, Data, Known, Observation, Pair, Trial
 
 DIRECTIONS = 64
-"""Number of directions in which an aggregate of signs is asked."""
+"""Number of directions in which an aggregate of signs is queried."""
 
 ADVERSARIES = {
     "learner": "knows all records but one, and sees what their organisation publishes",
@@ -175,7 +175,7 @@ class PrivateEnsemble(Mechanism):
 
     def craft(self, data: Data, seed: int) -> Known:
         """Return the two classes that learners tell apart."""
-        return {"told_apart": np.array([0, 1])}
+        return {"label_pair": np.array([0, 1])}
 
     def example(self) -> Observation:
         size = self.features if self.target == "learner" else len(self._questions)
@@ -210,7 +210,7 @@ class PrivateEnsemble(Mechanism):
 
     @property
     def _questions(self) -> Array:
-        """The rows that an aggregate is asked about.
+        """The query rows of an aggregate.
 
         Of linear learners unit vectors, whose answers are all of it. Of signs so many directions
         that learners do not agree in all of them, or else their weights would not show.

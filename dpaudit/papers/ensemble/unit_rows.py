@@ -46,7 +46,7 @@ class Rows:
                 "all by a bound that is known without the data, or shorten those that are longer"
             )
             raise BadInput(problem, "too-long", option="rows", value=too_long)
-        object.__setattr__(self, "x", clipped(x))
+        object.__setattr__(self, "x", clip_rows(x))
         object.__setattr__(self, "y", y)
 
     def __len__(self) -> int:
@@ -62,7 +62,7 @@ class Rows:
         return np.asarray(np.mean(np.sign(scores) == self.y, axis=-1))
 
     def dealt(self, nodes: int) -> list[Rows]:
-        """Deal as many rows, in their order, to each of so many organisations."""
+        """Deal rows, in their order, to a number of organisations, the same number to each."""
         size = len(self) // nodes if nodes > 0 else 0
         if size < 1:
             problem = f"there are too few records for {nodes} organisations; give them fewer"
@@ -71,13 +71,13 @@ class Rows:
         return [Rows(self.x[i : i + size], self.y[i : i + size]) for i in starts]
 
 
-def clipped(x: Array, bound: float = 1.0) -> Array:
+def clip_rows(x: Array, bound: float = 1.0) -> Array:
     """Shorten rows that are longer than a bound."""
     norms = np.linalg.norm(x, axis=1, keepdims=True)
     return np.asarray(x * np.minimum(1.0, bound / np.where(norms > 0, norms, 1.0)))
 
 
-def normalised(x: Array) -> Array:
+def normalise_rows(x: Array) -> Array:
     """Divide every row by its own norm, which no other record changes; zeros stay zeros."""
     norms = np.linalg.norm(x, axis=1, keepdims=True)
     return np.asarray(x / np.where(norms > 0, norms, 1.0))
@@ -113,9 +113,9 @@ class Scaling:
         """Return the rows of records; classes become -1 (even) and 1 (odd)."""
         x = self._first(records.x) / self.bound
         if self.rows == "clip":
-            x = clipped(x)
+            x = clip_rows(x)
         elif self.rows == "normalise":
-            x = normalised(x)
+            x = normalise_rows(x)
         try:
             return self._rows(x, records.y)
         except BadInput as error:

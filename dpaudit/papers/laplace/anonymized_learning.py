@@ -12,7 +12,7 @@ import numpy as np
 from dpaudit import checks
 from dpaudit.errors import BadInput
 from dpaudit.papers.laplace.canary import canary_place, world_rows
-from dpaudit.papers.laplace.noise import EXACT, PROMISES, UNITS, already_known
+from dpaudit.papers.laplace.noise import EXACT, PROMISES, UNITS, stored_knowledge
 from dpaudit.papers.laplace.training import (
     NETWORK_SETTINGS,
     Anonymized,
@@ -242,7 +242,7 @@ class LaplaceAnonymizedLearning(Mechanism):
 
         Only an observer without updates needs them, for the direction in which the canary pulls.
         """
-        known = already_known(pair)
+        known = stored_knowledge(pair)
         if self.observer == "updates" or known is not None:
             return known or {}
         if self.later is not None:

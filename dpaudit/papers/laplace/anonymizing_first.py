@@ -133,10 +133,7 @@ class LaplaceAnonymizingFirst(NoisyNumbers):
     ) -> None:
         n = len(data.pool)
         checks.refuse(
-            [
-                checks.positive("epsilon", epsilon),
-                None if k is None else checks.whole("k", k, 1, n),
-            ]
+            [checks.positive("epsilon", epsilon), None if k is None else checks.whole("k", k, 1, n)]
         )
         self.own_recipe = training.recipe(data, seed)
         self.network = self.own_recipe.network
@@ -186,7 +183,7 @@ class LaplaceAnonymizingFirst(NoisyNumbers):
         return out, inn, -free, free, np.full(len(out), scale)
 
     def network_parameters(self, released: Array) -> Array | None:
-        """Train a network on noisy means alone, if one is asked for."""
+        """Train a network on noisy means alone, if one is requested."""
         if not self.trained:
             return None
         means = released.reshape(self.groups.number, -1)

@@ -120,13 +120,13 @@ class Network:
             sums.append((dw, np.clip(delta, lows[1], highs[1]).sum(axis=0)))
         return self.flat(sums)
 
-    def classified(self, flat: Array, x: Array) -> Array:
+    def classify(self, flat: Array, x: Array) -> Array:
         """Return the likeliest class of every record."""
         return np.asarray(self.outputs(flat, x)[-1].argmax(axis=1))
 
     def accuracy(self, flat: Array, test: Records) -> Array:
         """Return the share of test records that are classified correctly."""
-        guesses = self.classified(flat, np.clip(rows(test), 0, 1))
+        guesses = self.classify(flat, np.clip(rows(test), 0, 1))
         return np.asarray(np.mean(guesses == test.y), dtype=np.float32)
 
     def ranges(self, flat: Array) -> tuple[Array, Array]:

@@ -59,7 +59,7 @@ def leak(known: Known) -> float:
     return joint_epsilon(known[EXACT[OUT]], known[EXACT[IN]], known["scale"])
 
 
-def already_known(pair: Pair) -> Known | None:
+def stored_knowledge(pair: Pair) -> Known | None:
     """Return what was computed of a pair before; None if nothing was."""
     return pair.given if pair.given.keys() >= set(EXACT.values()) else None
 
@@ -80,7 +80,7 @@ class NoisyNumbers(Mechanism):
 
     def known(self, pair: Pair) -> Known:
         """Return the numbers of either world without noise, their limits and their scales."""
-        if (known := already_known(pair)) is not None:
+        if (known := stored_knowledge(pair)) is not None:
             return known
         return dict(zip((*EXACT.values(), "low", "high", "scale"), self.exact(pair), strict=True))
 

@@ -8,9 +8,4 @@
 from dpaudit.papers.local.mechanism import RandomizedResponse, ReportedValue, Users
 from dpaudit.papers.local.users import Population
 
-__all__ = [
-    "Population",
-    "RandomizedResponse",
-    "ReportedValue",
-    "Users",
-]
+__all__ = ["Population", "RandomizedResponse", "ReportedValue", "Users"]

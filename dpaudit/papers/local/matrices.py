@@ -17,7 +17,7 @@ LARGEST = 50.0
 """Largest epsilon: beyond it the exponential leaves no digit of the other probabilities."""
 
 
-def checked(matrix: Array) -> Array:
+def check_matrix(matrix: Array) -> Array:
     """Return the matrix in double precision; refuse it unless every column is a distribution."""
     p = np.asarray(matrix, dtype=np.float64)
     if p.ndim != 2 or p.shape[0] < 1 or p.shape[1] < 2:
@@ -43,7 +43,7 @@ def binary(p: float) -> Array:
     return np.array([[p, 1 - p], [1 - p, p]])
 
 
-def generalised(values: int, epsilon: float) -> Array:
+def generalised_response(values: int, epsilon: float) -> Array:
     """The true one of k values with e^epsilon times the probability of any other.
 
     Kairouz, Oh and Viswanath, Extremal Mechanisms for Local Differential Privacy (2014).

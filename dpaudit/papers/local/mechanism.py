@@ -14,12 +14,7 @@ from dpaudit.attacks.rules import FixedAttack
 from dpaudit.attacks.statistics import Statistic
 from dpaudit.errors import BadInput
 from dpaudit.papers.local.matrices import local_dp, logarithms
-from dpaudit.papers.local.users import (
-    blended_leak,
-    composed_strength,
-    read_population,
-    strength,
-)
+from dpaudit.papers.local.users import blended_leak, composed_strength, read_population, strength
 from dpaudit.protocols import Mechanism, repr_of
 from dpaudit.types import (
     IN,
@@ -173,7 +168,7 @@ class RandomizedResponse(Mechanism):
         return composed_strength([self.population.matrices[theta]] * self.reports)
 
     @cached_property
-    def told_apart(self) -> tuple[int, int]:
+    def label_pair(self) -> tuple[int, int]:
         """The values d and d' that this observer can tell apart best."""
         seen = self.population if self.theta is None else self.population.only(self.theta)
         # Of several reports of one matrix, all alike, no other values are told apart better.
@@ -181,14 +176,14 @@ class RandomizedResponse(Mechanism):
         return d, other
 
     def craft(self, data: Data, seed: int) -> Known:
-        return {"told_apart": np.array(self.told_apart)}
+        return {"label_pair": np.array(self.label_pair)}
 
     def known(self, pair: Pair) -> Known:
         """Return what is public: the matrices, the shares, and the two values."""
         return {
             "matrices": self.population.matrices,
             "shares": self.population.shares,
-            "told_apart": np.array(self.told_apart),
+            "told_apart": np.array(self.label_pair),
         }
 
     def _adversary(self) -> str:

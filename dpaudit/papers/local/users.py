@@ -25,8 +25,8 @@ import numpy as np
 from dpaudit.errors import BadInput
 from dpaudit.papers.local.matrices import (
     binary,
-    checked,
-    generalised,
+    check_matrix,
+    generalised_response,
     largest_ratio,
     local_dp,
     logarithms,
@@ -47,7 +47,7 @@ class Population:
     """
 
     def __init__(self, matrices: Sequence[Array] | Array, shares: Sequence[float] | Array) -> None:
-        made = [checked(matrix) for matrix in matrices]
+        made = [check_matrix(matrix) for matrix in matrices]
         weights = np.asarray(shares, dtype=np.float64)
         if not made or len({p.shape for p in made}) != 1:
             problem = "a population needs matrices that are all of one shape"
@@ -110,7 +110,7 @@ class Population:
 def strength(
     population: Population, theta: int, reports: int = 1, support_only: bool = False
 ) -> float:
-    """E'(theta) of so many reports with the same parameter, exactly.
+    """E'(theta) of a number of reports with the same parameter, exactly.
 
     A report that is impossible with d is compared all the same, and makes E' infinite where it is
     possible with d' by every parameter: so the definition says. `support_only` leaves it out. Where
@@ -154,7 +154,7 @@ EXAMPLES: Mapping[str, tuple[float, ...]] = {
 """Probabilities of a true answer: of the paper's users w and s, and of those whom E' fails."""
 
 BY_EPSILON: Mapping[str, Callable[[int, float], Array]] = {
-    "grr": generalised,
+    "grr": generalised_response,
     "unary": unary,
     "optimised-unary": optimised_unary,
 }

@@ -52,21 +52,21 @@ class Phases:
     steps: int
     s_s: float
 
-    def composed(self, delta: float) -> float:
+    def composed_epsilon(self, delta: float) -> float:
         """epsilon by Theorem 3, with DP-SGD's part from an accountant."""
         return epsilon(of_pure(self.epsilon_p) + (self.em + self.sgd), delta)
 
-    def solved(self, target: float, delta: float) -> Phases:
+    def with_least_noise(self, target: float, delta: float) -> Phases:
         """Return the same phases with the least noise of DP-SGD for `target` by Theorem 3."""
         _refuse_spent(epsilon(of_pure(self.epsilon_p) + self.em, delta), target)
         least = accounting.least_noise(
-            target, lambda s: replace(self, s_s=s).composed(delta), MOST_NOISE
+            target, lambda s: replace(self, s_s=s).composed_epsilon(delta), MOST_NOISE
         )
         return replace(self, s_s=least)
 
     @property
     def em(self) -> Array:
-        """r_e = j (2K + 1) alpha/(2 s^2) of DP-EM: so many Gaussian mechanisms."""
+        """r_e = j (2K + 1) alpha/(2 s^2) of DP-EM, as j (2K + 1) Gaussian mechanisms."""
         return self.iterations * (2 * self.components + 1) * ORDERS / (2 * self.s_e**2)
 
     @property

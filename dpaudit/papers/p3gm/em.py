@@ -164,7 +164,7 @@ def fit(
     variant: str,
     draw: np.random.Generator,
 ) -> GaussianMixture:
-    """Return the mixture after so many iterations."""
+    """Return the mixture after a number of iterations."""
     how, now = VARIANTS[variant], first
     for _ in range(iterations):
         now = how.next(how.exact(x, now, noise).noisy(draw), now, len(x))

@@ -62,11 +62,7 @@ class P3GMPCA(Mechanism):
     trials_per_call = 100
 
     def __init__(
-        self,
-        data: Data,
-        noise: str = "wishart",
-        epsilon_pca: float = 0.1,
-        delta: float = 1e-5,
+        self, data: Data, noise: str = "wishart", epsilon_pca: float = 0.1, delta: float = 1e-5
     ) -> None:
         checks.refuse(
             [

@@ -40,17 +40,17 @@ class Generator:
     proportions: Array | None
     network: Variational
 
-    def embedded(self, rows: Array) -> Array | None:
+    def embed(self, rows: Array) -> Array | None:
         """Return f(x), the given means of q(z|x); None if the model learns them."""
         if self.projection is None:
             return None
         return np.asarray(pca.inside(self.design, rows, self.classes) @ self.projection)
 
-    def drawn(self, n: int, draw: np.random.Generator) -> Array:
+    def draw_scores(self, n: int, draw: np.random.Generator) -> Array:
         """Draw rows of features and label scores."""
-        from dpaudit.papers.p3gm.variational import decoded
+        from dpaudit.papers.p3gm.variational import decode
 
-        return decoded(self.network, self.prior.sample(n, draw))
+        return decode(self.network, self.prior.sample(n, draw))
 
     def sample(self, n: int, seed: int, proportioned: bool = False) -> Records:
         """Draw synthetic records, each with its likeliest label.
@@ -60,16 +60,16 @@ class Generator:
         """
         draw = generator(seed, "synthetic")
         if not proportioned:
-            rows = self.drawn(n, draw)
+            rows = self.draw_scores(n, draw)
             labels = rows[:, -self.classes :].argmax(axis=1).astype(np.int64)
             return Records(rows[:, : -self.classes], labels)
         if self.proportions is None:
             problem = "the labels' shares have no noise; set the design's label_noise"
             raise BadInput(problem, "needs-label-noise", option="label_noise")
-        wanted, there = shared(self.proportions, n), np.zeros(self.classes, dtype=np.int64)
+        wanted, there = apportion(self.proportions, n), np.zeros(self.classes, dtype=np.int64)
         rounds: list[Array] = []
         while len(rounds) < ROUNDS and (there < wanted).any():
-            rounds.append(self.drawn(n, draw))
+            rounds.append(self.draw_scores(n, draw))
             likeliest = rounds[-1][:, -self.classes :].argmax(axis=1)
             there += np.bincount(likeliest, minlength=self.classes)
         rows = np.concatenate(rounds)
@@ -82,7 +82,7 @@ class Generator:
         from dpaudit.papers.p3gm.variational import evaluate
 
         likelihood = self.design.network.likelihood
-        return evaluate(self.network, rows, self.embedded(rows), self.prior, likelihood)
+        return evaluate(self.network, rows, self.embed(rows), self.prior, likelihood)
 
 
 def fit(
@@ -92,12 +92,12 @@ def fit(
     seed: int,
     watch: Callable[[Generator, int], None] | None = None,
 ) -> Generator:
-    """Fit a generator by the randomness of a seed.
+    """Fit a generator with the randomness of a seed.
 
     `watch` is given the generator after so many steps of the second phase, from 0 on: all of them
     are as private as the last, because all steps are accounted for.
     """
-    from dpaudit.papers.p3gm.variational import built, train
+    from dpaudit.papers.p3gm.variational import build, train
 
     problems = []
     if not _within(records.x, 0, 1):
@@ -112,7 +112,7 @@ def fit(
     shares = proportions(records, classes, design.first.label_noise, seed) if known else None
     kind: dict[str, Kind] = {"p3gm": "variance", "ae": "none", "vae": "whole"}
     latent, how = design.width(classes), design.network
-    network = built(rows.shape[1], latent, how.hidden, kind[how.model], stream(seed, "network"))
+    network = build(rows.shape[1], latent, how.hidden, kind[how.model], stream(seed, "network"))
     if how.model == "vae":
         standard = em.GaussianMixture(np.ones(1), np.zeros((1, latent)), np.ones((1, latent)))
         made = Generator(design, classes, None, standard, shares, network)
@@ -123,7 +123,7 @@ def fit(
     train(
         network,
         rows,
-        made.embedded(rows),
+        made.embed(rows),
         made.prior,
         how.likelihood,
         design.steps,
@@ -135,21 +135,21 @@ def fit(
 
 def _pretrain(made: Generator, seed: int) -> None:
     """Teach the decoder to undo the projection, on points of the mixture, without any record."""
-    from dpaudit.papers.p3gm.variational import built, train
+    from dpaudit.papers.p3gm.variational import build, train
 
     design, n = made.design, 1000
     if not design.pretraining or made.projection is None:
         return
     z = made.prior.sample(n, generator(seed, "points"))
     seen = np.clip(pca.outside(design, z @ made.projection.T, made.classes), 0, 1)
-    alone = built(seen.shape[1], z.shape[1], design.network.hidden, "none", seed)
+    alone = build(seen.shape[1], z.shape[1], design.network.hidden, "none", seed)
     alone.decoder = made.network.decoder
     steps = AdamRecipe(design.pretraining, 0.1, 0.1 * n, lr=3e-3)
     train(alone, seen, z, None, design.network.likelihood, steps, seed)
 
 
 def _deal_labels(scores: Array, wanted: Array) -> Array:
-    """Return a label for so many rows each, by the rows' label scores; -1 for the others."""
+    """Return labels by the rows' label scores, each for its number of rows; -1 for the others."""
     first, labels = scores.argmax(axis=1), np.full(len(scores), -1, dtype=np.int64)
     for y, many in enumerate(wanted):
         labels[np.flatnonzero(first == y)[:many]] = y
@@ -179,7 +179,7 @@ def proportions(records: Records, classes: int, noise: float, seed: int) -> Arra
     return np.asarray(counts / counts.sum())
 
 
-def shared(shares: Array, n: int) -> Array:
+def apportion(shares: Array, n: int) -> Array:
     """Return whole numbers that add up to n; the largest remainders are rounded up."""
     exact = shares * n
     whole = np.floor(exact).astype(np.int64)

@@ -156,7 +156,7 @@ class P3GM(Mechanism):
     def _solved(self, epsilon: float) -> float:
         """Return the least noise multiplier of DP-SGD by which all phases spend epsilon."""
         if self._by_theorem:
-            return self._phases(1.0).solved(epsilon, self.delta).s_s
+            return self._phases(1.0).with_least_noise(epsilon, self.delta).s_s
         s = self.design.steps
         return noise_multiplier(epsilon, self.design.mu, s.sample_rate, s.count, self.delta)
 
@@ -178,7 +178,7 @@ class P3GM(Mechanism):
         steps, mu, curve = self.design.steps, self.design.mu, None
         s = steps.noise_multiplier
         if self._by_theorem:
-            epsilon, source = self._phases(s).composed(self.delta), THEOREM
+            epsilon, source = self._phases(s).composed_epsilon(self.delta), THEOREM
         else:
             epsilon = replacing(mu, steps.sample_rate, steps.count, s, self.delta)
             source = "pld accountant, all phases together"
@@ -251,7 +251,7 @@ class P3GM(Mechanism):
         synthetic = made.sample(self.rows, trial.seed).x
         apart = np.linalg.norm(synthetic - canary[:, : -self.classes], axis=1)
         seen = {"nearest": apart.min(), "reconstruction": error[0], "elbo": elbo[0]}
-        if (inside := made.embedded(canary)) is not None:
+        if (inside := made.embed(canary)) is not None:
             seen["subspace"] = np.sum(inside**2)
         return {name: np.array(float(x)) for name, x in seen.items()}
 

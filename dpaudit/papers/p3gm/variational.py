@@ -165,14 +165,14 @@ def train(
         watch(steps.count)
 
 
-def built(features: int, latent: int, hidden: int, kind: Kind, seed: int) -> Variational:
+def build(features: int, latent: int, hidden: int, kind: Kind, seed: int) -> Variational:
     """Return an untrained model with the parameters of a seed."""
     with ALONE, torch.random.fork_rng(devices=[]):
         torch.manual_seed(stream(seed, "init"))
         return Variational(features, latent, hidden, kind)
 
 
-def decoded(model: Variational, z: Array) -> Array:
+def decode(model: Variational, z: Array) -> Array:
     """Return the mean of p(x|z), in [0, 1]."""
     one_thread()
     with torch.no_grad():

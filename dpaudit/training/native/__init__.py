@@ -24,9 +24,9 @@ from torch import Tensor, nn
 
 from dpaudit.errors import BadInput
 from dpaudit.training.job import CanaryProducts, GradientCanaries, TrainingJob, cross_entropy
-from dpaudit.training.layers import Refused, leaves
+from dpaudit.training.layers import UnfitNetwork, leaves
 from dpaudit.training.native import compiler
-from dpaudit.training.native.library import ROOM, Canaries, Data, Library, Run, library
+from dpaudit.training.native.library import ROOM, Canaries, Library, NativeData, NativeRun, library
 from dpaudit.training.native.plan import plan
 from dpaudit.types import Array
 
@@ -38,7 +38,7 @@ def build(model: nn.Sequential, shape: tuple[int, ...]) -> BadInput | None:
     """Compile and load the network's kernel; return the reason why that fails, as a clause."""
     try:
         library(plan(model, tuple(shape)), compiler.FLAGS)
-    except (Refused, compiler.NoKernel) as reason:
+    except (UnfitNetwork, compiler.NoKernel) as reason:
         return reason.with_traceback(None)  # whose frames hold the model
     return None
 
@@ -66,7 +66,7 @@ def train(job: TrainingJob) -> CanaryProducts | None:
         raise BadInput(message, "unfit-loss", option="backend", value="native")
     kernel, theta, where = _loaded(job.model, job.x)
     data, _kept = _data(kernel, job.model, job.x, job.y)
-    run = Run(
+    run = NativeRun(
         sample_rate=job.sample_rate,
         rate_per_sum=job.rate_per_sum,
         clip=job.clip,
@@ -139,7 +139,7 @@ def _loaded(model: nn.Sequential, x: Tensor) -> tuple[Library, Array, Array]:
     """
     try:
         kernel = library(plan(model, tuple(x.shape[1:])), compiler.FLAGS)
-    except (Refused, compiler.NoKernel) as reason:
+    except (UnfitNetwork, compiler.NoKernel) as reason:
         message = f"the native backend cannot train this network: {reason}"
         raise BadInput(message, reason.code, option=reason.option, value=reason.value) from reason
     flat = nn.utils.parameters_to_vector(model.parameters()).detach().numpy()
@@ -149,7 +149,7 @@ def _loaded(model: nn.Sequential, x: Tensor) -> tuple[Library, Array, Array]:
 
 def _data(
     kernel: Library, model: nn.Sequential, x: Tensor, y: Tensor | None
-) -> tuple[Data, list[Array]]:
+) -> tuple[NativeData, list[Array]]:
     """The kernel's input, and the arrays that must outlive it."""
     rows = kernel.records(x.detach().numpy())
     p = np.array([layer.p for layer in leaves(model) if isinstance(layer, nn.Dropout)])
@@ -157,5 +157,5 @@ def _data(
     if len(labels) and not 0 <= labels.min() <= labels.max() < kernel.plan.classes:
         message = f"labels must be from 0 to {kernel.plan.classes - 1}"
         raise BadInput(message, "out-of-range", option="labels")
-    data = Data(rows.ctypes.data, labels.ctypes.data, len(x), p.ctypes.data, len(p))
+    data = NativeData(rows.ctypes.data, labels.ctypes.data, len(x), p.ctypes.data, len(p))
     return data, [rows, labels, p]

@@ -13,7 +13,7 @@ import numpy as np
 from torch import Tensor
 
 from dpaudit.training.native import compiler
-from dpaudit.training.native.plan import Form, Plan
+from dpaudit.training.native.plan import Form, NativePlan
 from dpaudit.types import Array
 
 KEPT, DROPPED = 65535, 0
@@ -47,7 +47,7 @@ _SIGNATURES: dict[str, list[Any]] = {
 """The kernel's functions: the type of the result, then those of the arguments."""
 
 
-class Data(ctypes.Structure):
+class NativeData(ctypes.Structure):
     """Records and dropout rates, laid out as `Data` in worker.h."""
 
     _fields_ = (
@@ -59,7 +59,7 @@ class Data(ctypes.Structure):
     )
 
 
-class Run(ctypes.Structure):
+class NativeRun(ctypes.Structure):
     """A descent's settings, laid out as `Run` in worker.h."""
 
     _fields_ = (
@@ -89,7 +89,7 @@ class Canaries(ctypes.Structure):
 class Library:
     """The functions of one compiled kernel, with arrays in its layout."""
 
-    def __init__(self, plan: Plan, c: ctypes.CDLL) -> None:
+    def __init__(self, plan: NativePlan, c: ctypes.CDLL) -> None:
         self.plan, self.c = plan, c
         for name, (result, *arguments) in _SIGNATURES.items():
             function = getattr(self.c, name)
@@ -154,7 +154,7 @@ def _mask(mask: Array, form: Form) -> Array:
 
 
 @lru_cache(maxsize=64)
-def library(plan: Plan, flags: tuple[str, ...]) -> Library:
+def library(plan: NativePlan, flags: tuple[str, ...]) -> Library:
     """The library of a plan, compiled if there is none yet, and loaded once a process.
 
     A kernel that does not load is compiled anew: it is damaged, or the system's libraries changed.

@@ -10,7 +10,7 @@ import torch
 from torch import nn
 
 from dpaudit.training.layers import (
-    Refused,
+    UnfitNetwork,
     irregular,
     leaves,
     unfit_layer,
@@ -43,7 +43,7 @@ class Form:
         """The number of values."""
         return self.channels * self.height * self.width
 
-    def written(self, padding: tuple[int, int] = (0, 0), packed: bool = False) -> str:
+    def cpp_type(self, padding: tuple[int, int] = (0, 0), packed: bool = False) -> str:
         """The C++ map of that form; `packed`: a pixel takes no more floats than it has channels."""
         sizes = [self.channels, self.height, self.width, *padding]
         return f"Map<{', '.join(map(str, sizes + [self.channels] * packed))}>"
@@ -72,7 +72,7 @@ class Conv(Stage):
     dropout: int = NONE
     window: tuple[int, ...] = UNPOOLED
 
-    def convolved(self) -> Form:
+    def before_pooling(self) -> Form:
         """The form after the convolution itself."""
         return slid(self.form, self.filters, self.kernel, self.stride, self.padding, self.shift)
 
@@ -115,7 +115,7 @@ def slid(
     return Form(channels, height, width)
 
 
-def written(stage: Stage, came: str, out: str, below: bool) -> str:
+def cpp_type(stage: Stage, came: str, out: str, below: bool) -> str:
     """A stage as a C++ type; `below` is true if a stage before it has parameters."""
     end = f"{_flag(below)}>"
     if isinstance(stage, Dense):
@@ -123,7 +123,7 @@ def written(stage: Stage, came: str, out: str, below: bool) -> str:
     if isinstance(stage, Gate):
         return f"Gate<{came}, {out}, {_flag(stage.relu)}, {stage.dropout}, {end}"
     assert isinstance(stage, Conv | Pool)
-    of = stage.convolved() if isinstance(stage, Conv) else stage.form
+    of = stage.before_pooling() if isinstance(stage, Conv) else stage.form
     window = f"Windows<{', '.join(map(str, (of.height, of.width, *stage.window)))}>"
     if not isinstance(stage, Conv):
         return f"Pool<{came}, {out}, {window}, {end}"
@@ -138,7 +138,7 @@ def _flag(value: bool) -> str:
 
 
 @dataclass(frozen=True)
-class Plan:
+class NativePlan:
     """Stages of single records, then of micro-batches; dropout layers have the form they act on."""
 
     input: Form
@@ -164,15 +164,15 @@ class Plan:
     def source(self) -> str:
         """The C++ file that makes a kernel of the plan."""
         stages, types, below = self.images + self.rows, [], False
-        first = self.input.written(self.padding, self.packed)
+        first = self.input.cpp_type(self.padding, self.packed)
         came = first
         for i, stage in enumerate(stages):
-            out = stage.out.written(_padding(stages[i + 1 :]))
-            types.append(written(stage, came, out, below))
+            out = stage.out.cpp_type(_padding(stages[i + 1 :]))
+            types.append(cpp_type(stage, came, out, below))
             if i >= len(self.images) and not isinstance(stage, Dense):
                 types[-1] = f"Each<{types[-1]}>"
             below, came = below or isinstance(stage, Conv | Dense), out
-        features = self.images[-1].out.written() if self.images else first
+        features = self.images[-1].out.cpp_type() if self.images else first
         images, rows = types[: len(self.images)], types[len(self.images) :]
         return (
             '#include "network.h"\n'
@@ -188,8 +188,8 @@ def _padding(stages: Sequence[Stage]) -> tuple[int, int]:
     return stages[0].padding if stages and isinstance(stages[0], Conv) else (0, 0)
 
 
-def plan(model: nn.Sequential, shape: tuple[int, ...]) -> Plan:
-    """The plan of a network for records of a shape, or `Refused`."""
+def plan(model: nn.Sequential, shape: tuple[int, ...]) -> NativePlan:
+    """The plan of a network for records of a shape, or `UnfitNetwork`."""
     if any(p.dtype != torch.float32 or p.device.type != "cpu" for p in model.parameters()):
         raise unfit_parameters("its parameters are not of 32 bits on the CPU", "precision")
     if len(shape) not in (1, 3):
@@ -227,9 +227,9 @@ def plan(model: nn.Sequential, shape: tuple[int, ...]) -> Plan:
         raise unfit_shape("it does not end in one row of logits", "logits")
     if len(dropouts) > DROPOUTS:
         clause = f"it has more than {DROPOUTS} dropout layers"
-        raise Refused(clause, "too-large", option="network", value=len(dropouts))
+        raise UnfitNetwork(clause, "too-large", option="network", value=len(dropouts))
     first = (images or rows)[0].form
-    return Plan(first, tuple(images), tuple(rows), tuple(dropouts))
+    return NativePlan(first, tuple(images), tuple(rows), tuple(dropouts))
 
 
 def _stage(layer: nn.Module, form: Form, flat: bool, dropouts: int) -> Stage | None:

@@ -2,7 +2,7 @@
 #pragma once
 #include "network.h"
 
-// Laid out as `Data` in library.py.
+// Laid out as `NativeData` in library.py.
 struct Data {
     const float* x;    // records, STEP floats each
     const int32_t* y;  // labels
@@ -11,7 +11,7 @@ struct Data {
     int32_t layers;
 };
 
-// Laid out as `Run` in library.py.
+// Laid out as `NativeRun` in library.py.
 struct Run {
     double sample_rate, rate_per_sum, clip, noise_multiplier;
     uint64_t seed;

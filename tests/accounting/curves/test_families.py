@@ -5,20 +5,26 @@ import pytest
 from refusals import refuses
 from scipy.integrate import trapezoid
 
-from dpaudit.accounting.curves import DPSGD, DPSGDSteps, Gaussian, Pure, symmetrised
+from dpaudit.accounting.curves import (
+    DPSGDFamily,
+    DPSGDStepsFamily,
+    GaussianFamily,
+    PureFamily,
+    symmetric,
+)
 
 DELTA = 1e-5
 
 FAMILIES = [
-    Gaussian(),
-    Pure(0.0),
-    Pure(DELTA),
-    Pure(0.3),
-    DPSGD(0.1, 20),
-    DPSGD(0.3, 5, "replace"),
-    symmetrised(DPSGD(0.1, 20)),
-    DPSGDSteps(0.1, 20),
-    DPSGDSteps(1.0, 20, "replace"),
+    GaussianFamily(),
+    PureFamily(0.0),
+    PureFamily(DELTA),
+    PureFamily(0.3),
+    DPSGDFamily(0.1, 20),
+    DPSGDFamily(0.3, 5, "replace"),
+    symmetric(DPSGDFamily(0.1, 20)),
+    DPSGDStepsFamily(0.1, 20),
+    DPSGDStepsFamily(1.0, 20, "replace"),
 ]
 """DP-SGD with few steps, because its curves take a while."""
 
@@ -73,15 +79,15 @@ def test_the_first_step_leaks_nothing(curves):
 def test_a_symmetrised_curve_is_its_own_inverse_below_the_one_that_it_is_of(curves):
     x = np.linspace(0, 1, 401)
     for parameter in parameters(curves):
-        f, both = (one.trade_off(parameter, x) for one in (curves, symmetrised(curves)))
+        f, both = (one.trade_off(parameter, x) for one in (curves, symmetric(curves)))
         assert (both <= f + 1e-12).all()
-        back = symmetrised(curves).trade_off(parameter, both)
+        back = symmetric(curves).trade_off(parameter, both)
         # Where it is 0, every rate beyond is mapped back to the first.
         np.testing.assert_allclose(back[both > 0], x[both > 0], atol=1e-9)
         assert (np.diff(both, 2) >= -1e-12).all()
 
 
-@pytest.mark.parametrize("curves", [Gaussian(), DPSGD(0.1, 20)])
+@pytest.mark.parametrize("curves", [GaussianFamily(), DPSGDFamily(0.1, 20)])
 def test_gaussian_noise_at_delta_zero_is_refused(curves):
     with refuses("needs-delta", "delta", 0.0):
         curves.epsilon(1.0, 0.0)

@@ -1,7 +1,14 @@
 import pytest
 from refusals import refuses
 
-from dpaudit.accounting.curves import DPSGD, DPSGDSteps, Gaussian, Pure, family, within_reach
+from dpaudit.accounting.curves import (
+    DPSGDFamily,
+    DPSGDStepsFamily,
+    GaussianFamily,
+    PureFamily,
+    family,
+    within_reach,
+)
 from dpaudit.estimators import PLD, PairedAUC, RankTest
 from dpaudit.types import DPSGDCurve, GaussianCurve, StepsCurve
 
@@ -9,14 +16,19 @@ DELTA = 1e-5
 
 
 def test_families_by_name_and_by_curve():
-    assert family("gaussian", DELTA) == family(GaussianCurve(1.0), DELTA) == Gaussian()
-    assert family("pure", DELTA) == Pure(DELTA)
-    assert family(DPSGDCurve(0.1, 20, 1.0), DELTA, "replace") == DPSGD(0.1, 20, "replace")
-    assert family(DPSGDCurve(1.0, 20, 1.0), DELTA) == Gaussian()
-    assert family(Pure(0.1), DELTA) == Pure(0.1)
+    assert family("gaussian", DELTA) == family(GaussianCurve(1.0), DELTA) == GaussianFamily()
+    assert family("pure", DELTA) == PureFamily(DELTA)
+    assert family(DPSGDCurve(0.1, 20, 1.0), DELTA, "replace") == DPSGDFamily(0.1, 20, "replace")
+    assert family(DPSGDCurve(1.0, 20, 1.0), DELTA) == GaussianFamily()
+    assert family(PureFamily(0.1), DELTA) == PureFamily(0.1)
     for q in (0.1, 1.0):
-        assert family(StepsCurve(q, 20, 1.0), DELTA, "replace") == DPSGDSteps(q, 20, "replace")
-    assert [c.assumption for c in (Gaussian(), Pure(0), DPSGD(0.1, 20), DPSGDSteps(1, 1))] == [
+        assert family(StepsCurve(q, 20, 1.0), DELTA, "replace") == DPSGDStepsFamily(
+            q, 20, "replace"
+        )
+    assert [
+        c.assumption
+        for c in (GaussianFamily(), PureFamily(0), DPSGDFamily(0.1, 20), DPSGDStepsFamily(1, 1))
+    ] == [
         "gaussian",
         "none",
         "accountant",

@@ -3,11 +3,11 @@ import math
 import pytest
 from refusals import refuses
 
-from dpaudit.accounting.curves import Pure
+from dpaudit.accounting.curves import PureFamily
 
 
 def test_pure_epsilon_is_its_parameter_and_less_at_a_larger_delta():
-    curves = Pure(0.01)
+    curves = PureFamily(0.01)
     assert curves.epsilon(2.0, 0.01) == 2.0
     e = curves.epsilon(2.0, 0.1)
     # The (e, 0.1) line touches the curve at its corner.

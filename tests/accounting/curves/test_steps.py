@@ -9,14 +9,14 @@ from scipy.special import ndtr
 from scipy.stats import binom
 
 from dpaudit.accounting import gaussian_epsilon
-from dpaudit.accounting.curves import DPSGD, DPSGDSteps, Gaussian
+from dpaudit.accounting.curves import DPSGDFamily, DPSGDStepsFamily, GaussianFamily
 from dpaudit.estimators import PLD, PairedAUC, RankTest
 from dpaudit.estimators.paired_auc import AUCBet
 from dpaudit.results import Counts, Scores
 
 DELTA = 1e-5
 Q, T = 0.01, 5000
-TRAINING = DPSGDSteps(Q, T)
+TRAINING = DPSGDStepsFamily(Q, T)
 
 
 def noise(epsilon, curves=TRAINING):
@@ -36,10 +36,10 @@ def watched(s, draw, steps=T):
 
 @pytest.mark.parametrize("s", [0.5, 1.0, 4.0])
 def test_one_step_that_sees_every_record_is_the_gaussian_mechanism(s):
-    curves, x = DPSGDSteps(1.0, 1), np.linspace(0, 1, 101)
-    np.testing.assert_array_equal(curves.trade_off(s, x), Gaussian().trade_off(1 / s, x))
-    np.testing.assert_array_equal(curves.inn(s, x), Gaussian().inn(1 / s, x))
-    assert curves.area(s) == Gaussian().area(1 / s)
+    curves, x = DPSGDStepsFamily(1.0, 1), np.linspace(0, 1, 101)
+    np.testing.assert_array_equal(curves.trade_off(s, x), GaussianFamily().trade_off(1 / s, x))
+    np.testing.assert_array_equal(curves.inn(s, x), GaussianFamily().inn(1 / s, x))
+    assert curves.area(s) == GaussianFamily().area(1 / s)
     assert curves.epsilon(s, DELTA) == gaussian_epsilon(1 / s, DELTA)
     scores = watched(s, np.random.default_rng(1), steps=400)
     of_steps = PairedAUC(curves).bound(scores, DELTA).epsilon
@@ -47,15 +47,15 @@ def test_one_step_that_sees_every_record_is_the_gaussian_mechanism(s):
 
 
 def test_the_epsilon_is_that_of_the_training():
-    assert TRAINING.epsilon(1.0, DELTA) == DPSGD(Q, T).epsilon(1.0, DELTA)
-    assert DPSGDSteps(1.0, 25).epsilon(10.0, DELTA) == gaussian_epsilon(0.5, DELTA)
-    assert DPSGDSteps(0.2, 25).area(2.0) == DPSGDSteps(0.9, 7).area(2.0)
+    assert TRAINING.epsilon(1.0, DELTA) == DPSGDFamily(Q, T).epsilon(1.0, DELTA)
+    assert DPSGDStepsFamily(1.0, 25).epsilon(10.0, DELTA) == gaussian_epsilon(0.5, DELTA)
+    assert DPSGDStepsFamily(0.2, 25).area(2.0) == DPSGDStepsFamily(0.9, 7).area(2.0)
 
 
 @pytest.mark.parametrize("q", [0.999999, 1.0])
 def test_a_record_that_is_replaced_moves_a_step_by_twice_the_clip(q):
-    curves = DPSGDSteps(q, 16, "replace")
-    assert curves.area(4.0) == Gaussian().area(0.5)
+    curves = DPSGDStepsFamily(q, 16, "replace")
+    assert curves.area(4.0) == GaussianFamily().area(0.5)
     assert curves.epsilon(4.0, DELTA) == pytest.approx(gaussian_epsilon(2.0, DELTA), rel=2e-3)
 
 
@@ -67,9 +67,9 @@ def test_impossible_steps_are_refused():
         ("unknown-choice", 0.1, 10, "both"),
     ):
         with refuses(code):
-            DPSGDSteps(*settings)
+            DPSGDStepsFamily(*settings)
     with refuses("needs-delta", "delta", 0.0):
-        DPSGDSteps(1.0, 10).epsilon(1.0, 0.0)
+        DPSGDStepsFamily(1.0, 10).epsilon(1.0, 0.0)
 
 
 @pytest.mark.parametrize("games", [16, pytest.param(200, marks=pytest.mark.verify)])
@@ -97,7 +97,7 @@ def rarely(count, games):
     return count <= binom.isf(1e-5, games, 0.05)
 
 
-FULL = DPSGDSteps(1.0, 300)
+FULL = DPSGDStepsFamily(1.0, 300)
 """Of full batches, whose epsilon takes no accountant."""
 
 

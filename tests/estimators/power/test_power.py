@@ -6,7 +6,7 @@ from refusals import refuses
 from scipy.special import ndtr
 from scipy.stats import binom, laplace, norm
 
-from dpaudit.accounting.curves import Gaussian, Pure
+from dpaudit.accounting.curves import GaussianFamily, PureFamily
 from dpaudit.estimators import (
     GDP,
     ClopperPearson,
@@ -17,15 +17,15 @@ from dpaudit.estimators import (
     RankTest,
 )
 from dpaudit.estimators.exact_tests import wins
-from dpaudit.estimators.one_run import refuted
+from dpaudit.estimators.one_run import is_refuted
 from dpaudit.estimators.power.guessed import GUESSES, RUNS, Guessed, right
-from dpaudit.estimators.power.prospect import Truth, least, located
+from dpaudit.estimators.power.prospect import Truth, least, least_parameter_above
 from dpaudit.estimators.power.scored import Counted, Paired, Ranked, Scanned, statistic
 from dpaudit.estimators.simulation import Draws
 from dpaudit.results import Counts, Guesses, Scores
 
 D = 1e-5
-GAUSS, PURE = Gaussian(), Pure(D)
+GAUSS, PURE = GaussianFamily(), PureFamily(D)
 Z = norm.isf(1e-5)
 """Deviations that chance exceeds with a probability of 1e-5 on either side."""
 
@@ -60,13 +60,13 @@ def test_what_is_enough_but_not_beyond_is_found_by_small_steps():
 @pytest.mark.parametrize("curves", [GAUSS, PURE])
 @pytest.mark.parametrize("epsilon", [0.1, 1, 8])
 def test_the_curve_of_an_epsilon_is_the_first_above_it(curves, epsilon):
-    found = located(curves, epsilon, D)
+    found = least_parameter_above(curves, epsilon, D)
     assert epsilon < curves.epsilon(found, D) < epsilon + 1e-5
 
 
 def test_an_epsilon_beyond_all_curves_is_refused():
     with refuses("too-large", option="epsilon", value=1e6):
-        located(GAUSS, 1e6, D)
+        least_parameter_above(GAUSS, 1e6, D)
 
 
 # ---------------------------------------------------------------- counted errors
@@ -142,7 +142,7 @@ def test_the_chance_of_pairs_is_that_of_all_numbers_lost(curves, n):
 def test_the_chance_of_the_rank_test_is_close_to_what_simulation_gives(claim, true, n):
     """20,000 draws of the claim, 4,000 of the truth, whose share is off by 0.034 at most."""
     prospect = Ranked(RankTest(), GAUSS, truth(claim=claim, true=true))
-    claimed, really = (located(GAUSS, e, D) for e in (claim, true))
+    claimed, really = (least_parameter_above(GAUSS, e, D) for e in (claim, true))
 
     def won(parameter, number, seed):
         out, u = Draws(n, n, number, seed).all()
@@ -198,12 +198,12 @@ def test_the_chance_of_the_scan_is_that_of_its_bounds():
 
 
 @pytest.mark.parametrize(
-    ("really", "expected"), [(Pure(D), 0.83), (Laplace(), 0.59), (GAUSS, 0.007)]
+    ("really", "expected"), [(PureFamily(D), 0.83), (Laplace(), 0.59), (GAUSS, 0.007)]
 )
 def test_how_often_the_scan_refutes_depends_on_the_mechanism_of_the_same_epsilon(really, expected):
     """11 trials in each world, claim 1, truth 3; 150 audits, off by what 1e-5 on a side allows."""
     draw, scan, n, audits = np.random.default_rng(0), ExactScan(draws=400), 11, 150
-    parameter = 3.0 if isinstance(really, Laplace) else located(really, 3.0, D)
+    parameter = 3.0 if isinstance(really, Laplace) else least_parameter_above(really, 3.0, D)
     shown = [
         scan.bound(Scores(-draw.random(n), -really.inn(parameter, draw.random(n))), D).epsilon > 1
         for _ in range(audits)
@@ -226,7 +226,7 @@ def test_guesses_on_all_canaries_are_right_as_often_as_the_curve_allows():
     assert right(t, 1000, 100).mean() / 100 > share
 
 
-@pytest.mark.parametrize("curves", [GAUSS, PURE, Pure(0.05)])
+@pytest.mark.parametrize("curves", [GAUSS, PURE, PureFamily(0.05)])
 @pytest.mark.parametrize(("m", "r"), [(1, 1), (2, 1), (2, 2), (5, 5), (5, 4), (40, 40), (60, 7)])
 def test_right_guesses_are_those_of_canaries_that_are_drawn_one_by_one(curves, m, r):
     """CDFs of two samples of 4,000; farther apart with a probability of 1e-5 (DKW, each half)."""
@@ -261,7 +261,7 @@ def test_one_run_refutes_just_what_its_bound_is_above(delta, r):
     for g in (Guesses(40, r, v) for v in range(r + 1)):
         shown = OneRun().bound(g, delta).epsilon
         for claim in (0.01, 0.5, 1.0, 2.0):
-            assert refuted(claim, g, delta, 0.05) == (shown > claim)
+            assert is_refuted(claim, g, delta, 0.05) == (shown > claim)
 
 
 @pytest.mark.parametrize(("made", "assumed"), [(OneRun(), PURE), (OneRunFDP(), GAUSS)])

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from scipy.stats import binom
-from settings import planned
+from settings import plan_request
 
 from dpaudit.attacks import Released
 from dpaudit.estimators.bets import FIRST, Bets
@@ -14,11 +14,11 @@ from dpaudit.types import IN, OUT, Claim, GaussianCurve
 
 
 def stopped(**asked):
-    question = planned(**asked)
+    question = plan_request(**asked)
     return Stopped(question.claimed, question.truth, FIRST)
 
 
-def played(curve, mu, audits=40, most=120):
+def stopping_pairs(curve, mu, audits=40, most=120):
     """The pairs after which audits of a Gaussian mechanism stop, by the bets of a run."""
     ends, worlds = [], np.tile([OUT, IN], most)
     for seed in range(audits):
@@ -35,12 +35,12 @@ def played(curve, mu, audits=40, most=120):
 def test_audits_by_a_curve_stop_as_soon_as_forecast():
     """mu 2 has an epsilon of 10; the median of 40 audits errs by some 2 pairs."""
     forecast = stopped(claim=1.0, true=10.0, curve="gaussian").pairs(0.5)
-    assert played(GaussianCurve(0.268), 2.0) == pytest.approx(forecast, abs=6)
+    assert stopping_pairs(GaussianCurve(0.268), 2.0) == pytest.approx(forecast, abs=6)
 
 
 def test_audits_of_a_bare_claim_take_a_little_longer_because_they_learn_their_threshold():
     forecast = stopped(claim=1.0, true=10.0).pairs(0.5)
-    assert forecast - 6 <= played(None, 2.0) <= 1.5 * forecast
+    assert forecast - 6 <= stopping_pairs(None, 2.0) <= 1.5 * forecast
 
 
 @pytest.mark.parametrize("curve", ["none", "gaussian"])
@@ -64,6 +64,6 @@ def test_a_claim_that_holds_is_refuted_in_few_audits_however_long_they_go_on(cur
 
 def test_what_is_far_is_left_open():
     assert stopped(claim=1.0, true=1.1).pairs(0.5) is None
-    found = plan(planned(claim=1.0, true=1.1)).until_decided
+    found = plan(plan_request(claim=1.0, true=1.1)).until_decided
     assert (found.half, found.power) == (None, None)
-    assert plan(planned(claim=1.0, canaries=100)).until_decided is None
+    assert plan(plan_request(claim=1.0, canaries=100)).until_decided is None

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dpaudit.papers.ensemble.unit_rows import Rows, normalised
+from dpaudit.papers.ensemble.unit_rows import Rows, normalise_rows
 
 
 @pytest.fixture
@@ -11,7 +11,7 @@ def made():
     """Points on a sphere that a plane separates."""
 
     def make(n, d, seed=0):
-        x = normalised(np.random.default_rng(seed).standard_normal((n, d)))
+        x = normalise_rows(np.random.default_rng(seed).standard_normal((n, d)))
         return Rows(x, np.where(x[:, 0] > 0, 1, -1))
 
     return make

@@ -5,7 +5,7 @@ import pytest
 from refusals import refuses
 from scipy.optimize import minimize
 
-from dpaudit.papers.ensemble.logistic_regression import gradient, hessian, loss, minimised
+from dpaudit.papers.ensemble.logistic_regression import gradient, hessian, loss, minimise
 from dpaudit.papers.ensemble.unit_rows import Rows
 
 
@@ -18,7 +18,7 @@ def objective(rows, lam, b, w):
 def test_it_is_where_another_minimiser_ends(made, lam, d):
     rows = made(40, d)
     b = 3 * np.random.default_rng(1).standard_normal((4, d))
-    for term, w in zip(b, minimised(rows, lam, b), strict=True):
+    for term, w in zip(b, minimise(rows, lam, b), strict=True):
         found = minimize(lambda v, t=term: objective(rows, lam, t, v), np.zeros(d), tol=1e-12)
         assert objective(rows, lam, term, w) <= found.fun + 1e-9
         np.testing.assert_allclose(w, found.x, rtol=1e-3, atol=1e-3)
@@ -29,16 +29,16 @@ def test_it_is_where_another_minimiser_ends(made, lam, d):
 def test_its_gradient_vanishes(made, lam, size):
     rows = made(50, 5)
     b = size * np.random.default_rng(2).standard_normal((20, 5))
-    left = np.linalg.norm(gradient(rows, lam, b, minimised(rows, lam, b)), axis=1)
+    left = np.linalg.norm(gradient(rows, lam, b, minimise(rows, lam, b)), axis=1)
     assert (left <= np.maximum(1e-10, 1.5e-14 * np.linalg.norm(b, axis=1) / 50)).all()
 
 
 def test_a_term_is_solved_to_the_last_bit_as_it_is_alone(made):
     rows = made(50, 10)
     b = 20 * np.random.default_rng(3).standard_normal((300, 10))
-    together = minimised(rows, 0.01, b)
+    together = minimise(rows, 0.01, b)
     for i in (0, 7, 299):
-        np.testing.assert_array_equal(minimised(rows, 0.01, b[i : i + 1])[0], together[i])
+        np.testing.assert_array_equal(minimise(rows, 0.01, b[i : i + 1])[0], together[i])
 
 
 def test_gradient_and_hessian_are_the_derivatives(made):
@@ -60,15 +60,15 @@ def test_without_a_term_it_is_plain_logistic_regression(made):
 
     rows, lam = made(60, 4), 0.01
     plain = LogisticRegression(C=1 / (lam * 60), fit_intercept=False, tol=1e-10, max_iter=1000)
-    np.testing.assert_allclose(minimised(rows, lam), plain.fit(rows.x, rows.y).coef_[0], rtol=1e-4)
+    np.testing.assert_allclose(minimise(rows, lam), plain.fit(rows.x, rows.y).coef_[0], rtol=1e-4)
 
 
 def test_no_regularisation_is_refused(made):
     with refuses("not-positive", value=0.0):
-        minimised(made(10, 2), 0.0)
+        minimise(made(10, 2), 0.0)
 
 
 def test_records_of_one_class_and_rows_of_zeros_have_a_minimum():
-    assert minimised(Rows(np.zeros((5, 2)), np.ones(5)), 0.1).tolist() == [0, 0]
-    w = minimised(Rows(np.ones((5, 1)), np.ones(5)), 1e-4)
+    assert minimise(Rows(np.zeros((5, 2)), np.ones(5)), 0.1).tolist() == [0, 0]
+    w = minimise(Rows(np.ones((5, 1)), np.ones(5)), 1e-4)
     assert w[0] > 5

@@ -4,7 +4,7 @@ import numpy as np
 from refusals import refuses
 
 from dpaudit.papers.ensemble import Weighting
-from dpaudit.papers.ensemble.logistic_regression import ObjectivePerturbation, minimised
+from dpaudit.papers.ensemble.logistic_regression import ObjectivePerturbation, minimise
 from reproductions.ensembles.exchange import Exchange, Organisation
 
 
@@ -25,7 +25,7 @@ def test_alone_and_together_they_learn_without_noise(made):
     exchange = Exchange.of(rows, 4)
     np.testing.assert_array_equal(exchange.pooled.x, rows.x)
     local = exchange.organisations[1].local(0.1)
-    np.testing.assert_array_equal(local, minimised(rows.dealt(4)[1], 0.1))
+    np.testing.assert_array_equal(local, minimise(rows.dealt(4)[1], 0.1))
 
 
 def test_an_aggregate_tells_its_receiver_s_data_apart_without_any_noise(made):

@@ -11,10 +11,10 @@ from scipy.integrate import quad
 from dpaudit.errors import BadInput
 from dpaudit.papers.ensemble.logistic_regression import (
     C,
-    Noise,
+    ObjectiveNoise,
     ObjectivePerturbation,
     OutputPerturbation,
-    minimised,
+    minimise,
     sigmoid_sum,
     spherical,
 )
@@ -32,24 +32,24 @@ from dpaudit.papers.ensemble.unit_rows import Rows
     ],
 )
 def test_noise_is_what_the_jacobian_leaves_of_epsilon(epsilon, n, lam, left, added):
-    noise = Noise.of(epsilon, n, lam)
+    noise = ObjectiveNoise.of(epsilon, n, lam)
     assert noise.epsilon == pytest.approx(left, abs=1e-6)
     assert noise.added == pytest.approx(added, abs=1e-12)
 
 
 def test_below_the_switch_the_jacobian_has_exactly_half_of_epsilon():
     for epsilon in (0.01, 0.3, 0.81):
-        noise = Noise.of(epsilon, 50, 0.01)
+        noise = ObjectiveNoise.of(epsilon, 50, 0.01)
         assert noise.epsilon == epsilon / 2
         assert noise.added > 0
         share = 2 * math.log1p(C / (50 * (0.01 + noise.added)))
         assert share == pytest.approx(epsilon / 2)
-    assert Noise.of(0.82, 50, 0.01).added == 0
+    assert ObjectiveNoise.of(0.82, 50, 0.01).added == 0
 
 
 def test_a_larger_epsilon_may_have_more_noise():
     """The switch is at 2 ln 1.5 = .811: the left over part of epsilon starts from 0 there."""
-    assert Noise.of(1.0, 50, 0.01).epsilon < Noise.of(0.5, 50, 0.01).epsilon
+    assert ObjectiveNoise.of(1.0, 50, 0.01).epsilon < ObjectiveNoise.of(0.5, 50, 0.01).epsilon
 
 
 @pytest.mark.parametrize(
@@ -57,7 +57,7 @@ def test_a_larger_epsilon_may_have_more_noise():
 )
 def test_what_cannot_be_is_refused(given):
     with pytest.raises(BadInput):
-        Noise.of(*given)
+        ObjectiveNoise.of(*given)
 
 
 @pytest.mark.parametrize("d", [1, 2, 10])
@@ -104,7 +104,7 @@ def test_the_ratio_is_that_of_two_densities(made, epsilon, lam, kind):
     def density(w):
         if kind is OutputPerturbation:
             rate = learner.rate(20)
-            return rate / 2 * math.exp(-rate * abs(w - minimised(rows, lam)[0]))
+            return rate / 2 * math.exp(-rate * abs(w - minimise(rows, lam)[0]))
         noise = learner.noise(20)
         total, slope = 0.0, 20 * (lam + noise.added)
         for (x,), y in zip(rows.x, rows.y, strict=True):
@@ -116,7 +116,7 @@ def test_the_ratio_is_that_of_two_densities(made, epsilon, lam, kind):
     def there(w):
         return density(w) * math.exp(learner.log_ratio(np.array([[w]]), rows, neighbour)[0])
 
-    ends = [-400, -5, 0, minimised(rows, lam)[0], minimised(neighbour, lam)[0], 5, 400]
+    ends = [-400, -5, 0, minimise(rows, lam)[0], minimise(neighbour, lam)[0], 5, 400]
     ends = sorted(ends)
     for each in (density, there):
         parts = [quad(each, a, b, limit=200)[0] for a, b in pairwise(ends)]
@@ -145,12 +145,12 @@ def test_who_flips_a_label_shows_at_most_half_of_what_the_noise_hides(made, draw
 def test_a_minimum_without_noise_moves_no_further_than_its_noise_hides(made):
     for seed in range(20):
         rows = made(30, 3, seed)
-        moved = np.linalg.norm(minimised(rows, 0.02) - minimised(other(rows, seed), 0.02))
+        moved = np.linalg.norm(minimise(rows, 0.02) - minimise(other(rows, seed), 0.02))
         assert moved <= 2 / (30 * 0.02)
 
 
 def test_output_perturbation_is_the_minimum_and_noise(made, draws):
     rows, learner = made(50, 3), OutputPerturbation(2.0, 0.1)
     assert learner.rate(50) == pytest.approx(5)
-    away = np.linalg.norm(learner.release(rows, draws(3000)) - minimised(rows, 0.1), axis=1)
+    away = np.linalg.norm(learner.release(rows, draws(3000)) - minimise(rows, 0.1), axis=1)
     assert mean_is(away, 3 / 5, math.sqrt(3) / 5)

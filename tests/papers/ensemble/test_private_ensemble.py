@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 from refusals import refuses
-from settings import made
+from settings import make_mechanism
 
 from dpaudit.canaries import Null, Replaced
 from dpaudit.estimators import ClopperPearson, ExactScan
@@ -32,10 +32,10 @@ def data():
 
 
 def of(data, **given):
-    return made(PrivateEnsemble, data, **{"organisations": 4, **given})
+    return make_mechanism(PrivateEnsemble, data, **{"organisations": 4, **given})
 
 
-def played(mechanism, data, per_world, canary=None, seed=0):
+def scores_of(mechanism, data, per_world, canary=None, seed=0):
     """Scores of both worlds, as the attack has them."""
     pair = (canary or Corner()).build(data, seed)
     seen = mechanism.run(pair, wanted := trials(seed, 2 * per_world))
@@ -50,7 +50,7 @@ def proven(scores):
     return ExactScan(draws=400).bound(scores, 0.0).epsilon
 
 
-def counted(scores):
+def counted_bound(scores):
     """By the errors of the fixed rule, so surely that it may be held against the truth."""
     fp, fn = int((scores.out > 0).sum()), int((scores.inn <= 0).sum())
     counts = Counts(fp, len(scores.out), fn, len(scores.inn))
@@ -66,7 +66,7 @@ def test_a_learner_claims_epsilon_for_replacing_a_record(data):
     assert claim.unit == "one learner"
     assert "eps' 1.554" in claim.source  # 2 - 2 ln 1.25, of 200 records and lam .005
     assert of(data, target="aggregate").claim.epsilon == 4.0
-    assert of(data).craft(data, 0)["told_apart"].tolist() == [0, 1]
+    assert of(data).craft(data, 0)["label_pair"].tolist() == [0, 1]
 
 
 def test_for_the_receiver_s_own_records_nothing_is_claimed(data):
@@ -164,23 +164,23 @@ def test_no_attack_of_another_mechanism_is_named_beside_its_own(data, target):
 @pytest.mark.parametrize(("epsilon", "least", "most"), [(2.0, 0.75, 1.25), (4.0, 1.9, 2.73)])
 def test_a_corner_shows_about_half_of_what_is_claimed_and_never_all(data, epsilon, least, most):
     """Of 20,000 learners a world 1.1 and 2.3; the ratio itself is never above 1.25 and 2.73."""
-    scores = played(of(data, epsilon=epsilon, features=2), data, 2000)
+    scores = scores_of(of(data, epsilon=epsilon, features=2), data, 2000)
     assert max(np.abs(scores.out).max(), np.abs(scores.inn).max()) < most
     assert least < proven(scores) < most
-    assert 0 < counted(scores) < epsilon
+    assert 0 < counted_bound(scores) < epsilon
 
 
 def test_more_features_show_less(data):
-    few, many = (proven(played(of(data, features=d), data, 2000)) for d in (2, 10))
+    few, many = (proven(scores_of(of(data, features=d), data, 2000)) for d in (2, 10))
     assert many < few - 0.3
 
 
 def test_who_flips_a_label_shows_at_most_half_of_what_the_noise_hides(data):
     mechanism = of(data, organisations=16, epsilon=4.0, lam=0.01, features=2)
     most = mechanism.learner.noise(mechanism.records).epsilon / 2
-    scores = played(mechanism, data, 1000, Replaced((0, 1)))
+    scores = scores_of(mechanism, data, 1000, Replaced((0, 1)))
     assert max(np.abs(scores.out).max(), np.abs(scores.inn).max()) <= most
-    assert counted(scores) <= most
+    assert counted_bound(scores) <= most
 
 
 @pytest.mark.parametrize("reading", ["linear", "sign"])
@@ -188,7 +188,7 @@ def test_who_flips_a_label_shows_at_most_half_of_what_the_noise_hides(data):
 def test_an_aggregate_shows_less_than_the_learner_that_it_is_made_of(data, reading, average):
     how = {"features": 2, "reading": reading, "average": average}
     learner, aggregate = (
-        proven(played(of(data, target=target, **how), data, 1000))
+        proven(scores_of(of(data, target=target, **how), data, 1000))
         for target in ("learner", "aggregate")
     )
     assert aggregate < learner
@@ -198,7 +198,7 @@ def test_an_aggregate_shows_less_than_the_learner_that_it_is_made_of(data, readi
 @pytest.mark.parametrize("canary", [Corner(), Replaced((0, 1))], ids=str)
 def test_an_aggregate_tells_all_of_its_receiver_s_records(data, canary, reading):
     mechanism = of(data, target="receiver", reading=reading, organisations=16, epsilon=1.0)
-    scores = played(mechanism, data, 100, canary)
+    scores = scores_of(mechanism, data, 100, canary)
     assert scores.inn.min() > 1e-6
     assert scores.out.max() < -1e-6
     assert proven(scores) > 3.3  # 4.1 is the most
@@ -207,7 +207,7 @@ def test_an_aggregate_tells_all_of_its_receiver_s_records(data, canary, reading)
 def test_what_only_rounding_tells_is_not_told(data):
     """Where all learners have the same sign for a record, its label changes no weight."""
     mechanism = of(data, target="receiver", reading="sign", features=3)
-    scores = played(mechanism, data, 20, Replaced((0, 1)))
+    scores = scores_of(mechanism, data, 20, Replaced((0, 1)))
     assert not np.any([scores.out, scores.inn])
 
 
@@ -220,7 +220,7 @@ def test_the_fixed_rule_is_right_about_aggregates_more_often_than_not(data, feat
     Errors of a rule that knows nothing add up to 1, give or take .014: 5 deviations below.
     """
     how = {"target": "aggregate", "features": features, "perturbation": perturbation}
-    scores = played(of(data, **how), data, 2500)
+    scores = scores_of(of(data, **how), data, 2500)
     wrong = np.mean(scores.out > 0), np.mean(scores.inn <= 0)
     assert sum(wrong) < 0.93
     assert max(wrong) < 0.95
@@ -234,19 +234,19 @@ def test_an_aggregate_of_one_learner_is_that_learner(data):
 
 
 def test_output_perturbation_keeps_its_claim_too(data):
-    scores = played(of(data, perturbation="output", features=2), data, 1000)
+    scores = scores_of(of(data, perturbation="output", features=2), data, 1000)
     assert proven(scores) > 1.5
-    assert counted(scores) < 4
+    assert counted_bound(scores) < 4
 
 
 @pytest.mark.parametrize("target", ["learner", "aggregate", "receiver"])
 def test_of_the_null_nothing_is_certified(data, target):
-    assert counted(played(of(data, target=target), data, 500, Null("replace"))) == 0
+    assert counted_bound(scores_of(of(data, target=target), data, 500, Null("replace"))) == 0
 
 
 @pytest.mark.verify
 @pytest.mark.parametrize(("epsilon", "expected"), [(2.0, 1.08), (4.0, 2.34)])
 def test_a_corner_shows_what_another_reproduction_of_20000_learners_has(data, epsilon, expected):
     """That one held trials out and counted; the exact scan shows as much or more."""
-    scores = played(of(data, epsilon=epsilon, features=2), data, 20_000)
+    scores = scores_of(of(data, epsilon=epsilon, features=2), data, 20_000)
     assert expected - 0.1 < proven(scores) < np.abs(scores.inn).max()

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from refusals import refuses
 
-from dpaudit.papers.ensemble.unit_rows import Rows, clipped, normalised, with_intercept
+from dpaudit.papers.ensemble.unit_rows import Rows, clip_rows, normalise_rows, with_intercept
 
 
 @pytest.mark.parametrize(
@@ -23,7 +23,7 @@ def test_what_would_break_the_proof_is_refused(x, y, refusal):
 
 
 def test_rounding_of_single_precision_is_no_longer_row():
-    x = normalised(np.random.default_rng(0).standard_normal((500, 10))).astype(np.float32)
+    x = normalise_rows(np.random.default_rng(0).standard_normal((500, 10))).astype(np.float32)
     rows = Rows(x, np.ones(500))
     assert np.linalg.norm(rows.x, axis=1).max() <= 1 + 1e-15
     np.testing.assert_allclose(rows.x, x, rtol=1e-6)
@@ -31,9 +31,9 @@ def test_rounding_of_single_precision_is_no_longer_row():
 
 def test_rows_are_shortened_by_what_depends_on_no_other_row():
     x = np.array([[3.0, 4.0], [0.3, 0.4], [0.0, 0.0]])
-    np.testing.assert_allclose(clipped(x), [[0.6, 0.8], [0.3, 0.4], [0, 0]])
-    np.testing.assert_allclose(normalised(x), [[0.6, 0.8], [0.6, 0.8], [0, 0]])
-    longer = with_intercept(clipped(x))
+    np.testing.assert_allclose(clip_rows(x), [[0.6, 0.8], [0.3, 0.4], [0, 0]])
+    np.testing.assert_allclose(normalise_rows(x), [[0.6, 0.8], [0.6, 0.8], [0, 0]])
+    longer = with_intercept(clip_rows(x))
     assert longer.shape == (3, 3)
     np.testing.assert_allclose(longer[:, -1], np.sqrt(0.5))
     assert np.linalg.norm(longer, axis=1).max() == pytest.approx(1)

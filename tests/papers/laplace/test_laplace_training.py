@@ -40,7 +40,7 @@ def test_parameters_stay_between_their_limits_and_learn():
     assert (low <= flat).all()
     assert (flat <= high).all()
     longer = LaplaceRecipe(COURSE.network, 200, 10, 0.5, 0.001, 7)
-    assert (COURSE.network.classified(train(longer, X, Y, None), X) == Y).mean() > 0.9
+    assert (COURSE.network.classify(train(longer, X, Y, None), X) == Y).mean() > 0.9
 
 
 def test_with_hardly_any_noise_it_learns_what_ordinary_training_does():

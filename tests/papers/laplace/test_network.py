@@ -31,7 +31,7 @@ def test_gradients_and_outputs_are_those_of_torch(flat):
     gradient, outputs = by_torch(flat)
     np.testing.assert_allclose(NETWORK.gradient_sum(flat, X, Y), gradient, atol=1e-12)
     np.testing.assert_allclose(NETWORK.outputs(flat, X)[-1], outputs, atol=1e-12)
-    np.testing.assert_array_equal(NETWORK.classified(flat, X), outputs.argmax(axis=1))
+    np.testing.assert_array_equal(NETWORK.classify(flat, X), outputs.argmax(axis=1))
 
 
 def test_parameters_are_flat_and_layers_are_views_of_them(flat):

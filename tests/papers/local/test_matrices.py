@@ -6,9 +6,15 @@ import pytest
 from refusals import refuses
 
 from dpaudit.papers.local import Population
-from dpaudit.papers.local.matrices import binary, generalised, local_dp, optimised_unary, unary
+from dpaudit.papers.local.matrices import (
+    binary,
+    generalised_response,
+    local_dp,
+    optimised_unary,
+    unary,
+)
 
-MADE = [generalised, unary, optimised_unary]
+MADE = [generalised_response, unary, optimised_unary]
 
 
 def naive(p):
@@ -59,8 +65,8 @@ def test_bits_are_flipped_one_by_one():
     ("make", "refusal"),
     [
         (lambda: binary(1.2), ("out-of-range", None, 1.2)),
-        (lambda: generalised(1, 1.0), ("too-small", "values", 1)),
-        (lambda: generalised(3, 0.0), ("out-of-range", None, 0.0)),
+        (lambda: generalised_response(1, 1.0), ("too-small", "values", 1)),
+        (lambda: generalised_response(3, 0.0), ("out-of-range", None, 0.0)),
         (lambda: unary(13, 1.0), ("too-large", "values", 13)),
         (lambda: Population([np.ones((2, 2))], [1]), ("not-normalised", "matrix", 2.0)),
         (
@@ -72,7 +78,7 @@ def test_bits_are_flipped_one_by_one():
         (lambda: Population([binary(0.6)], [1, 2]), ("shape-mismatch", "shares", 2)),
         (lambda: Population([binary(0.6)], [0]), ("not-positive", "shares")),
         (
-            lambda: Population([binary(0.6), generalised(3, 1)], [1, 1]),
+            lambda: Population([binary(0.6), generalised_response(3, 1)], [1, 1]),
             ("shape-mismatch", "matrices"),
         ),
         (lambda: Population([], []), ("shape-mismatch", "matrices")),

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 from refusals import refuses
-from settings import made
+from settings import make_mechanism
 
 from dpaudit.canaries import Null, Replaced
 from dpaudit.estimators import ClopperPearson, ExactScan
@@ -28,9 +28,9 @@ def data():
     return Data("made up", users(30), users(5), users(5), classes=6)
 
 
-def played(mechanism, data, n, seed=0, canary=None):
+def trials_of(mechanism, data, n, seed=0, canary=None):
     """The trials of n users in each world, as the attack looks at them."""
-    built = canary or Replaced(mechanism.told_apart)
+    built = canary or Replaced(mechanism.label_pair)
     pair = built.build(data, seed)
     wanted = trials(seed, 2 * n)
     seen = mechanism.run(pair, wanted)
@@ -40,21 +40,21 @@ def played(mechanism, data, n, seed=0, canary=None):
     return Trials(features, worlds, "reported-value"), stacked
 
 
-def counted(mechanism, data, n, confidence=0.95, seed=0, canary=None):
+def counted_bound(mechanism, data, n, confidence=0.95, seed=0, canary=None):
     """The bound by the counted errors of the fixed rule."""
-    seen, _ = played(mechanism, data, n, seed, canary)
+    seen, _ = trials_of(mechanism, data, n, seed, canary)
     rule = seen.fit(ReportedValue(), None)
     return ClopperPearson(confidence).bound(seen.count(rule), 0.0).epsilon
 
 
-def scanned(mechanism, data, n):
+def scanned_bound(mechanism, data, n):
     """The bound by the exact scan of the scores, which decides a run."""
-    seen, _ = played(mechanism, data, n)
+    seen, _ = trials_of(mechanism, data, n)
     return ExactScan(draws=400).bound(seen.scores(seen.fit(ReportedValue(), None)), 0.0).epsilon
 
 
 def of(data, **given):
-    return made(RandomizedResponse, data, **given)
+    return make_mechanism(RandomizedResponse, data, **given)
 
 
 # ---------------------------------------------------------------- what is promised
@@ -129,9 +129,9 @@ def test_what_cannot_be_is_refused_in_one_sentence(data, given, refusal):
 def test_reports_have_the_probabilities_of_their_matrix(data, given):
     """Of some 30 frequencies none is 5 deviations off but with a probability of 2e-5."""
     n, mechanism = 4000, of(data, **given)
-    pair = Replaced(mechanism.told_apart).build(data, 0)
+    pair = Replaced(mechanism.label_pair).build(data, 0)
     seen = mechanism.run(pair, wanted := trials(0, 2 * n))
-    d, other = mechanism.told_apart
+    d, other = mechanism.label_pair
     blended = mechanism.population.blended
     channel = blended if mechanism.theta is None else mechanism.population.matrices[mechanism.theta]
     for world, value in ((OUT, d), (IN, other)):
@@ -144,14 +144,14 @@ def test_reports_have_the_probabilities_of_their_matrix(data, given):
 
 
 def test_the_parameter_is_seen_by_who_knows_it_alone_and_stays_a_user_s_own(data):
-    _, known = played(of(data, reports=3), data, 50)
+    _, known = trials_of(of(data, reports=3), data, 50)
     assert set(known) == {"report", "theta"}
     assert known["report"].shape == (100, 3)
     assert set(known["theta"].tolist()) == {0}
-    _, blended = played(of(data, observer="blended", reports=3), data, 50)
+    _, blended = trials_of(of(data, observer="blended", reports=3), data, 50)
     assert set(blended) == {"report"}
     # Answers of one user go together: Pr(both the same) = .5 (.68 + .52) = .60, not .58 as of two.
-    _, twice = played(
+    _, twice = trials_of(
         of(data, observer="blended", matrix="binary:1,0", reports=2, support_only=True), data, 50
     )
     assert (twice["report"][:, 0] == twice["report"][:, 1]).all()
@@ -159,7 +159,7 @@ def test_the_parameter_is_seen_by_who_knows_it_alone_and_stays_a_user_s_own(data
 
 def test_a_trial_is_the_same_whatever_is_played_beside_it(data):
     mechanism = of(data, observer="blended", reports=2)
-    pair = Replaced(mechanism.told_apart).build(data, 0)
+    pair = Replaced(mechanism.label_pair).build(data, 0)
     wanted = trials(3, 40)
     together = mechanism.run(pair, wanted)
     alone = [mechanism.run(pair, [trial])[0] for trial in wanted]
@@ -181,14 +181,14 @@ def test_nothing_is_chosen_from_what_is_judged(data):
     attack = ReportedValue()
     assert not attack.fitted
     assert attack.scoring == "fixed"
-    seen, _ = played(of(data), data, 20)
+    seen, _ = trials_of(of(data), data, 20)
     np.testing.assert_allclose(np.unique(np.abs(seen.features)), LN(4))
 
 
 def test_the_score_is_the_likelihood_ratio_of_what_is_seen(data):
     mechanism = of(data, observer="blended", reports=2)
-    seen, shown = played(mechanism, data, 40)
-    d, other = mechanism.told_apart
+    seen, shown = trials_of(mechanism, data, 40)
+    d, other = mechanism.label_pair
     p, shares = mechanism.population.matrices, mechanism.population.shares
 
     def likelihood(reports, value):
@@ -206,39 +206,39 @@ def test_the_score_is_the_likelihood_ratio_of_what_is_seen(data):
 def test_who_knows_the_parameter_refutes_ln_3_from_a_few_hundred_reports(data):
     """With 500 users a world in 90 % of audits; fewer than 20 of 30 have a chance below 1e-4."""
     mechanism = of(data)
-    refuted = sum(counted(mechanism, data, 500, seed=s) > LN(3) for s in range(30))
+    refuted = sum(counted_bound(mechanism, data, 500, seed=s) > LN(3) for s in range(30))
     assert refuted >= 20
-    assert counted(mechanism, data, 2000, SURE) <= LN(4)
-    assert scanned(mechanism, data, 2000) > LN(3)
+    assert counted_bound(mechanism, data, 2000, SURE) <= LN(4)
+    assert scanned_bound(mechanism, data, 2000) > LN(3)
 
 
 def test_who_does_not_know_it_refutes_nothing(data):
     mechanism = of(data, observer="blended")
-    assert counted(mechanism, data, 2000, SURE) <= LN(7 / 3)
-    assert 0.6 < counted(mechanism, data, 2000) < LN(3)
-    assert 0.6 < scanned(mechanism, data, 2000) < LN(3)
+    assert counted_bound(mechanism, data, 2000, SURE) <= LN(7 / 3)
+    assert 0.6 < counted_bound(mechanism, data, 2000) < LN(3)
+    assert 0.6 < scanned_bound(mechanism, data, 2000) < LN(3)
 
 
 def test_three_parameters_are_refuted_by_who_knows_none_of_them(data):
     mechanism = of(data, matrix="three-parameter", observer="blended")
     assert mechanism.claim.epsilon == 0
-    assert counted(mechanism, data, 1000) > 0.2  # 6 deviations away from no leak
-    assert counted(mechanism, data, 1000, SURE) <= LN(19 / 11)
-    assert scanned(mechanism, data, 1000) > 0
+    assert counted_bound(mechanism, data, 1000) > 0.2  # 6 deviations away from no leak
+    assert counted_bound(mechanism, data, 1000, SURE) <= LN(19 / 11)
+    assert scanned_bound(mechanism, data, 1000) > 0
 
 
 @pytest.mark.parametrize(("reports", "at_least"), [(2, 2 * LN(3)), (4, 3.5)])
 def test_several_reports_leak_as_many_times_ln_4_to_who_knows_them(data, reports, at_least):
     mechanism = of(data, reports=reports)
     assert mechanism.claim.epsilon == pytest.approx(reports * LN(3))
-    assert scanned(mechanism, data, 2000) > at_least
-    assert counted(mechanism, data, 2000, SURE) <= reports * LN(4)
+    assert scanned_bound(mechanism, data, 2000) > at_least
+    assert counted_bound(mechanism, data, 2000, SURE) <= reports * LN(4)
 
 
 def test_local_differential_privacy_of_several_reports_holds(data):
     for observer in ("known", "blended"):
         mechanism = of(data, reports=3, promise="ldp", observer=observer)
-        assert counted(mechanism, data, 1000, SURE) <= mechanism.claim.epsilon
+        assert counted_bound(mechanism, data, 1000, SURE) <= mechanism.claim.epsilon
 
 
 @pytest.mark.parametrize("matrix", ["grr", "unary", "optimised-unary"])
@@ -247,9 +247,9 @@ def test_audits_of_one_matrix_for_all_agree_with_the_closed_form(data, matrix, e
     """Bounds come near to epsilon, which is claimed, and stay below it."""
     mechanism = of(data, matrix=f"{matrix}:{epsilon}")
     assert mechanism.claim.epsilon == pytest.approx(epsilon)
-    assert counted(mechanism, data, 2000, SURE) <= epsilon
-    assert at_least < counted(mechanism, data, 2000)
+    assert counted_bound(mechanism, data, 2000, SURE) <= epsilon
+    assert at_least < counted_bound(mechanism, data, 2000)
 
 
 def test_of_the_null_nothing_is_certified(data):
-    assert counted(of(data), data, 1000, SURE, canary=Null("replace")) == 0
+    assert counted_bound(of(data), data, 1000, SURE, canary=Null("replace")) == 0

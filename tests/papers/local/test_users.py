@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpaudit.papers.local import Population
-from dpaudit.papers.local.matrices import binary, generalised, local_dp
+from dpaudit.papers.local.matrices import binary, generalised_response, local_dp
 from dpaudit.papers.local.users import blended_leak, composed_strength, strength
 
 LN = math.log
@@ -87,7 +87,7 @@ def test_any_finite_domain_will_do():
 
 
 def test_one_parameter_for_all_is_local_dp():
-    p = generalised(5, 1.5)
+    p = generalised_response(5, 1.5)
     assert strength(Population([p], [1]), 0) == pytest.approx(1.5)
     assert blended_leak(Population([p], [1]))[0] == pytest.approx(1.5)
 

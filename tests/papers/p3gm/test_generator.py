@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 from refusals import refuses
-from settings import changed
+from settings import change
 
 from dpaudit.papers.p3gm import Architecture, variational
 from dpaudit.papers.p3gm.design import (
@@ -37,7 +37,7 @@ def stripes(n=300, classes=2, seed=0):
 @pytest.mark.parametrize("model", ["p3gm", "ae", "vae"])
 def test_without_noise_pictures_come_with_their_labels(model):
     longer = AdamRecipe(300, 0.2, 60, lr=0.02)
-    made = fit(changed(DESIGN, model=model, steps=longer), stripes(), 2, seed=0)
+    made = fit(change(DESIGN, model=model, steps=longer), stripes(), 2, seed=0)
     drawn = made.sample(200, seed=1, proportioned=True)
     assert np.bincount(drawn.y).tolist() == [133, 67]
     left = drawn.x[:, :2].mean(axis=1) > drawn.x[:, 2:].mean(axis=1)
@@ -51,7 +51,7 @@ def test_labels_without_proportions_are_what_the_model_says():
     made = fit(DESIGN, stripes(), 2, seed=0)
     drawn = made.sample(50, seed=1)
     assert drawn.x.shape == (50, 4)
-    again = made.drawn(50, np.random.default_rng(0))
+    again = made.draw_scores(50, np.random.default_rng(0))
     assert again.shape == (50, 6)
     assert set(drawn.y.tolist()) <= {0, 1}
 
@@ -65,7 +65,7 @@ def test_a_label_that_the_model_hardly_says_has_its_share_all_the_same():
 
 
 def test_exact_shares_of_labels_are_not_had_beside_noise():
-    made = fit(changed(DESIGN, pca_noise=3.0), stripes(), 2, seed=0)
+    made = fit(change(DESIGN, pca_noise=3.0), stripes(), 2, seed=0)
     assert made.proportions is None
     with refuses("needs-label-noise", "label_noise"):
         made.sample(10, seed=0, proportioned=True)
@@ -80,7 +80,7 @@ def test_no_random_numbers_but_the_seed_s_are_taken():
 def test_proportions_are_noisy_where_noise_is_asked_for():
     exact = fit(DESIGN, stripes(), 2, seed=0).proportions
     assert exact == pytest.approx([2 / 3, 1 / 3])
-    noisy = fit(changed(DESIGN, label_noise=20.0), stripes(), 2, seed=0).proportions
+    noisy = fit(change(DESIGN, label_noise=20.0), stripes(), 2, seed=0).proportions
     assert noisy.sum() == pytest.approx(1)
     assert abs(noisy[0] - 2 / 3) > 1e-3
 
@@ -89,7 +89,7 @@ def test_proportions_are_noisy_where_noise_is_asked_for():
 def test_the_phases_follow_from_the_seed_and_noise_changes_them(noisy):
     rows = with_labels(stripes(), 2)
     plain, _ = fit_first_phase(DESIGN, rows, 2, seed=0)
-    design = changed(DESIGN, **noisy, pca_noise=1.0, em_noise=2.0)
+    design = change(DESIGN, **noisy, pca_noise=1.0, em_noise=2.0)
     first, again, other = (fit_first_phase(design, rows, 2, seed) for seed in (0, 0, 1))
     assert (first[0] == again[0]).all()
     assert all((a == b).all() for a, b in zip(first[1], again[1], strict=True))
@@ -99,7 +99,7 @@ def test_the_phases_follow_from_the_seed_and_noise_changes_them(noisy):
 
 
 def test_a_generator_without_noise_is_the_same_design_without_any():
-    private = changed(
+    private = change(
         DESIGN,
         pca_noise=3.0,
         em_noise=4.0,
@@ -113,14 +113,14 @@ def test_a_generator_without_noise_is_the_same_design_without_any():
 
 
 def test_what_is_released_before_the_steps_is_one_gaussian_mechanism():
-    noisy = changed(DESIGN, pca_noise=4.0, em_noise=10.0, label_noise=5.0)
+    noisy = change(DESIGN, pca_noise=4.0, em_noise=10.0, label_noise=5.0)
     assert noisy.mu**2 == pytest.approx(1 / 16 + 3 * 8 / 100 + 1 / 25)
-    assert changed(noisy, model="vae").mu == pytest.approx(1 / 5)
-    assert changed(noisy, em_noise=0.0).mu == float("inf")
+    assert change(noisy, model="vae").mu == pytest.approx(1 / 5)
+    assert change(noisy, em_noise=0.0).mu == float("inf")
 
 
 def test_trials_are_pure_functions_of_their_seed():
-    design = changed(
+    design = change(
         DESIGN, pca_noise=3.0, em_noise=5.0, steps=replace(STEPS, clip=1.0, noise_multiplier=2.0)
     )
     a, b = (fit(design, stripes(), 2, seed=7).sample(20, seed=1) for _ in range(2))
@@ -133,21 +133,21 @@ def test_the_generator_is_watched_from_before_its_first_step_to_the_last():
     seen = []
 
     def watch(made, step):
-        seen.append((step, made.drawn(5, np.random.default_rng(0))))
+        seen.append((step, made.draw_scores(5, np.random.default_rng(0))))
 
     made = fit(
-        changed(DESIGN, steps=AdamRecipe(3, 0.2, 60, lr=0.02)), stripes(), 2, seed=0, watch=watch
+        change(DESIGN, steps=AdamRecipe(3, 0.2, 60, lr=0.02)), stripes(), 2, seed=0, watch=watch
     )
     assert [step for step, _ in seen] == [0, 1, 2, 3]
-    assert (seen[-1][1] == made.drawn(5, np.random.default_rng(0))).all()
+    assert (seen[-1][1] == made.draw_scores(5, np.random.default_rng(0))).all()
     assert not (seen[0][1] == seen[-1][1]).all()
-    plain = fit(changed(DESIGN, steps=AdamRecipe(3, 0.2, 60, lr=0.02)), stripes(), 2, seed=0)
-    assert (plain.drawn(5, np.random.default_rng(0)) == seen[-1][1]).all()
+    plain = fit(change(DESIGN, steps=AdamRecipe(3, 0.2, 60, lr=0.02)), stripes(), 2, seed=0)
+    assert (plain.draw_scores(5, np.random.default_rng(0)) == seen[-1][1]).all()
 
 
 @pytest.mark.parametrize("model", ["p3gm", "ae"])
 def test_labels_with_directions_of_their_own_come_with_their_pictures(model):
-    design = changed(DESIGN, model=model, label_length=0.5, iterations=1, latent=3)
+    design = change(DESIGN, model=model, label_length=0.5, iterations=1, latent=3)
     drawn = fit(design, stripes(), 2, seed=0).sample(200, seed=1)
     left = drawn.x[:, :2].mean(axis=1) > drawn.x[:, 2:].mean(axis=1)
     assert (left == (drawn.y == 0)).mean() > 0.95
@@ -170,7 +170,7 @@ def test_labels_with_directions_of_their_own_come_with_their_pictures(model):
 )
 def test_a_design_that_cannot_be_is_refused(given, refusal):
     with refuses(*refusal):
-        changed(DESIGN, **given)
+        change(DESIGN, **given)
 
 
 def test_records_that_cannot_be_drawn_are_refused():

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from refusals import refuses
-from settings import made
+from settings import make_mechanism
 
 from dpaudit.accounting import gaussian_epsilon
 from dpaudit.canaries import Null
@@ -49,7 +49,7 @@ def opposed(mechanism, data, seed=0):
     return Opposites(**given).build(data, seed)
 
 
-def counted(mechanism, attack, data, n, confidence=0.95, pair=None):
+def counted_bound(mechanism, attack, data, n, confidence=0.95, pair=None):
     """The errors of a fixed rule in n trials of each world, and the bound that they give."""
     wanted = trials(0, 2 * n)
     seen = mechanism.run(pair or opposed(mechanism, data), wanted)
@@ -96,12 +96,12 @@ def test_wishart_noise_is_refuted_by_the_smallest_eigenvalue(data):
     mechanism = P3GMPCA(data, epsilon_pca=1.0)
     assert (mechanism.claim.epsilon, mechanism.claim.delta) == (1, 0)
     assert mechanism.claim.curve is None
-    counts, epsilon = counted(mechanism, SecondMoment(), data, 500)
+    counts, epsilon = counted_bound(mechanism, SecondMoment(), data, 500)
     assert counts.fn == 0
     p = pca.escape(1.0)
     assert abs(1 - counts.fp / 500 - p) < 5 * math.sqrt(p * (1 - p) / 500)
     assert epsilon > 3
-    _, sure = counted(mechanism, SecondMoment(), data, 500, SURE)
+    _, sure = counted_bound(mechanism, SecondMoment(), data, 500, SURE)
     assert sure > mechanism.claim.epsilon
 
 
@@ -120,7 +120,7 @@ def test_gaussian_noise_is_not_and_its_claim_is_that_of_its_curve(data):
         # Normal of variance mu^2: four figures, none 5 deviations off but once in 400,000 seeds.
         assert abs(scores.mean() - mean) < 5 * mu / math.sqrt(2000)
         assert abs(scores.var() / mu**2 - 1) < 5 * math.sqrt(2 / 2000)
-    _, sure = counted(mechanism, SecondMoment(), data, 500, SURE)
+    _, sure = counted_bound(mechanism, SecondMoment(), data, 500, SURE)
     assert sure <= claim.epsilon
 
 
@@ -129,9 +129,9 @@ def test_gaussian_noise_is_not_and_its_claim_is_that_of_its_curve(data):
 
 def test_published_em_is_refuted_by_the_size_of_its_noise_and_safe_sums_are_not(data):
     given = {"latent": 3, "iterations": 5, "em_noise": 50.0}
-    published = made(P3GMEM, data, **given)
+    published = make_mechanism(P3GMEM, data, **given)
     assert published.claim.curve.mu == pytest.approx(math.sqrt(5 * 7) / 50)
-    _, sure = counted(published, Mixture(), data, 200, SURE)
+    _, sure = counted_bound(published, Mixture(), data, 200, SURE)
     assert sure > published.claim.epsilon
     far = Mixture().features({"mixture_ratio": np.array([-1e17, -1.0, 0.0, 2.0])}, {})[:, 0]
     assert (np.diff(far) > 0).all()
@@ -139,7 +139,7 @@ def test_published_em_is_refuted_by_the_size_of_its_noise_and_safe_sums_are_not(
     assert np.abs(far).max() < 50
     safe = P3GMEM(data, variant="safe", **given)
     assert safe.claim.curve.mu == pytest.approx(math.sqrt(5 * 3) / 50)
-    _, sure = counted(safe, Mixture(), data, 200, SURE)
+    _, sure = counted_bound(safe, Mixture(), data, 200, SURE)
     assert sure <= safe.claim.epsilon
 
 
@@ -159,7 +159,7 @@ SMALL = {"latent": 2, "hidden": 8, "iterations": 2, "batch": 30, "epochs": 2, "r
 
 
 def test_the_claim_of_the_whole_is_what_all_phases_spend_if_one_record_is_replaced(data):
-    mechanism = made(P3GM, data, epsilon=1.0, **SMALL)
+    mechanism = make_mechanism(P3GM, data, epsilon=1.0, **SMALL)
     claim, d = mechanism.claim, mechanism.design
     assert 0.99 < claim.epsilon <= 1.0
     assert (claim.delta, claim.adjacency, claim.curve) == (1e-5, "replace", None)
@@ -169,7 +169,9 @@ def test_the_claim_of_the_whole_is_what_all_phases_spend_if_one_record_is_replac
 
 
 def test_full_batches_have_a_gaussian_curve(data):
-    whole = made(P3GM, data, epsilon=None, noise_multiplier=20.0, **{**SMALL, "batch": "full"})
+    whole = make_mechanism(
+        P3GM, data, epsilon=None, noise_multiplier=20.0, **{**SMALL, "batch": "full"}
+    )
     sgd = 2 * math.sqrt(2) / 20
     mu = math.hypot(math.hypot(1 / whole.design.first.pca_noise, math.sqrt(6) / 60), sgd)
     assert whole.claim.curve.mu == pytest.approx(mu)
@@ -178,18 +180,18 @@ def test_full_batches_have_a_gaussian_curve(data):
 
 def test_the_published_claim_is_theorem_3(data):
     given = {**SMALL, "variant": "published", "epsilon_pca": 0.1, "em_noise": 100.0}
-    mechanism = made(P3GM, data, epsilon=1.5, **given)
+    mechanism = make_mechanism(P3GM, data, epsilon=1.5, **given)
     d = mechanism.design
     assert (d.first.pca, d.first.pca_noise, d.first.em) == ("wishart", 0.1, "published")
     phases = Phases(0.1, 3, 2, 100.0, 0.25, 8, d.steps.noise_multiplier)
-    assert mechanism.claim.epsilon == phases.composed(1e-5)
+    assert mechanism.claim.epsilon == phases.composed_epsilon(1e-5)
     assert 1.49 < mechanism.claim.epsilon <= 1.5
     assert mechanism.claim.source == THEOREM
 
 
 @pytest.mark.parametrize("model", ["p3gm", "ae", "vae"])
 def test_a_trial_is_its_seed_s_alone_whatever_is_played_beside_it(data, model):
-    mechanism = made(P3GM, data, model=model, epsilon=None, noise_multiplier=3.0, **SMALL)
+    mechanism = make_mechanism(P3GM, data, model=model, epsilon=None, noise_multiplier=3.0, **SMALL)
     pair, wanted = opposed(mechanism, data), trials(0, 4)
     together = mechanism.run(pair, wanted)
     (alone,) = mechanism.run(pair, wanted[2:3])
@@ -205,7 +207,7 @@ def test_a_trial_is_its_seed_s_alone_whatever_is_played_beside_it(data, model):
 def test_a_generator_without_noise_shows_the_canary(data):
     """Not by chance: the worst of its generators knows it better than the best of the others."""
     given = {**SMALL, "latent": 6, "hidden": 32, "epochs": 20, "lr": 0.03}
-    mechanism = made(P3GM, data, epsilon=None, noise_multiplier=3.0, **given)
+    mechanism = make_mechanism(P3GM, data, epsilon=None, noise_multiplier=3.0, **given)
     mechanism.design = without_noise(mechanism.design)
     seen = mechanism.run(opposed(mechanism, data), trials(0, 6))
     error = np.array([o["reconstruction"] for o in seen])
@@ -217,7 +219,7 @@ def test_a_generator_without_noise_shows_the_canary(data):
 def test_the_null_shows_nothing(data):
     mechanism = P3GMPCA(data, epsilon_pca=1.0)
     null = Null("replace").build(data, 0)
-    assert counted(mechanism, SecondMoment(), data, 200, SURE, null)[1] == 0
+    assert counted_bound(mechanism, SecondMoment(), data, 200, SURE, null)[1] == 0
 
 
 # ---------------------------------------------------------------- what cannot be
@@ -253,12 +255,12 @@ def test_the_null_shows_nothing(data):
 )
 def test_what_cannot_be_is_refused_in_one_sentence(data, kind, given, refusal):
     with refuses(*refusal) as caught:
-        _ = made(kind, data, **given).claim
+        _ = make_mechanism(kind, data, **given).claim
     assert "\n" not in str(caught.value)
 
 
 def test_a_model_without_phases_has_no_limits_of_theirs(data):
-    mechanism = made(P3GM, data, model="vae", latent=200, label_length=0.5, components=1)
+    mechanism = make_mechanism(P3GM, data, model="vae", latent=200, label_length=0.5, components=1)
     assert mechanism.design.network.latent == 200
 
 
@@ -266,23 +268,25 @@ def test_of_one_value_wishart_noise_is_refuted_and_gaussian_has_no_right_angles(
     thin = [Records(r.x[:, :, :1, :1], r.y) for r in (pictures(60, 0), pictures(60, 1))]
     data = Data("thin", *thin, thin[1], classes=2)
     wishart = P3GMPCA(data, epsilon_pca=1.0)
-    assert counted(wishart, SecondMoment(), data, 1000, SURE)[1] > wishart.claim.epsilon
+    assert counted_bound(wishart, SecondMoment(), data, 1000, SURE)[1] > wishart.claim.epsilon
     with refuses("too-small", "features", 1):
         P3GMPCA(data, noise="gaussian")
 
 
 def test_a_claim_whose_parts_are_refuted_comes_with_a_caution(data):
-    published, safe = (made(P3GM, data, variant=variant) for variant in ("published", "safe"))
+    published, safe = (
+        make_mechanism(P3GM, data, variant=variant) for variant in ("published", "safe")
+    )
     pair = opposed(safe, data)
     assert published.claim.epsilon == pytest.approx(1, rel=1e-3)
     assert "p3gm-pca" in published.about(pair).warnings[-1]
     assert "p3gm-em" in published.about(pair).warnings[-1]
     assert safe.about(pair).warnings == []
-    assert made(P3GM, data, variant="published", model="vae").about(pair).warnings == []
+    assert make_mechanism(P3GM, data, variant="published", model="vae").about(pair).warnings == []
 
 
 def test_a_report_tells_of_all_phases(data):
-    mechanism = made(P3GM, data)
+    mechanism = make_mechanism(P3GM, data)
     told = mechanism.about(opposed(mechanism, data)).training
     assert "10 directions by DP-PCA (gaussian noise, epsilon 0.3)" in told["network"]
     assert "3 components by DP-EM (safe, 5 iterations, noise 60)" in told["network"]
@@ -300,4 +304,4 @@ def test_no_attack_of_another_part_is_offered(data):
 def test_values_beyond_what_a_decoder_draws_are_refused(data):
     far = replace(data, pool=Records(data.pool.x * 3, data.pool.y))
     with refuses("out-of-range", "data"):
-        made(P3GM, far, **SMALL)
+        make_mechanism(P3GM, far, **SMALL)

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 from refusals import refuses
-from settings import changed
+from settings import change
 
 from dpaudit.papers.p3gm import Architecture, em, pca
 from dpaudit.papers.p3gm.design import AdamRecipe, FirstReleases, GeneratorRecipe
@@ -16,7 +16,7 @@ from dpaudit.types import Records
 DESIGN = GeneratorRecipe(
     Architecture("p3gm", 3, 5), FirstReleases(2, 1), AdamRecipe(1, 0.5, 30, lr=0.1), 2.0, centre=0.5
 )
-OWN = changed(DESIGN, label_length=0.5)
+OWN = change(DESIGN, label_length=0.5)
 
 
 def unit(d, draw):
@@ -131,7 +131,7 @@ def test_whatever_the_records_they_and_their_projections_are_in_the_unit_ball(de
     far = with_labels(Records(1000 * rows()[:, :6] - 500, np.arange(60) % 2), 2)
     points = inside(design, far, 2)
     assert (np.linalg.norm(points, axis=1) <= 1 + 1e-12).all()
-    projection, _ = fit_first_phase(changed(design, pca_noise=2.0, em_noise=2.0), far, 2, seed=0)
+    projection, _ = fit_first_phase(change(design, pca_noise=2.0, em_noise=2.0), far, 2, seed=0)
     assert projection.T @ projection == pytest.approx(np.eye(projection.shape[1]))
     assert projection.shape[1] == design.width(2)
     assert (np.linalg.norm(points @ projection, axis=1) <= 1 + 1e-12).all()
@@ -139,9 +139,9 @@ def test_whatever_the_records_they_and_their_projections_are_in_the_unit_ball(de
 
 def test_features_of_unit_length_have_the_noise_of_dp_pca_alone():
     """Labels of another length leave the directions of features as they are."""
-    noisy = changed(OWN, pca_noise=2.0)
+    noisy = change(OWN, pca_noise=2.0)
     one, two = (
-        fit_first_phase(changed(noisy, label_length=w), rows(), 2, seed=0)[0][:6, :3]
+        fit_first_phase(change(noisy, label_length=w), rows(), 2, seed=0)[0][:6, :3]
         for w in (0.5, 3.0)
     )
     assert one == pytest.approx(two)
@@ -160,7 +160,7 @@ def test_one_iteration_fits_a_gaussian_to_each_label():
 
 def test_every_label_needs_a_component():
     with refuses("too-small", "components", 1):
-        fit_first_phase(changed(OWN, components=1), rows(), 2, seed=0)
+        fit_first_phase(change(OWN, components=1), rows(), 2, seed=0)
     start = em.start_at_labels(6, 2, 3, 0.4, np.random.default_rng(0))
     assert start.means[:, 2:].argmax(axis=1).tolist() == [0, 1, 2, 0, 1, 2]
     assert np.unique(start.means[:, 0]).size == 6

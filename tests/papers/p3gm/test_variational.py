@@ -12,8 +12,8 @@ from dpaudit.papers.p3gm.design import AdamRecipe
 from dpaudit.papers.p3gm.em import GaussianMixture
 from dpaudit.papers.p3gm.variational import (
     LIKELIHOODS,
-    built,
-    decoded,
+    build,
+    decode,
     encode_and_decode,
     evaluate,
     loss,
@@ -89,7 +89,7 @@ def test_a_tight_gaussian_is_about_as_far_from_a_mixture_as_by_simulation():
 def test_the_loss_is_reconstruction_and_divergence_or_the_first_alone(likelihood):
     x, given = (torch.as_tensor(a, dtype=torch.float32) for a in records())
     for kind in KINDS:
-        model = built(D, LATENT, 4, kind, seed=0)
+        model = build(D, LATENT, 4, kind, seed=0)
         own = None if kind == "whole" else given
         posterior = encode_and_decode(model, x, own, None, Tape())
         lost, wrong = (
@@ -119,7 +119,7 @@ def test_the_loss_is_reconstruction_and_divergence_or_the_first_alone(likelihood
 def test_every_record_s_gradient_is_clipped_by_its_own_norm(kind):
     """Against a loop over records, with the same draws of z; half of them are clipped."""
     x, given = (torch.as_tensor(a, dtype=torch.float32) for a in records())
-    model, eta = built(D, LATENT, 4, kind, seed=1), torch.randn(12, LATENT)
+    model, eta = build(D, LATENT, 4, kind, seed=1), torch.randn(12, LATENT)
     own = None if kind == "whole" else given
     parameters, gradients = list(model.parameters()), []
     for i in range(len(x)):
@@ -157,7 +157,7 @@ def test_no_replaced_record_moves_a_sum_by_more_than_twice_the_clip_norm(kind, m
     for last in (0.0, 1.0):
         x[-1], given[-1] = last, 2 * last - 1
         own, p = (None if kind == "whole" else given), prior()
-        model = built(D, LATENT, 4, kind, seed=1)
+        model = build(D, LATENT, 4, kind, seed=1)
         train(model, x, own, p, "bernoulli", AdamRecipe(1, 1.0, 12, 0.01, clip, 3.0), seed=0)
     moved = (seen[1] - seen[0]).norm().item()
     assert clip < moved <= 2 * clip * (1 + 1e-5)
@@ -165,7 +165,7 @@ def test_no_replaced_record_moves_a_sum_by_more_than_twice_the_clip_norm(kind, m
 
 def test_steps_are_those_of_adam_on_the_mean_gradient():
     x, given = records()
-    ours, theirs = (built(D, LATENT, 4, "none", seed=2) for _ in range(2))
+    ours, theirs = (build(D, LATENT, 4, "none", seed=2) for _ in range(2))
     train(ours, x, given, None, "gaussian", AdamRecipe(5, 1.0, 12, lr=0.01), seed=0)
     optimiser = torch.optim.Adam(theirs.parameters(), lr=0.01)
     rows, z = (torch.as_tensor(a, dtype=torch.float32) for a in (x, given))
@@ -184,7 +184,7 @@ def test_noise_of_the_stated_size_is_added_at_every_step(monkeypatch):
         variational._Adam, "move", lambda self, c: (seen.append(self.sum.clone()), move(self, c))
     )
     x, given = records()
-    model = built(D, LATENT, 60, "none", seed=2)
+    model = build(D, LATENT, 60, "none", seed=2)
     train(model, x, given, None, "gaussian", AdamRecipe(3, 0.0, 12, 0.01, 0.5, 4.0), seed=0)
     noise = torch.stack(seen)
     assert abs(noise.var().item() / 4 - 1) < 5 * math.sqrt(2 / noise.numel())
@@ -197,7 +197,7 @@ def test_training_is_the_seed_s_and_learns():
     own = GaussianMixture(np.ones(1), np.zeros((1, LATENT)), np.full((1, LATENT), 0.09))
     made = []
     for seed in (0, 0, 1):
-        model = built(D, LATENT, 16, "variance", seed=3)
+        model = build(D, LATENT, 16, "variance", seed=3)
         before, _ = evaluate(model, x, given, own, "bernoulli")
         train(model, x, given, own, "bernoulli", AdamRecipe(150, 0.3, 60, 0.02), seed)
         made.append(flat(model))
@@ -205,6 +205,6 @@ def test_training_is_the_seed_s_and_learns():
         assert after.mean() < before.mean() / 3
     assert torch.equal(made[0], made[1])
     assert not torch.equal(made[0], made[2])
-    drawn = decoded(model, given)
+    drawn = decode(model, given)
     assert drawn.shape == (200, D)
     assert ((drawn >= 0) & (drawn <= 1)).all()

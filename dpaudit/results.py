@@ -17,6 +17,8 @@ Strength: TypeAlias = Literal[
     "refuted", "strong", "weak", "null-passed", "null-failed", "not-claimed"
 ]
 """The claim is refuted; or at least half of it is certified, or less; or the canary is the null."""
+PASSED: frozenset[Strength] = frozenset({"strong", "null-passed"})
+"""The strengths at which a strict gate opens: not after a weak test, nor without a claim."""
 
 
 @dataclass(frozen=True)
@@ -143,6 +145,19 @@ class Growth:
     most: int
 
 
+@dataclass(frozen=True)
+class Expectation:
+    """A forecast beside a weak test: the bound that is typical if all of the claim leaks.
+
+    `adversary` is the strongest one, or empty where the mechanism knows no other. There are as
+    many `models` as before, or the least number that typically makes the test strong.
+    """
+
+    adversary: str
+    models: int
+    typical: float
+
+
 @dataclass(frozen=True, kw_only=True)
 class Report:
     """The claim against the primary bound, and the facts to weigh it.
@@ -184,6 +199,10 @@ class Report:
     """The reason why the canary changed nothing, so that there was nothing to find; else empty."""
     growth: Growth | None = None
     """The evidence over a run that stops once its claim is refuted."""
+    expected: Expectation | None = None
+    """What a stronger test would typically certify, if this one was weak."""
+    heuristic: float | None = None
+    """About the most that can be found in the final model, by the last-iterate heuristic."""
     evidence: Evidence | None = field(default=None, compare=False, repr=False)
 
     @property

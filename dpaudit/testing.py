@@ -31,11 +31,11 @@ from dpaudit.mechanisms.function import Function
 from dpaudit.protocols import CanaryBuilder
 from dpaudit.report.run import refutation
 from dpaudit.report.run_verdict import in_one_line
-from dpaudit.results import Report
+from dpaudit.results import PASSED, Report
 from dpaudit.training.isolation import isolated
 from dpaudit.types import Canary, Claim, Data, Pair, neighbours
 
-__all__ = ["NothingTested", "PrivacyViolation", "assert_private"]
+__all__ = ["NothingTested", "PrivacyViolation", "WeakTest", "assert_private"]
 
 SIZE = 194
 """Number of records, of which D lacks one. 193 is a prime and 194 twice a prime, so that both make
@@ -65,6 +65,10 @@ class NothingTested(_Failure):
     """An audit that could not have found anything."""
 
 
+class WeakTest(_Failure):
+    """An audit that certified less than half of the claim, where a strong one was asked for."""
+
+
 def assert_private(
     train: Callable[[Any, int], Any],
     claim: Claim | tuple[float, float],
@@ -79,11 +83,14 @@ def assert_private(
     false_alarm: float = 1e-6,
     seed: int = 0,
     workers: int | Executor | None = None,
+    strong: bool = False,
 ) -> Report:
     """Audit a training function; return the report if the claim is not refuted.
 
     Raises `PrivacyViolation` if it is, and `NothingTested` if the canary changes nothing that is
-    released. Both fail a test. Wrong input, and a `train` that fails, raise `BadInput`.
+    released. With `strong`, it also raises `WeakTest` if less than half of the claim is certified:
+    such a pass says nothing about privacy. All three fail a test. Wrong input, and a `train` that
+    fails, raise `BadInput`.
 
     `train(dataset, seed)` is as for `dpaudit run --mechanism` (`dpaudit explain own-function`): it
     takes a `TensorDataset` and returns a model or an array of released numbers, and all its
@@ -141,7 +148,22 @@ def assert_private(
         raise PrivacyViolation(refutation(report, mechanism.name, false_alarm, same), report)
     if report.verdict == "INCONCLUSIVE":
         raise NothingTested(" ".join([in_one_line(report), *report.next_steps]), report)
+    if strong and report.strength not in PASSED:
+        raise WeakTest(f"{in_one_line(report)} {_stronger(report, config.volume.models)}", report)
     return report
+
+
+def _stronger(report: Report, models: int) -> str:
+    """Advise on a test that certifies more."""
+    expected = report.expected
+    if expected is None:
+        return "Give a claim with its curve, another canary or other attacks."
+    number = f"{expected.models:,} models"
+    more = "another canary or other attacks" if expected.models <= models else f"about {number}"
+    return (
+        f"Give {more}. If all of the claim leaks, {number} typically certify "
+        f"{expected.typical:.2g} at this false_alarm."
+    )
 
 
 def _wrong_type(name: str, wanted: str, given: object) -> BadInput:

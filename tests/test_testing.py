@@ -23,7 +23,7 @@ from dpaudit.cli import main
 from dpaudit.errors import BadInput
 from dpaudit.judging.advice import BREAKS
 from dpaudit.report import page
-from dpaudit.testing import MODELS, SIZE, NothingTested, PrivacyViolation, assert_private
+from dpaudit.testing import MODELS, SIZE, NothingTested, PrivacyViolation, WeakTest, assert_private
 from dpaudit.types import Canary, Claim, Data, GaussianCurve, Pair, Records, StepsCurve, neighbours
 
 CLAIM = (1.0, 0.0)
@@ -310,8 +310,19 @@ def test_a_pair_of_equal_data_sets_does_not_pass():
         assert "D and D'" in caught.value.report.untested
 
 
+def test_a_strong_test_can_be_asked_for():
+    report = assert_private(answering, (1.0, 0.0), models=400, false_alarm=0.05, strong=True)
+    assert report.strength == "strong"
+    assert report.bounds[0].epsilon >= 0.5
+    with pytest.raises(WeakTest, match=r"only 0\.00 of the claimed epsilon 1\.00") as caught:
+        assert_private(counting, CLAIM, models=160, strong=True)
+    weak = caught.value.report
+    assert f"Give about {weak.expected.models:,} models." in str(caught.value)
+    assert weak.expected.typical >= 0.5
+
+
 def test_the_null_passes_as_it_should():
-    report = assert_private(counting, CLAIM, canary="none", models=160)
+    report = assert_private(counting, CLAIM, canary="none", models=160, strong=True)
     assert (report.verdict, report.untested) == ("NO_VIOLATION_FOUND", "")
 
 

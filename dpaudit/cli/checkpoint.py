@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,6 +16,7 @@ from dpaudit.cli.options import (
     DELTA,
     DETAIL,
     FAIL_ON_VIOLATION,
+    FAIL_ON_WEAK,
     FILE,
     SEED,
     claim,
@@ -25,7 +25,7 @@ from dpaudit.cli.options import (
     given_only,
     option,
 )
-from dpaudit.cli.output import Destination, Progress, deliver, places
+from dpaudit.cli.output import Destination, Progress, deliver, places, stop_if
 
 if TYPE_CHECKING:
     from dpaudit.checkpoint.audit import CheckpointReport
@@ -145,6 +145,7 @@ OUTPUT = Group(
         *DETAIL,
         option("--json", type=Destination(), help="Also write the report as JSON."),
         FAIL_ON_VIOLATION,
+        FAIL_ON_WEAK,
     ),
 )
 GROUPS = (MODEL, CANARIES, JUDGING, OUTPUT, Group("Machine", [SEED]))
@@ -156,6 +157,7 @@ def command(
     write_scores: Path,
     json: Path | None,
     fail_on_violation: bool,
+    fail_on_weak: bool,
     detail: Detail | None,
     **given: Any,
 ) -> None:
@@ -182,8 +184,7 @@ def command(
         (write_scores, lambda path: write_whole(path, checkpoint.score_table(found).encode())),
         (json, lambda path: machine.write(checkpoint.to_dict(found), path)),
     )
-    if fail_on_violation and found.verdict == "VIOLATION":
-        sys.exit(1)
+    stop_if(found, fail_on_violation, fail_on_weak)
 
 
 def _reject_conflicts(given: dict[str, Any]) -> None:

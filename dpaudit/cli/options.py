@@ -120,6 +120,11 @@ DETAIL = (
 FAIL_ON_VIOLATION = option(
     "--fail-on-violation", is_flag=True, help="Exit with 1 if the claim is refuted."
 )
+FAIL_ON_WEAK = option(
+    "--fail-on-weak",
+    is_flag=True,
+    help="Exit with 1 unless the claim held against a strong test: at least half is certified.",
+)
 
 
 def claim(text: str) -> click.Option:
@@ -281,6 +286,7 @@ REPORTED = Group(
         option("--junit", type=_REPORT, help="Also write it as JUnit XML, for test reports."),
         option("--no-canary-image", is_flag=True, help="Leave the canary out of page and figures."),
         FAIL_ON_VIOLATION,
+        FAIL_ON_WEAK,
     ),
 )
 """The files of a report, and the exit code of a violation."""

@@ -14,12 +14,14 @@ import click
 
 from dpaudit.cli import BadValue, Misuse
 from dpaudit.journal import file as journal_file
+from dpaudit.results import PASSED
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
     from dpaudit.report.document import Document
     from dpaudit.report.to_terminal import Detail
+    from dpaudit.results import Report
 
 FIGURES = (".png", ".svg")
 """The formats of a figure."""
@@ -190,3 +192,10 @@ class Progress:
             self._bar.start()
         task = self._bar.task_ids[0]
         self._bar.update(task, description=text, completed=done, total=total, refresh=True)
+
+
+def stop_if(found: Report, fail_on_violation: bool, fail_on_weak: bool) -> None:
+    """Exit with 1 if a gate is closed: for a refuted claim, or for all but a strong test."""
+    refuted = found.verdict == "VIOLATION"
+    if (fail_on_violation and refuted) or (fail_on_weak and found.strength not in PASSED):
+        sys.exit(1)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,7 +12,7 @@ from dpaudit import report
 from dpaudit.cli import completion
 from dpaudit.cli.command import Command
 from dpaudit.cli.options import JUDGING, REPORTED
-from dpaudit.cli.output import deliver, places
+from dpaudit.cli.output import deliver, places, stop_if
 from dpaudit.report.run import document
 from dpaudit.report.to_terminal import Detail
 from dpaudit.results import Report
@@ -21,7 +20,16 @@ from dpaudit.results import Report
 if TYPE_CHECKING:
     from dpaudit.audit.folder import Run
 
-SHOWN = ("json", "html", "sarif", "junit", "no_canary_image", "fail_on_violation", "detail")
+SHOWN = (
+    "json",
+    "html",
+    "sarif",
+    "junit",
+    "no_canary_image",
+    "fail_on_violation",
+    "fail_on_weak",
+    "detail",
+)
 """The parameters that `REPORTED` gives a command."""
 
 
@@ -35,6 +43,7 @@ def show(
     junit: Path | None,
     no_canary_image: bool,
     fail_on_violation: bool,
+    fail_on_weak: bool,
     detail: Detail | None,
     keep: bool = False,
 ) -> None:
@@ -56,8 +65,7 @@ def show(
         ),
         (junit, lambda path: report.dump_junit(found, path)),
     )
-    if fail_on_violation and found.verdict == "VIOLATION":
-        sys.exit(1)
+    stop_if(found, fail_on_violation, fail_on_weak)
 
 
 @click.command("report", cls=Command, groups=(JUDGING, REPORTED))

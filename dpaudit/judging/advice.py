@@ -1,4 +1,4 @@
-"""Next steps for the reader of a verdict."""
+"""Next steps for the reader of a verdict: one short sentence each, the most useful ones first."""
 
 from __future__ import annotations
 
@@ -7,24 +7,20 @@ from collections.abc import Collection, Sequence
 from dpaudit.config.adversaries import ADVERSARIES
 from dpaudit.estimators.power.prospect import LIMITED, models_needed
 from dpaudit.judging.facts import RunFacts
-from dpaudit.results import Bound
+from dpaudit.results import Bound, Expectation
 from dpaudit.types import Claim
 
 LOOK = "Look for what breaks the claim"
-UNCLIPPED = "A gradient canary is not clipped as records are"
 
 BREAKS = (
     f"{LOOK}: per-sample clipping, the noise's scale, the sampling that the accountant assumes, "
     "the number of steps."
 )
 GRADIENT_BREAKS = (
-    f"{LOOK}: the noise's scale, the sampling that the accountant assumes, the number of steps. "
-    f"{UNCLIPPED}."
+    f"{LOOK}: the noise's scale, the sampling that the accountant assumes, the number of steps; "
+    "not clipping."
 )
-STEP_BREAKS = (
-    f"{LOOK} in a step: the noise's scale, or noise that is used again. {UNCLIPPED}; the sampling "
-    "and the number of steps were taken as claimed."
-)
+STEP_BREAKS = f"{LOOK} in a step: the noise's scale, or noise that is used again; not clipping."
 RAW_BREAKS = (
     "See what rounded scores show (dpaudit report RUN --no-raw-scores): what only raw ones do is "
     "leaked by floating-point noise. Round what is released, or draw the noise on a grid."
@@ -33,9 +29,8 @@ OTHER_CANARY = (
     "Take a canary that changes what is released: another --canary, another --seed, or a record of "
     "your own (dpaudit.testing.assert_private in Python)."
 )
-MANY_MODELS = (
-    "Train many models with one canary (leave --canaries out): that shows more, and takes longer."
-)
+PLANT = "Nothing was planted here: plant a canary (--canary) to test the claim."
+NULL = "See what is found where nothing is planted: the same line, --canary none."
 
 
 def next_steps(
@@ -43,6 +38,7 @@ def next_steps(
     bound: Bound,
     reach: float,
     attacks: Collection[str] | None,
+    expected: Expectation | None = None,
     others: Sequence[str] = (),
     breaks: str = "",
     goes_on: bool = False,
@@ -62,19 +58,21 @@ def next_steps(
     elif untested:
         return [OTHER_CANARY]
     else:
-        if null:
-            steps.append("Nothing was planted here: plant a canary (--canary) to test the claim.")
-        elif not goes_on:
-            steps.append(_more(claim, bound, reach))
         adversary = ADVERSARIES.get(facts.attacker)
-        if adversary and adversary.stronger:
-            named = " or ".join(adversary.stronger)
-            steps.append(f"An adversary who may do or see more shows more: --adversary {named}.")
+        stronger = adversary.stronger if adversary else ()
+        if stronger:
+            steps.append(_stronger(claim, stronger[-1], expected))
+        if null:
+            steps.insert(0, PLANT)
+        elif not goes_on:
+            more = _more(claim, bound, reach, None if stronger else expected)
+            # Models that cannot decide are the first thing to change.
+            steps.insert(0 if reach < claim.epsilon else len(steps), more)
     if claim.by_step:
         return steps
     # A run until decided has no selection, whose effect a null would show.
     if not null and not (refuted and attacks is None):
-        steps.append("See what is found where nothing is planted: the same line, --canary none.")
+        steps.append(NULL)
     another = next((name for name in others if name not in (attacks or ())), "")
     if attacks and "mean+std" in attacks:
         another = "'mean & inv_std'"
@@ -86,47 +84,61 @@ def next_steps(
     return steps
 
 
-def _more(claim: Claim, bound: Bound, reach: float) -> str:
+def _stronger(claim: Claim, adversary: str, expected: Expectation | None) -> str:
+    """Advise on stronger adversaries, with what the strongest would typically certify."""
+    if expected is None:
+        return f"Try stronger attackers: dpaudit ladder, or --adversary {adversary}."
+    return (
+        "Try stronger attackers: dpaudit ladder. With "
+        f"{expected.models:,} models the strongest would typically certify {_of(expected, claim)}."
+    )
+
+
+def _more(claim: Claim, bound: Bound, reach: float, expected: Expectation | None) -> str:
     """Advise on more models, or steps; `reach` may be too low to refute the claim."""
-    short = reach < claim.epsilon
-    above = f"could not have decided above {reach:.2f}; a ceiling above {claim.epsilon:.2f} takes"
+    limit = f"these cannot certify more than {reach:.2g} of {claim.epsilon:.3g}"
+    short, trials = reach < claim.epsilon, claim.trials
     if claim.by_step and short:
-        return f"These steps {above} more (--steps)."
+        return f"Score more steps (--steps): {limit}."
     if claim.by_step:
+        return "Score more steps (--steps), with another --seed, before you rely on this."
+    if not short and expected:
         return (
-            "Score more steps (--steps) before you rely on it; with another --seed, else the noise "
-            "is the same again."
+            f"Try another canary (--canary). A leak of the whole claim, with {expected.models:,} "
+            f"{trials} (--models), would typically certify {_of(expected, claim)}."
         )
     if not short:
-        return (
-            "Try another canary or more models (--canary, --models) before you rely on it; with "
-            "another --seed, else the models are the same ones again."
-        )
-    takes = "more (--models)"
-    if bound.estimator in LIMITED and reach == bound.ceiling:
-        needed = models_needed(claim, bound)
-        takes = "more than can be trained"
-        if needed is not None:
-            takes = f"about {round_up(needed):,} (--models)"
-    return f"These models {above} {takes}. dpaudit plan tells what others would take."
+        return "Try another canary or more models (--canary, --models), with another --seed."
+    if bound.estimator not in LIMITED or reach != bound.ceiling:
+        return f"Train more models (--models), as many as dpaudit plan says: {limit}."
+    needed = models_needed(claim, bound)
+    if needed is None:
+        sure = f"No number of {trials} certifies {claim.epsilon:.3g} without a curve"
+        return f"{sure}: state the claim's, if it has one."
+    return f"Train about {round_up(needed):,} models (--models): {limit}."
 
 
-def after_one_run(claim: Claim, bound: Bound) -> list[str]:
+def _of(expected: Expectation, claim: Claim) -> str:
+    return f"{expected.typical:.2g} of {claim.epsilon:.3g}"
+
+
+def after_one_run(claim: Claim, bound: Bound, expected: Expectation | None = None) -> list[str]:
     """Return the next steps after one training with many canaries."""
     if bound.epsilon > claim.epsilon:
         return [GRADIENT_BREAKS]
+    more = "Try more canaries (--canaries), with another --seed, before you rely on this."
     if bound.ceiling < claim.epsilon:
         more = (
-            f"This number of guesses could not have decided above {bound.ceiling:.2f}, the claim "
-            f"is {claim.epsilon:.2f}: more canaries may (--canaries), or more guesses on them "
-            "(--guesses). dpaudit plan --canaries tells how many."
+            "Put in more canaries (--canaries), as many as dpaudit plan --canaries says: these "
+            f"cannot certify more than {bound.ceiling:.2g} of {claim.epsilon:.3g}."
         )
-    else:
-        more = (
-            "Try more canaries before you rely on it (--canaries); with another --seed, else the "
-            "coins and the noise are the same again."
+    many = "Train many models with one canary (leave --canaries out): that shows more."
+    if expected is not None:
+        many = (
+            f"Train {expected.models:,} models with one canary (--models, no --canaries): they "
+            f"would typically certify {_of(expected, claim)}."
         )
-    return [more, MANY_MODELS]
+    return [many, more]
 
 
 def after_checkpoint(
@@ -143,26 +155,13 @@ def after_checkpoint(
     decisive = bounds[0]
     if decisive.epsilon > claim.epsilon:
         return [BREAKS]
-    if decisive.ceiling < claim.epsilon:
-        remedy = (
-            "no kit is large enough for that without a curve. If the training claims one, state it "
-            "beforehand (--curve gaussian, or dpsgd:RATE,STEPS)."
-        )
-        if needed is not None:
-            remedy = (
-                f"train with a kit of {needed:,} at least (dpaudit canaries make --canaries), and "
-                "see dpaudit plan --canaries for what it would typically show."
-            )
-        return [
-            f"{canaries:,} canaries could not have decided above {decisive.ceiling:.2f}, the claim "
-            f"is {claim.epsilon:.2f}: {remedy}",
-            "Or train many models with one canary (dpaudit run --mechanism MODULE:FUNCTION), which "
-            "shows more.",
-        ]
-    return [
-        "Before you rely on it, train again with a kit of another kind or of more canaries "
-        "(dpaudit canaries make), and settle beforehand on the score that suits it (--score)."
-    ]
+    many = "Or train many models with one canary (dpaudit run --mechanism MODULE:FUNCTION)."
+    if decisive.ceiling >= claim.epsilon:
+        return ["Train again with a kit of more canaries, or of another kind.", many]
+    limit = f"{canaries:,} cannot certify more than {decisive.ceiling:.2g} of {claim.epsilon:.3g}"
+    if needed is None:
+        return [f"State the claim's curve beforehand, if it has one (--curve): {limit}.", many]
+    return [f"Train with a kit of {needed:,} canaries or more (--canaries): {limit}.", many]
 
 
 def round_up(number: int) -> int:

@@ -9,8 +9,9 @@ another primary is numbered, and decides only at a/2^looks.
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from typing import Any
 
 from dpaudit.config.settings import ALL
@@ -21,11 +22,12 @@ from dpaudit.estimators.published import published_estimate
 from dpaudit.journal import Journal
 from dpaudit.judging.advice import RAW_BREAKS, next_steps
 from dpaudit.judging.choice import Choice, DecidingAttacks
+from dpaudit.judging.expectation import expectation, last_iterate
 from dpaudit.judging.panel import pick_attack
 from dpaudit.judging.run_data import RunData, fitting_attacks, read_run
 from dpaudit.judging.strength import strength
 from dpaudit.judging.warnings import RAW, run_warnings, untested
-from dpaudit.results import Bound, Evidence, Report, Scores, Verdict
+from dpaudit.results import NOTHING_TO_CHOOSE, Bound, Evidence, Expectation, Report, Scores, Verdict
 from dpaudit.types import Claim, Observations
 
 
@@ -77,7 +79,8 @@ def judge(journal: Journal, choice: Choice) -> Report:
         ],
         why=panels[bounds[decisive].attack].why(choice.estimator),
         looks=looks,
-        next_steps=next_steps(
+        advise=partial(
+            next_steps,
             *(data.facts, bounds[decisive], max(bounds[i].ceiling for i in first), attacks),
             others=fitting_attacks(data.seen),
             breaks=RAW_BREAKS if choice.raw_scores else "",
@@ -99,22 +102,33 @@ def make_report(
     primary: int = 0,
     deciders: Sequence[int] = (),
     untested: str = "",
+    advise: Callable[[Expectation | None], list[str]],
     **own: Any,
 ) -> Report:
     """Build the report of a judgement from the fields that all kinds share, and its `own`.
 
-    `started` is the performance counter's time when it began, `released` what was seen before
-    any defence. Each bound has its `scores`, and a cut if any has one.
+    `advise` gives the next steps, from what could be expected of a stronger test. `started` is the
+    performance counter's time when it began, `released` what was seen before any defence. Each
+    bound has its `scores`, and a cut if any has one.
     """
     claim, facts = data.claim, data.facts
     reach = max(bounds[i].ceiling for i in (primary, *deciders))
     raw = [RAW] if choice.raw_scores else []
+    null = facts.canary.name == "none"
     reached = verdict(claim, bounds[primary], reach, bool(untested))
+    found, expected = strength(claim, reached, bounds[primary], null), None
+    if found == "weak" and not untested:
+        trained = len(data.worlds) if journal.settings.get("canaries", 1) == 1 else 1
+        fixed = bounds[primary].selection == NOTHING_TO_CHOOSE
+        expected = expectation(claim, choice.confidence, facts.attacker, trained, fixed)
     common = {"models": data.models, "utility": data.accuracies}
     return Report(
         claim=claim,
         verdict=reached,
-        strength=strength(claim, reached, bounds[primary], facts.canary.name == "none"),
+        strength=found,
+        expected=expected,
+        heuristic=last_iterate(claim, facts.attacker),
+        next_steps=advise(expected),
         untested=untested,
         primary=primary,
         deciders=deciders,

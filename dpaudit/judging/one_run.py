@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -65,7 +66,7 @@ def judge(journal: Journal, choice: Choice) -> Report:
         why=why,
         models={"in": 1, "out": 0, "choosing": 0, "judging": 1},
         utility={n: float(a[0]) for n, a in whole.items() if n == "accuracy"},
-        next_steps=after_one_run(claim, bounds[0]),
+        advise=partial(after_one_run, claim, bounds[0]),
     )
 
 

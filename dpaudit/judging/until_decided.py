@@ -93,12 +93,13 @@ def judge(journal: Journal, choice: Choice) -> Report:
         why=f"{bounds[0].estimator} decides because its evidence may be looked at after every "
         "pair, and the run stopped at will.",
         models={**data.models, "choosing": 2 * bets.fitting, "judging": 2 * bets.judging},
-        next_steps=[
+        advise=lambda expected: [
             *([more] if goes_on else []),
             *next_steps(
                 *(data.facts, bounds[0], bounds[0].ceiling, None),
                 goes_on=goes_on,
                 untested=bool(idle),
+                expected=expected,
             ),
         ],
         growth=Growth(bets.course, bets.beside, bets.needed, most),

@@ -45,6 +45,13 @@ RULES = {
         tags=["privacy", "security"],
         precision="very-high",
     ),
+    "WEAK": _rule(
+        *("weak-test", "note", "The privacy claim was tested too weakly"),
+        "The claim was not refuted, and less than half of it was certified. A weak test is no "
+        "evidence of privacy.",
+        "Try stronger attackers (dpaudit ladder) or more models; the message says which.",
+        tags=["privacy"],
+    ),
     "INCONCLUSIVE": _rule(
         *("audit-inconclusive", "note", "The audit could not have refuted the privacy claim"),
         "The models are too few to certify an epsilon above the claimed one, or the canary "
@@ -54,10 +61,27 @@ RULES = {
         tags=["privacy"],
     ),
 }
-"""The SARIF rule of each verdict that is a result; a claim that was not refuted is none."""
+"""The SARIF rule of each outcome that is a result; a strong test without a violation is none."""
 
-OUTCOMES = {"VIOLATION": "failure", "INCONCLUSIVE": "skipped", "NO_GUARANTEE_CLAIMED": "skipped"}
-"""The JUnit outcome of each verdict; a claim that was not refuted has passed."""
+OUTCOMES = {
+    "VIOLATION": "failure",
+    "WEAK": "skipped",
+    "INCONCLUSIVE": "skipped",
+    "NO_GUARANTEE_CLAIMED": "skipped",
+}
+"""The JUnit outcome of each result; a claim that held against a strong test has passed."""
+
+
+def _outcome(report: Report) -> str:
+    """Return the verdict, or WEAK where a weak test found no violation."""
+    weak = report.strength == "weak" and report.verdict == "NO_VIOLATION_FOUND"
+    return "WEAK" if weak else report.verdict
+
+
+def _message(report: Report) -> str:
+    """Return the outcome in one line, and the first step to a stronger test if it was weak."""
+    first = report.next_steps[:1] if report.strength == "weak" else ()
+    return " ".join([in_one_line(report), *first])
 
 
 def numbers(report: Report) -> dict[str, Any]:
@@ -65,6 +89,7 @@ def numbers(report: Report) -> dict[str, Any]:
     bound = report.bounds[report.primary]
     values = {
         "verdict": report.verdict,
+        "strength": report.strength,
         "claim": report.claim.epsilon,
         "delta": report.claim.delta,
         "bound": bound.epsilon,
@@ -126,20 +151,21 @@ def to_sarif(report: Report, source: Source) -> dict[str, Any]:
     run = {
         "tool": {"driver": driver},
         "invocations": [{"executionSuccessful": True}],
-        "results": [_result(report, source)] if report.verdict in RULES else [],
+        "results": [_result(report, source)] if _outcome(report) in RULES else [],
         "properties": numbers(report),
     }
     return {"$schema": SCHEMA, "version": "2.1.0", "runs": [plain(run)]}
 
 
 def _result(report: Report, source: Source) -> dict[str, Any]:
-    rule = RULES[report.verdict]
+    outcome = _outcome(report)
+    rule = RULES[outcome]
     place = {"artifactLocation": {"uri": source.uri}, "region": {"startLine": source.line}}
     return {
         "ruleId": rule["id"],
-        "ruleIndex": list(RULES).index(report.verdict),
+        "ruleIndex": list(RULES).index(outcome),
         "level": rule["defaultConfiguration"]["level"],
-        "message": {"text": in_one_line(report)},
+        "message": {"text": _message(report)},
         "locations": [{"physicalLocation": place}],
     }
 
@@ -151,7 +177,7 @@ def dump_sarif(report: Report, source: Source, path: str | os.PathLike[str]) -> 
 
 def to_junit(report: Report) -> bytes:
     """Return one suite, `dpaudit`, with one case: the claim against the bound that decides."""
-    outcome = OUTCOMES.get(report.verdict)
+    outcome = OUTCOMES.get(_outcome(report))
     seconds = f"{sum(report.seconds.values()):.3f}"
     suites = ElementTree.Element("testsuites")
     suite = _element(
@@ -171,7 +197,7 @@ def to_junit(report: Report) -> bytes:
     name = f"{promise(report.claim, digits_needed(report))}, {report.canary['name']}"
     case = _element(suite, "testcase", classname="dpaudit", name=name, time=seconds)
     if outcome:
-        result = _element(case, outcome, message=in_one_line(report))
+        result = _element(case, outcome, message=_message(report))
         if outcome == "failure":
             result.set("type", report.verdict)
             result.text = printable("\n".join(report.next_steps))

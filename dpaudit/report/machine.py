@@ -67,6 +67,7 @@ def to_dict(report: Report) -> dict[str, Any]:
         "growth": growth
         and {"models": [2 * (i + 1) for i in range(len(growth.wealth))], **asdict(growth)},
         "guesses": report.guesses and asdict(report.guesses),
+        "expected": report.expected and asdict(report.expected),
         "training": report.training or None,
     }
     return contract("report", values)

@@ -121,6 +121,7 @@ def test_without_a_claim_the_figures_stand_alone(told):
 def test_a_refuted_claim_is_exit_code_1_where_that_is_asked_for(told):
     assert told("--claim", "1,1e-5", "--fail-on-violation")[2].exit_code == 1
     assert told("--claim", "1,1e-5")[2].exit_code == 0
+    assert told("--fail-on-weak")[2].exit_code == 1
 
 
 def test_references_are_named_up_to_the_next_option(told, kit, tmp_path):

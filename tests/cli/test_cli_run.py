@@ -145,7 +145,16 @@ def test_a_violation_fails_only_if_asked_to(shell, command, tmp_path):
     words = [*command, "--claim", "0.01,1e-5", "--workers", 1, "--out", tmp_path / "run"]
     assert shell(*words).returncode == 0
     assert report_of(tmp_path / "run")["verdict"] == "VIOLATION"
-    assert shell("report", tmp_path / "run", "--fail-on-violation").returncode == 1
+    for gate in ("--fail-on-violation", "--fail-on-weak"):
+        assert shell("report", tmp_path / "run", gate).returncode == 1
+
+
+def test_a_weak_test_fails_only_if_asked_to(shell, command, tmp_path):
+    """Four models cannot decide."""
+    assert shell(*command, "--models", 4, "--workers", 1, "--out", tmp_path / "run").returncode == 0
+    assert report_of(tmp_path / "run")["strength"] == "weak"
+    assert shell("report", tmp_path / "run", "--fail-on-violation").returncode == 0
+    assert shell("report", tmp_path / "run", "--fail-on-weak").returncode == 1
 
 
 def test_a_report_that_cannot_be_written_after_all_is_still_printed(

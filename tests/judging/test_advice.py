@@ -5,7 +5,7 @@ from playground import run_facts
 
 from dpaudit.judging.advice import GRADIENT_BREAKS, STEP_BREAKS, after_one_run, next_steps
 from dpaudit.judging.facts import CanaryFacts
-from dpaudit.results import NOTHING_TO_CHOOSE, Bound
+from dpaudit.results import NOTHING_TO_CHOOSE, Bound, Expectation
 from dpaudit.types import Claim, StepsCurve
 
 CLAIM = Claim(1.0, 1e-5)
@@ -24,23 +24,38 @@ def bound_of(epsilon):
     return Bound(epsilon, 1e-5, 0.95, "rank-test", "gaussian", NOTHING_TO_CHOOSE, ceiling=2.0)
 
 
-@pytest.mark.parametrize(
-    ("attacker", "stronger"),
-    [
-        ("observer", "--adversary worst-case or white-box."),
-        ("worst-case", "--adversary final-weights or white-box."),
-        ("final-weights", "--adversary white-box."),
-    ],
-)
-def test_who_would_show_more_is_named_where_nothing_was_refuted(attacker, stronger):
+@pytest.mark.parametrize("attacker", ["observer", "worst-case", "final-weights"])
+def test_who_would_show_more_is_named_where_nothing_was_refuted(attacker):
     for reach in (2.0, 0.7):
-        assert f" {stronger}" in advice(attacker=attacker, reach=reach)
-    assert "--adversary" not in advice(attacker=attacker, epsilon=1.5)
+        assert "dpaudit ladder, or --adversary white-box." in advice(attacker=attacker, reach=reach)
+    assert "ladder" not in advice(attacker=attacker, epsilon=1.5)
+
+
+EXPECTED = Expectation("white-box", 1000, 0.8123)
+
+
+def test_the_first_two_steps_are_one_short_sentence_each():
+    for attacker in ("observer", "white-box", ""):
+        for claim, reach in ((CLAIM, 2.0), (CLAIM, 0.7), (STEPS, 2.0), (STEPS, 0.7)):
+            for expected in (None, EXPECTED):
+                known = run_facts(claim, attacker=attacker)
+                steps = next_steps(known, bound_of(0.5), reach, ("loss",), expected)
+                assert all(len(step) <= 150 for step in steps[:2])
+
+
+def test_what_the_strongest_would_typically_certify_stands_first_unless_models_are_too_few():
+    known = run_facts(CLAIM, attacker="observer")
+    first, *_ = next_steps(known, bound_of(0.5), 2.0, ("loss",), EXPECTED)
+    assert first.startswith("Try stronger attackers: dpaudit ladder. With 1,000 models")
+    assert first.endswith("0.81 of 1.")
+    first, *_ = next_steps(known, bound_of(0.5), 0.7, ("loss",), EXPECTED)
+    assert "cannot certify more than 0.7 of 1" in first
 
 
 @pytest.mark.parametrize("attacker", ["white-box", "per-step", ""])
 def test_nobody_is_named_where_nobody_sees_more(attacker):
     assert "--adversary" not in advice(attacker=attacker)
+    assert "ladder" not in advice(attacker=attacker)
 
 
 def test_what_goes_on_is_not_told_to_be_begun_again():

@@ -379,14 +379,14 @@ def test_a_claim_beyond_all_models_is_told_so(epsilon):
     claim = Claim(epsilon, DELTA)
     assert models_needed(claim, bound) is None
     advice = next_steps(run_facts(claim), bound, 2.57, [])[0]
-    assert f"{epsilon:.2f}" in advice
+    assert f"{epsilon:.3g}" in advice
     assert "--models" not in advice
 
 
 def test_advice_fits_what_was_judged():
     bound = Bound(0.0, DELTA, 0.95, "someone-elses", "none", "hold-out", 2.57)
     advised = partial(next_steps, run_facts(Claim(8.0, DELTA)), bound, 2.57)
-    assert "more (--models)." in advised([])[0]
+    assert "more models (--models)" in advised([])[0]
     for attacks, named in ((["mean+std"], "mean & inv_std"), (["released"], "total")):
         assert (
             f"--attack {shlex.quote(named)}." in advised(attacks, others=["released", "total"])[-1]
@@ -595,7 +595,7 @@ def test_without_a_leak_the_estimate_is_one_of_its_null():
 # ---------------------------------------------------------------- the rest of the report
 
 
-def test_report_carries_what_was_settled(path):
+def test_report_carries_what_was_run_facts(path):
     seen = observations_of(8)
     report = judge_run(write_journal(path, seen, epsilon=3.0, seed=4))
     told = facts(3.0)

@@ -9,6 +9,8 @@ from report_examples import bound, inconclusive, no_violation_found, violation
 from dpaudit.report import render
 from dpaudit.report.ci import dump_junit, to_junit
 
+WEAK = no_violation_found(bounds=[bound(fp=100, fn=110, n=250)], primary=0, published=[])
+
 
 def suite_of(report):
     root = ElementTree.fromstring(to_junit(report))
@@ -29,8 +31,9 @@ def case_of(report):
         (violation(), "failure", "1", "0"),
         (no_violation_found(), None, "0", "0"),
         (inconclusive(), "skipped", "0", "1"),
+        (WEAK, "skipped", "0", "1"),
     ],
-    ids=["violation", "none found", "inconclusive"],
+    ids=["violation", "strong", "inconclusive", "weak"],
 )
 def test_each_verdict_is_the_outcome_of_a_test(report, outcome, failures, skipped):
     suite = suite_of(report)
@@ -49,6 +52,12 @@ def test_a_failure_says_what_was_found_and_what_to_look_for():
     assert failure.get("type") == "VIOLATION"
     assert re.search(r" 1\.00 \D+ 1\.41 ", failure.get("message"))
     assert violation().next_steps[0] in failure.text
+
+
+def test_a_weak_test_says_so_where_it_is_skipped():
+    message = case_of(WEAK).find("skipped").get("message")
+    assert "no evidence of privacy" in message
+    assert message.endswith(WEAK.next_steps[0])
 
 
 def test_the_whole_report_is_what_the_test_printed():

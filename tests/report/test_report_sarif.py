@@ -63,6 +63,18 @@ def test_an_audit_that_could_not_decide_is_a_note():
     assert found["message"]["text"].startswith("WEAK TEST: ")
 
 
+def weak():
+    return no_violation_found(bounds=[bound(fp=100, fn=110, n=250)], primary=0, published=[])
+
+
+def test_a_weak_test_is_a_note_that_says_so_and_what_to_do():
+    assert weak().verdict == "NO_VIOLATION_FOUND"
+    found = result(weak())
+    assert (found["ruleId"], found["level"]) == ("weak-test", "note")
+    assert "no evidence of privacy" in found["message"]["text"]
+    assert found["message"]["text"].endswith(weak().next_steps[0])
+
+
 def test_no_limit_is_null_and_the_file_is_json(tmp_path):
     unlimited = no_violation_found(bounds=[bound(ceiling=float("inf"))], primary=0, published=[])
     dump_sarif(unlimited, HERE, tmp_path / "log.sarif")

@@ -16,7 +16,8 @@ from dpaudit.checks import printable
 from dpaudit.errors import DiskFull, DpauditError, WorkersLost, is_full
 
 COMMANDS: Mapping[str, str] = {
-    **{name: f"{name}:command" for name in ("run", "report", "compare", "checkpoint", "canaries")},
+    **{name: f"{name}:command" for name in ("run", "ladder", "report", "compare")},
+    **{name: f"{name}:command" for name in ("checkpoint", "canaries")},
     **{name: f"{name}:command" for name in ("plan", "calibrate", "estimate")},
     "list": "catalogue:list_all",
     "explain": "catalogue:explain",

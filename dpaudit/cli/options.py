@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
@@ -24,12 +24,14 @@ Group: TypeAlias = Sequence[Callable[[Any], Any]]
 FILE = click.Path(path_type=Path)
 
 
-def options(*groups: Group) -> Callable[[F], F]:
-    """Give a command the options of these groups."""
+def options(*groups: Group, without: Collection[str] = ()) -> Callable[[F], F]:
+    """Give a command the options of these groups, but for some."""
 
-    def decorate(command: F) -> F:
+    def decorate(command: Any) -> Any:
         for option in reversed([option for group in groups for option in group]):
             command = option(command)
+        given: list[click.Parameter] = command.__click_params__
+        given[:] = [option for option in given if option.name not in without]
         return command
 
     return decorate

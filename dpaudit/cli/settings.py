@@ -15,10 +15,16 @@ OWN_TRAINING = "dpsgd"
 """The mechanism that takes all settings of training."""
 
 
+def ladder_settings(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the settings that the options of a ladder change, which the observer's run takes."""
+    configured(None, given)
+    return _settings(Config(), _named(given))
+
+
 def configured(file: Path | None, given: Mapping[str, Any]) -> Config:
     """Return the saved configuration, or the default one, changed by the given options."""
     config = Config() if file is None else Config.from_toml(file)
-    named = {name: value for name, value in given.items() if value not in (None, ())}
+    named = _named(given)
     if "epochs" in named and "steps" in named:
         sentence = "--epochs and --steps both set the length of training; give either"
         raise Misuse(sentence, "excluded-options")
@@ -30,6 +36,11 @@ def configured(file: Path | None, given: Mapping[str, Any]) -> Config:
     made = config.changed(**{**plugin_defaults(settings), **settings})
     reject_without_effect(made, named)
     return made
+
+
+def _named(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options that were given."""
+    return {name: value for name, value in given.items() if value not in (None, ())}
 
 
 def _settings(config: Config, named: Mapping[str, Any]) -> dict[str, Any]:

@@ -19,6 +19,7 @@ from dpaudit.report.document import (
     Figure,
     Heading,
     Legend,
+    Link,
     Row,
     Table,
     Text,
@@ -75,7 +76,7 @@ class Writer:
         self.color = color
 
     def lines(self, block: Block) -> Iterator[str]:
-        """Write one block; figures have no place in a terminal."""
+        """Write one block; figures and links have no place in a terminal."""
         match block:
             case Heading():
                 yield block.text
@@ -93,7 +94,7 @@ class Writer:
                 yield from self._bar(block)
             case Table():
                 yield from self._table(block)
-            case Figure():
+            case Figure() | Link():
                 pass
 
     def title(self, text: str) -> list[str]:

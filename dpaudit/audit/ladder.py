@@ -7,7 +7,8 @@ divided by n, which its configuration fixes before the first trial.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext
+from concurrent.futures import Executor
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -39,6 +40,9 @@ WRITTEN = frozenset({"report.html", "report.json", "figures"})
 FEWEST_CANARIES = 50
 """Smallest number of canaries in one run, if the network has no room for as many as planned."""
 
+OF_OBSERVER = frozenset({"canary", "clip_canary", "samples"})
+"""Settings that are the observer's alone; the others bring their own."""
+
 Begin = Callable[[str, Claim], object]
 """Shows which adversary begins."""
 
@@ -64,16 +68,22 @@ class RungPlan:
 
     def config(self, given: Mapping[str, Any]) -> Config:
         """Return the configuration of its run; what is given comes before the plan."""
+        if has_only_observer(given):
+            canary = {"canary": self.settings["canary"]}
+            return Config.of(**{**canary, **plugin_defaults(given), **given})
+        others = () if self.adversary == OBSERVER.name else OF_OBSERVER
+        given = {name: value for name, value in given.items() if name not in others}
         settings = {**self.settings, **given, "adversary": self.adversary}
         if "epochs" in given:
             settings.pop("steps", None)
         if self.one_run:
             settings.pop("models", None)
-        if "adversary" in unused_settings(str(given.get("mechanism", Target.mechanism))):
-            # It has an observer alone, whose canary and attacks are the mechanism's own.
-            models = settings.get("models")
-            settings = {**given} if models is None else {**given, "models": models}
         return Config.of(**{**plugin_defaults(settings), **settings})
+
+
+def has_only_observer(given: Mapping[str, Any]) -> bool:
+    """Return whether the mechanism of these settings takes no other adversary."""
+    return "adversary" in unused_settings(given.get("mechanism", Target.mechanism))
 
 
 FULL: Mapping[str, Any] = {"batch": "full", "models": 800}
@@ -88,7 +98,7 @@ RUNGS: Sequence[RungPlan] = (
     RungPlan("white box", WHITE_BOX.name, "sees all updates", FULL),
     RungPlan(
         *("single steps", PER_STEP.name, "sees each step"),
-        {"batch": 10, "steps": 5000},
+        {"batch": 10, "steps": 10000},
     ),
     RungPlan(
         *("one run", WHITE_BOX.name, "guesses canaries"),
@@ -135,11 +145,10 @@ def prepare_ladder(
     else:
         shared = dict(given)
     configs, rungs = {first.name: first.config(given)}, {first.name: first.rung()}
-    alone = "adversary" in unused_settings(observer.config.target.mechanism)
     for plan in others:
         rungs[plan.name] = plan.rung()
         try:
-            if alone:
+            if has_only_observer(given):
                 name = observer.config.target.mechanism
                 raise BadInput(f"{name} has only an observer", "observer-only")
             configs[plan.name] = _fitting(plan.config(shared))
@@ -165,7 +174,7 @@ def _fitting(config: Config) -> Config:
 def run_ladder(
     prepared: PreparedLadder,
     out: Path | None = None,
-    workers: int | None = None,
+    workers: int | Executor | None = None,
     begin: Begin = quiet,
     progress: Progress = quiet,
     say: Say = quiet,
@@ -173,22 +182,25 @@ def run_ladder(
 ) -> Ladder:
     """Run and judge every adversary; the same ladder in the same folder resumes each run.
 
-    Each run's own report is written into its folder.
+    Each run's own report is written into its folder. If all are there, no process is started.
     """
     folder = out or prepared.folder
     _refuse_foreign(folder, prepared)
     rungs = dict(prepared.rungs)
     paths = {name: folder / rungs[name].folder for name in prepared.configs}
     finished = all((path / "report.json").exists() for path in paths.values())
-    # Nothing is left to train, so that no process is started.
-    pool = nullcontext(SerialExecutor()) if finished else local_pool(workers or cores())
-    with pool as executor:
+    with nullcontext(SerialExecutor()) if finished else _executor(workers) as executor:
         for name, config in prepared.configs.items():
             audit = prepare(config, say, out=paths[name])
             begin(name, audit.claim)
             done = run(audit, paths[name], executor, progress, say)
             rungs[name] = replace(rungs[name], report=_judged(done, canary_image))
     return Ladder(prepared.claim, prepared.confidence, list(rungs.values()))
+
+
+def _executor(workers: int | Executor | None) -> AbstractContextManager[Executor]:
+    """Return the given executor, or one pool for all runs."""
+    return nullcontext(workers) if isinstance(workers, Executor) else local_pool(workers or cores())
 
 
 def _judged(done: Run, canary_image: bool) -> Report:

@@ -16,12 +16,12 @@ from dpaudit.config.settings import Judging
 from dpaudit.report.to_terminal import color_wanted
 from dpaudit.types import Claim
 
-DECIDED_BY_ADVERSARIES = ("adversary", "canary", "clip_canary", "samples", "file", "sarif", "junit")
-"""Options of `run` that a ladder does not have, because each adversary brings its own."""
+NOT_TAKEN = ("adversary", "file", "sarif", "junit")
+"""Options of `run` that are about one adversary, or one report."""
 
 
 @click.command("ladder")
-@options(TRAINED, CLAIMED, without=DECIDED_BY_ADVERSARIES)
+@options(TRAINED, CLAIMED, without=NOT_TAKEN)
 @click.option(
     "--confidence",
     type=float,
@@ -29,7 +29,7 @@ DECIDED_BY_ADVERSARIES = ("adversary", "canary", "clip_canary", "samples", "file
     help=f"Of all deciding bounds together.  [default: {Judging.confidence}]",
 )
 @click.option("--out", type=FILE, is_eager=True, help="Folder.  [default: runs/ladder-HASH]")
-@options(REPORTED, without=DECIDED_BY_ADVERSARIES)
+@options(REPORTED, without=NOT_TAKEN)
 def command(
     download: bool,
     workers: int | None,
@@ -44,9 +44,10 @@ def command(
     """Test one claim against every adversary that fits.
 
     Runs six audits of the same claim: an outsider, three adversaries who choose where training
-    starts, single steps of two trainings, and one training with many canaries. An option that is
-    given holds for all of them; else each has its own training. The same command goes on where an
-    interrupted one stopped.
+    starts, single steps of two trainings, and one training with many canaries. Options hold for
+    all of them, but --canary, --clip-canary and --samples for the outsider alone. Without options
+    each has the training that shows most. The same command goes on where an interrupted one
+    stopped.
 
     \b
         dpaudit ladder --epsilon 8

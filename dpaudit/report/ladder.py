@@ -42,7 +42,7 @@ COLUMNS = (
     Column("attacker", words=True),
     Column("may do and sees", words=True),
     Column("training", words=True),
-    Column("certified,\nby curve"),
+    Column("certified\nby curve"),
     Column("assuming\nnothing"),
 )
 
@@ -81,7 +81,7 @@ def summary(ladder: Ladder) -> list[Block]:
     )
     rows = [
         Row(
-            [rung.name, rung.powers, training(report), *_numbers(rung, digits)],
+            [rung.name, powers(rung), training(report), *_numbers(rung, digits)],
             strong=rung is strongest,
         )
         for rung, report, _ in ladder.played
@@ -111,17 +111,23 @@ def sentence(ladder: Ladder) -> str:
     if ladder.strength == "refuted":
         return f"{found}, above the claim of {claimed} {sure}."
     share = f"{percent(int(100 * bound.epsilon / report.claim.epsilon) / 100)} of the claim"
-    weak = " This is no evidence of privacy." if ladder.strength == "weak" else ""
-    return f"{found}, {share} of {claimed}. No attacker refutes it {sure}.{weak}"
+    if ladder.strength == "weak":
+        return f"{found}, {share} of {claimed} {sure}. This is no evidence of privacy."
+    return f"{found}, {share} of {claimed}. No attacker refutes it {sure}."
 
 
 def left_out(ladder: Ladder) -> list[str]:
-    """Name the adversaries that were left out, one line for each reason."""
-    reasons: dict[str, list[str]] = {}
-    for rung in ladder.rungs:
-        if rung.left_out:
-            reasons.setdefault(rung.left_out, []).append(rung.name)
-    return [f"Left out: {', '.join(names)} ({reason})." for reason, names in reasons.items()]
+    """Name the adversaries that were left out in one line, with the reason if there is only one."""
+    names = [rung.name for rung in ladder.rungs if rung.left_out]
+    reasons = {rung.left_out for rung in ladder.rungs if rung.left_out}
+    why = reasons.pop() if len(reasons) == 1 else "report.html has the reasons"
+    return [f"Left out: {', '.join(names)} ({why})."] if names else []
+
+
+def powers(rung: Rung) -> str:
+    """Say in a few words what an adversary may do and sees; other mechanisms ask no model."""
+    named = rung.report is None or rung.report.attacker == rung.adversary
+    return rung.powers if named else "sees the release"
 
 
 def training(report: Report) -> str:
@@ -164,12 +170,13 @@ def _insiders(ladder: Ladder) -> list[str]:
 
 def _next_steps(ladder: Ladder) -> list[str]:
     """Return the advice on the ladder as a whole."""
-    if ladder.strength == "refuted":
-        _, report, _ = ladder.strongest
-        return list(report.next_steps[:1])
-    if ladder.strength == "weak":
-        return ["Next: more models (--models) certify more, if there is more to find."]
-    return ["Next: more models (--models) come nearer to the claim."]
+    advice = {
+        "refuted": f"look for what breaks the claim; the report of {ladder.strongest[0].name} "
+        "says where",
+        "strong": "more models (--models) come nearer to the claim",
+    }
+    weak = "more models (--models) certify more, if there is more to find"
+    return [f"Next: {advice.get(ladder.strength, weak)}."]
 
 
 def _section(rung: Rung) -> list[Block]:
@@ -178,7 +185,7 @@ def _section(rung: Rung) -> list[Block]:
     if rung.report is None:
         return [Heading(rung.name), Facts([*rows, ("Left out", [rung.left_out])])]
     report = rung.report
-    if report.attacker != rung.adversary:
+    if report.attacker != rung.adversary:  # described by the mechanism
         rows = [("Attacker", [report.adversary])]
     if report.training:
         rows.append(("Training", recipe(report.training)))

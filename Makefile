@@ -6,8 +6,9 @@ JOBS ?= 2
 
 .PHONY: demo test verify lint snapshots kept bench tightness mutants opacus ensembles laplace local p3gm questions questions-cifar10 clean
 
-demo: .venv/installed  ## a first audit on embedded data, in minutes
+demo: .venv/installed  ## a first audit on embedded data, then every adversary against its claim; minutes
 	$(BIN)/dpaudit run --canary adv-maxloss --samples 1000
+	$(BIN)/dpaudit ladder
 
 test: .venv/installed-dev  ## every test but long simulations, lint included
 	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal --durations 10

@@ -11,6 +11,7 @@ import math
 import warnings
 from collections.abc import Callable, Iterable
 from contextlib import suppress
+from functools import lru_cache
 
 from dpaudit.errors import BadInput
 from dpaudit.types import Curve, DPSGDCurve, GaussianCurve, StepsCurve
@@ -174,6 +175,7 @@ def least_noise(target: float, spent: Callable[[float], float], most: float = 1e
     return math.ceil(high * scale) / scale
 
 
+@lru_cache(maxsize=128)  # the settings of one run are prepared several times
 def _pld(c: DPSGDCurve, delta: float, coarsest: float = INTERVAL) -> float:
     from dp_accounting.pld import privacy_loss_distribution as pld
 

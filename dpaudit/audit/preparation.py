@@ -191,8 +191,7 @@ def _claim(target: Target, mechanism: Mechanism) -> Claim:
         return own
     if own.by_step:
         raise BadInput(
-            "single steps show nothing of a claim that is not about how they make up the training; "
-            "leave --claim out",
+            "single steps test only the mechanism's own claim; leave --claim out",
             "single-steps",
             option="claim",
         )

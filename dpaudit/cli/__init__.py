@@ -17,6 +17,7 @@ from dpaudit.errors import DiskFull, DpauditError, WorkersLost, is_full
 
 COMMANDS: Mapping[str, tuple[str, str]] = {
     "run": ("run:command", "Train models, attack them and judge the claim."),
+    "ladder": ("ladder:command", "Test one claim against every adversary that fits."),
     "report": ("report:command", "Judge a run again, without training."),
     "compare": ("compare:command", "Show what defences stop and what they cost."),
     "checkpoint": ("checkpoint:command", "Audit your own trained model."),

@@ -33,6 +33,10 @@ class Group:
         """Return the group with more options."""
         return replace(self, options=(*self.options, *options))
 
+    def without(self, *names: str) -> Group:
+        """Return the group without some options, by the names of their parameters."""
+        return replace(self, options=[o for o in self.options if o.name not in names])
+
 
 class RenamedOption(click.Option):
     """An option that also takes its `old` spelling, with a notice on standard error.

@@ -129,6 +129,10 @@ class Progress:
     def __exit__(self, *_: object) -> None:
         self.clear()
 
+    def restart(self, unit: str) -> None:
+        """Count anew, in another unit."""
+        self.unit, self.done, self.total, self._started, self._printed = unit, 0, 0, None, -1.0
+
     def say(self, text: str) -> None:
         """Name the step that begins now."""
         if self._live:

@@ -16,6 +16,12 @@ OWN_TRAINING = "dpsgd"
 """The mechanism that takes all settings of training."""
 
 
+def ladder_settings(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the settings that the options of a ladder change, which the observer's run takes."""
+    configured(None, given)
+    return _settings(Config(), given_only(given))
+
+
 def configured(file: Path | None, given: Mapping[str, Any]) -> Config:
     """Return the saved configuration, or the default one, changed by the given options."""
     config = Config() if file is None else Config.from_toml(file)

@@ -111,7 +111,15 @@ class Figure:
     drawing: figure.Figure
 
 
-Block: TypeAlias = Union[Heading, Text, Facts, Conclusion, Bar, Table, Figure]
+@dataclass(frozen=True)
+class Link:
+    """A text that leads to another page; a terminal does not show it."""
+
+    text: str
+    address: str
+
+
+Block: TypeAlias = Union[Heading, Text, Facts, Conclusion, Bar, Table, Figure, Link]
 
 
 @dataclass(frozen=True)

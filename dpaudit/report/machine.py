@@ -28,6 +28,7 @@ VERSIONS = {
     "plan": 1,
     "estimates": 1,
     "calibration": 2,
+    "ladder": 1,
 }
 """Of each contract; grows when a reader of the old one would misread the new one."""
 

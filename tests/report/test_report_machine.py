@@ -49,7 +49,7 @@ def test_schema_is_a_valid_schema_and_names_no_host() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["report", "comparison", "checkpoint", "plan", "estimates", "calibration"]
+    "name", ["report", "comparison", "checkpoint", "plan", "estimates", "calibration", "ladder"]
 )
 def test_every_schema_is_whole_when_it_is_loaded(name: str) -> None:
     schema = load_schema(name)

@@ -1,0 +1,254 @@
+"""A ladder of adversaries as a document and as JSON: how much of one claim each certifies."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from dpaudit.errors import write_error
+from dpaudit.files import write_whole
+from dpaudit.judging.ladder import Ladder, Rung
+from dpaudit.report import drawing, figure_ladder, machine, to_html
+from dpaudit.report.document import (
+    Bar,
+    Block,
+    Column,
+    Conclusion,
+    Document,
+    Facts,
+    Figure,
+    Heading,
+    Link,
+    Row,
+    Table,
+    Text,
+)
+from dpaudit.report.formats import NOTHING, at_least, nearest, percent, shorten
+from dpaudit.report.machine import check
+from dpaudit.report.run_setting import recipe
+from dpaudit.report.run_verdict import NO_EVIDENCE
+from dpaudit.report.wording import LABELS, claimed_epsilon, digits_needed, promise, unit
+from dpaudit.results import Report
+
+COLUMNS = (
+    *(Column(name, words=True) for name in ("attacker", "may do and sees", "training")),
+    Column("certified"),
+    Column("no assumptions"),
+)
+
+STANDS_ON = (
+    "The bound that decides is the certified one, which assumes the curve of the claim, where "
+    "there is one. The bound without assumptions holds for any mechanism. 0.00 means that nothing "
+    "was found, not that nothing leaks."
+)
+
+
+def document(ladder: Ladder, where: str = "", page: bool = False) -> Document:
+    """Build the summary, and a section for each adversary; a `page` has the figure."""
+    digits = _digits(ladder)
+    figure: list[Block] = []
+    if page:
+        text = "A bar is a certified epsilon. The line is the claim, the same for all attackers."
+        numbers = "; ".join(
+            f"{r.name}: {', '.join(_numbers(r, digits))}" for r, *_ in ladder.played
+        )
+        title = "How much of the claim each attacker certifies"
+        figure = [Figure("ladder", title, text, numbers, figure_ladder.draw(ladder, digits))]
+    sections = [block for rung in ladder.rungs for block in _section(rung)]
+    label = LABELS[ladder.strength]
+    return Document(
+        _summary(ladder, digits, where),
+        [*figure, Text([*_insiders(ladder), STANDS_ON]), *sections],
+        f"{label}: {sentence(ladder)}",
+        f"one claim, every attacker: {promise(ladder.claim, digits)}",
+        f"dpaudit ladder: {label}",
+    )
+
+
+def _summary(ladder: Ladder, digits: int, where: str) -> list[Block]:
+    strongest, _, bound = ladder.strongest
+    marks = (
+        ("claimed", claimed_epsilon(ladder.claim, digits), ladder.claim.epsilon),
+        ("certified", at_least(bound.epsilon, digits), bound.epsilon),
+    )
+    rows = [
+        Row(
+            [rung.name, powers(rung), training(report), *_numbers(rung, digits)],
+            marked=rung is strongest,
+        )
+        for rung, report, _ in ladder.played
+    ]
+    return [
+        Conclusion(ladder.strength, LABELS[ladder.strength], sentence(ladder)),
+        Bar(marks),
+        Table(COLUMNS, rows),
+        Facts(
+            [
+                ("Left out", left_out(ladder)),
+                ("Next", next_step(ladder)),
+                ("Report", [where] if where else []),
+            ]
+        ),
+    ]
+
+
+def sentence(ladder: Ladder) -> str:
+    """Say what the strongest adversary certifies, and what that says of the claim."""
+    digits = _digits(ladder)
+    rung, report, bound = ladder.strongest
+    shown, claimed = at_least(bound.epsilon, digits), nearest(report.claim.epsilon, digits)
+    sure = f"({percent(ladder.confidence)} confidence, all attackers together)"
+    match ladder.strength:
+        case "refuted":
+            text = f"the claim of epsilon {claimed} does not hold; {rung.name} certifies {shown}"
+            return f"{text} {sure}."
+        case "strong":
+            return f"{rung.name} certifies {shown} of the claimed epsilon {claimed} {sure}."
+        case "weak":
+            text = f"no attacker certifies more than {shown} of the claimed epsilon {claimed}"
+            return f"{text} {sure}. {NO_EVIDENCE}"
+    return f"{rung.name} certifies {shown} {sure}. Nothing is claimed, so nothing is refuted."
+
+
+def left_out(ladder: Ladder) -> list[str]:
+    """Name the adversaries that were left out in one line, with the reason if there is only one."""
+    names = [rung.name for rung in ladder.rungs if rung.left_out]
+    reasons = {rung.left_out for rung in ladder.rungs if rung.left_out}
+    why = reasons.pop() if len(reasons) == 1 else "report.html has the reasons"
+    return [shorten(f"{', '.join(names)} ({why})")] if names else []
+
+
+def powers(rung: Rung) -> str:
+    """Say in a few words what an adversary may do and sees; other mechanisms ask no model."""
+    named = rung.report is None or rung.report.attacker == rung.adversary
+    return rung.powers if named else "sees the release"
+
+
+def training(report: Report) -> str:
+    """Say in a few words on which batches models were trained."""
+    if not report.training:
+        return NOTHING
+    steps, batch = report.training["steps"], report.training["batch"]
+    if report.training["sample_rate"] == 1:
+        return f"{steps:,} full batches"
+    return f"{steps:,} batches of {batch:,.0f}"
+
+
+def trials(report: Report) -> str:
+    """Say how many trials the bounds rest on."""
+    if report.guesses is not None:
+        return f"1 model with {report.guesses.canaries:,} canaries"
+    return f"{report.models['in'] + report.models['out']:,} {unit(report)}"
+
+
+def _digits(ladder: Ladder) -> int:
+    return max(digits_needed(report) for _, report, _ in ladder.played)
+
+
+def _numbers(rung: Rung, digits: int) -> list[str]:
+    """Return the bounds by curve and without assumptions, rounded down."""
+    bounds = (rung.by_curve, rung.without_assumptions)
+    return [NOTHING if b is None else at_least(b.epsilon, digits) for b in bounds]
+
+
+def _insiders(ladder: Ladder) -> list[str]:
+    """Tell what all attackers but the observer may do, if any of them was played."""
+    if len(ladder.played) == 1:
+        return []
+    put_in = [r.name for r, report, _ in ladder.played if "label" not in report.canary]
+    start = "All but the observer choose where training starts"
+    return [
+        f"{start}; these also put gradients in: {', '.join(put_in)}." if put_in else f"{start}."
+    ]
+
+
+def next_step(ladder: Ladder) -> str:
+    """Return the advice on the ladder as a whole."""
+    if ladder.strength == "refuted":
+        return f"Look for what breaks the claim: see the report of {ladder.strongest[0].name}."
+    if ladder.strength == "strong":
+        return "More models (--models) come nearer to the claim."
+    return "More models (--models) certify more, if there is more to find."
+
+
+def _section(rung: Rung) -> list[Block]:
+    """Build the section of one adversary, with a link to its own report."""
+    rows: list[tuple[str, Sequence[str]]] = [("Chooses", [rung.chose]), ("Sees", [rung.sees])]
+    if rung.report is None:
+        return [Heading(rung.name), Facts([*rows, ("Left out", [rung.left_out])])]
+    report = rung.report
+    if report.attacker != rung.adversary:  # described by the mechanism
+        rows = [("Attacker", [report.adversary])]
+    if report.training:
+        rows.append(("Training", recipe(report.training)))
+    rows += [("Trials", [trials(report)]), ("Meaning", [report.deployment])]
+    facts = Facts([(label, [line for line in lines if line]) for label, lines in rows])
+    return [Heading(rung.name), facts, Link("The whole report", f"{rung.folder}/report.html")]
+
+
+def to_dict(ladder: Ladder) -> dict[str, Any]:
+    """Return the ladder as plain values; infinite or missing values are None."""
+    return machine.contract(
+        "ladder",
+        {
+            "claim": ladder.claim.to_dict(),
+            "confidence": ladder.confidence,
+            "verdict": ladder.verdict,
+            "strength": ladder.strength,
+            "rungs": [_rung_values(rung) for rung in ladder.rungs],
+        },
+    )
+
+
+def _rung_values(rung: Rung) -> Mapping[str, Any]:
+    report = rung.report
+    values = {"name": rung.name, "adversary": rung.adversary}
+    values |= {"chose": rung.chose, "sees": rung.sees, "left_out": rung.left_out}
+    if report is None:
+        return {**values, **dict.fromkeys(PLAYED)}
+    check(report)
+    bounds = (rung.deciding, rung.by_curve, rung.without_assumptions)
+    return {
+        **values,
+        "folder": rung.folder,
+        "verdict": report.verdict,
+        "claimed": report.claim.epsilon,
+        "training": report.training or None,
+        "models": report.models,
+        "canaries": report.guesses and report.guesses.canaries,
+        **{
+            name: bound and machine.bound_values(bound)
+            for name, bound in zip(PLAYED[-3:], bounds, strict=True)
+        },
+    }
+
+
+PLAYED = (
+    *("folder", "verdict", "claimed", "training", "models", "canaries"),
+    *("deciding", "by_curve", "without_assumptions"),
+)
+"""The fields that a rung lacks which was left out."""
+
+
+def dump(ladder: Ladder, path: str | os.PathLike[str]) -> None:
+    """Write the ladder as JSON, whole or not at all."""
+    machine.write(to_dict(ladder), path)
+
+
+def dump_html(ladder: Ladder, path: str | os.PathLike[str]) -> None:
+    """Write the page, whole or not at all."""
+    write_whole(path, to_html.write(document(ladder, page=True)).encode())
+
+
+def write_folder(ladder: Ladder, folder: Path) -> None:
+    """Write report.json, report.html and figures/ladder.png into the ladder's folder."""
+    images = folder / "figures"
+    try:
+        images.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise write_error(images, error) from error
+    dump(ladder, folder / "report.json")
+    dump_html(ladder, folder / "report.html")
+    drawing.dump(figure_ladder.draw(ladder, _digits(ladder)), images / "ladder.png")

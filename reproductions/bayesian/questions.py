@@ -3,8 +3,8 @@
 Shibahara, Miura, Kii and Ichikawa, Privacy Risk of Differentially Private Bayesian Neural Network,
 ask whether MC dropout leaks more than the plain network (RQ1), whether the number of passes matters
 (RQ2) and whether rounding helps (RQ3). Their answers are estimates whose thresholds were tuned on
-the models that they are scored on. Here they stand beside the same estimates on shuffled labels, and
-beside valid answers: bounds and AUCs by rules that were fixed on other models.
+the models that they are scored on. Here they stand beside the same estimates on shuffled labels,
+and beside valid answers: bounds and AUCs by rules that were fixed on other models.
 
 Games whose journal is kept go on where they stopped. The result is read by
 notebooks/bayesian_networks.ipynb.

@@ -2,9 +2,9 @@
 
 Every row trains by Opacus in two worlds that differ in one record, and holds two bounds against
 what Opacus' own accountant says. `by curve` takes the training for DP-SGD of the sampling rate and
-the steps that were accounted for: above the claim it refutes the accountant. `no assumptions`
-assumes nothing: above the claim it refutes the bare (epsilon, delta). All bounds of the table hold together
-with 95 % confidence, so that a false alarm in any of its rows has a chance of at most 5 %.
+the steps that were accounted for: above the claim it refutes the accountant. The bound with
+no assumptions refutes the bare (epsilon, delta) above the claim. All bounds of the table hold
+together with 95 % confidence: a false alarm in any row has a chance of at most 5 %.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ SHOWN = {
     "data": ("blobs", "Two clouds of points in the unit square, a class each."),
     "canaries": ("inverted", "A random record with its pixels inverted."),
     "mechanisms": ("noisy-sum", "The sum of the records' mean pixels, with Laplace noise."),
-    "attacks": ("total", "Says that the canary was in if the released values add up to much."),
+    "attacks": ("total", "Guess D' if the sum of the released values is large."),
     "estimators": (
         "hoeffding",
         "Hoeffding's bounds on both error rates: assumes nothing, weaker than the exact ones.",

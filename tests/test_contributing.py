@@ -193,7 +193,9 @@ def test_one_broken_plug_in_does_not_hide_the_others(cli):
     named = "the plug-in mischief_unimportable:Anything (canaries: unimportable)"
     assert f"unimportable {named} {why}" in lines
     assert "undescribed (no description)" in lines
-    number = "number the plug-in mischief:NUMBER (canaries: number) is no class that derives from"
+    number = (
+        "number the plug-in mischief:NUMBER (canaries: number) is not a class that derives from"
+    )
     assert f"{number} dpaudit.protocols.CanaryBuilder" in lines
     assert "inverted A random record with its pixels inverted." in lines
 

@@ -10,7 +10,7 @@ from dpaudit.judging.facts import RunFacts
 from dpaudit.results import Bound
 from dpaudit.types import Claim
 
-LOOK = "Look for what breaks the claim"
+LOOK = "Look for the cause"
 UNCLIPPED = "A gradient canary is not clipped as records are"
 
 BREAKS = (
@@ -26,11 +26,11 @@ STEP_BREAKS = (
     "and the number of steps were taken as claimed."
 )
 RAW_BREAKS = (
-    "See what rounded scores show (dpaudit report RUN --no-raw-scores): what only raw ones do is "
-    "leaked by floating-point noise. Round what is released, or draw the noise on a grid."
+    "Judge rounded scores (dpaudit report RUN --no-raw-scores): a leak that only raw scores show "
+    "comes from floating-point noise. Round the release, or draw the noise on a grid."
 )
 OTHER_CANARY = (
-    "Take a canary that changes what is released: another --canary, another --seed, or a record of "
+    "Take a canary that changes the release: another --canary, another --seed, or a record of "
     "your own (dpaudit.testing.assert_private in Python)."
 )
 MANY_MODELS = (
@@ -74,7 +74,7 @@ def next_steps(
         return steps
     # A run until decided has no selection, whose effect a null would show.
     if not null and not (refuted and attacks is None):
-        steps.append("See what is found where nothing is planted: the same line, --canary none.")
+        steps.append("Run the null check: the same command with --canary none.")
     another = next((name for name in others if name not in (attacks or ())), "")
     if attacks and "mean+std" in attacks:
         another = "'mean & inv_std'"
@@ -94,13 +94,13 @@ def _more(claim: Claim, bound: Bound, reach: float) -> str:
         return f"These steps {above} more (--steps)."
     if claim.by_step:
         return (
-            "Score more steps (--steps) before you rely on it; with another --seed, else the noise "
-            "is the same again."
+            "Score more steps (--steps) before you rely on it; with another --seed, "
+            "because the same seed repeats the noise."
         )
     if not short:
         return (
             "Try another canary or more models (--canary, --models) before you rely on it; with "
-            "another --seed, else the models are the same ones again."
+            "another --seed, because the same seed repeats the models."
         )
     takes = "more (--models)"
     if bound.estimator in LIMITED and reach == bound.ceiling:
@@ -108,7 +108,7 @@ def _more(claim: Claim, bound: Bound, reach: float) -> str:
         takes = "more than can be trained"
         if needed is not None:
             takes = f"about {round_up(needed):,} (--models)"
-    return f"These models {above} {takes}. dpaudit plan tells what others would take."
+    return f"These models {above} {takes}. dpaudit plan shows other numbers."
 
 
 def after_one_run(claim: Claim, bound: Bound) -> list[str]:
@@ -119,12 +119,12 @@ def after_one_run(claim: Claim, bound: Bound) -> list[str]:
         more = (
             f"This number of guesses could not have decided above {bound.ceiling:.2f}, the claim "
             f"is {claim.epsilon:.2f}: more canaries may (--canaries), or more guesses on them "
-            "(--guesses). dpaudit plan --canaries tells how many."
+            "(--guesses). dpaudit plan --canaries says how many."
         )
     else:
         more = (
-            "Try more canaries before you rely on it (--canaries); with another --seed, else the "
-            "coins and the noise are the same again."
+            "Try more canaries before you rely on it (--canaries); with another --seed, "
+            "because the same seed repeats the coins and the noise."
         )
     return [more, MANY_MODELS]
 
@@ -161,7 +161,7 @@ def after_checkpoint(
         ]
     return [
         "Before you rely on it, train again with a kit of another kind or of more canaries "
-        "(dpaudit canaries make), and settle beforehand on the score that suits it (--score)."
+        "(dpaudit canaries make), and choose the score beforehand (--score)."
     ]
 
 

@@ -52,7 +52,7 @@ NOTHING_CLAIMED = (
     "target=aggregate tests the records of the others."
 )
 BREAKS = (
-    "Look for what breaks the claim: rows longer than 1, a minimum that is not exact, noise whose "
+    "Look for the cause: rows longer than 1, a minimum that is not exact, noise whose "
     "density is not that of its norm, the number of records of one organisation."
 )
 

@@ -168,7 +168,7 @@ class LaplaceAnonymizingFirst(NoisyNumbers):
             "without noise in either world",
             deployment="Between these two worlds all means together leak exactly epsilon "
             f"{leak(self.known(pair)):.4g}. A network that is trained on them can only show less.",
-            breaks="Look for what breaks the claim: records that are not in [0, 1], an order that "
+            breaks="Look for the cause: records that are not in [0, 1], an order that "
             "other records decide, or the noise's scale.",
         )
 

@@ -195,7 +195,7 @@ class RandomizedResponse(Mechanism):
         return f"observer: sees {reports} of one user, and knows that the parameter is {self.theta}"
 
     def about(self, pair: Pair) -> About:
-        breaks = "Look for what breaks the claim: the matrix, or the source of randomness."
+        breaks = "Look for the cause: the matrix, or the source of randomness."
         if self.promise != "ldp":
             breaks = (
                 "The claim is measured against the most similar story of other users, which no "

@@ -101,7 +101,7 @@ class P3GMPCA(Mechanism):
         )
 
     def about(self, pair: Pair) -> About:
-        breaks = "Look for what breaks the claim: the noise's scale, or records beyond unit norm."
+        breaks = "Look for the cause: the noise's scale, or records beyond unit norm."
         if self.noise == "wishart":
             breaks = (
                 "Wishart noise is one-sided, so that some releases are possible without the canary "
@@ -220,7 +220,7 @@ class P3GMEM(Mechanism):
         )
 
     def about(self, pair: Pair) -> About:
-        breaks = "Look for what breaks the claim: the noise's scale, or points beyond unit norm."
+        breaks = "Look for the cause: the noise's scale, or points beyond unit norm."
         if self.variant == "published":
             breaks = (
                 "The noise's deviation depends on how many records a component has, which is "

@@ -219,7 +219,7 @@ class P3GM(Mechanism):
             "was in",
             deployment="With synthetic records alone, only the attack nearest is possible. A "
             "generator that shows little of one record may show more of another.",
-            breaks="Look for what breaks the claim: dpaudit explain p3gm; the parts have audits of "
+            breaks="Look for the cause: dpaudit explain p3gm; the parts have audits of "
             "their own, p3gm-pca and p3gm-em.",
             training={
                 "network": first_phase + second_phase if phased else second_phase,

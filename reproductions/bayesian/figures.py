@@ -110,9 +110,7 @@ def _bars(axes: Any, found: Sequence[Answers]) -> None:
         axes.bar(x, told[:, 0], 0.92 * width, alpha=0.75, **kept)
         axes.errorbar(x, told[:, 0], told[:, 1], fmt="none", ecolor=drawing.INK, elinewidth=0.9)
         axes.plot(x, told[:, 2], "_", color=drawing.INK, markersize=13, markeredgewidth=2)
-    axes.plot(
-        [], [], "_", color=drawing.INK, markeredgewidth=2, markersize=9, label="shuffled labels"
-    )
+    axes.plot([], [], "_", color=drawing.INK, markeredgewidth=2, markersize=9, label="shuffled")
     axes.set_ylim(0, 1.3 * axes.get_ylim()[1])
     axes.legend(ncols=5, loc="upper left", columnspacing=0.9, handlelength=1.0, handletextpad=0.4)
 

@@ -38,14 +38,14 @@ minus_loss = Statistic("-loss", frozenset({"logits"}), _log_probability)
 
 
 class Loss(StatisticsAttack):
-    """Says that the canary was in if its loss is below a threshold.
+    """Guess D' if the loss on the canary is below a threshold.
 
-    A model fits its training records, so that a small loss on the canary is evidence for D'. This
-    adversary sees one forward pass without dropout. The weakest attack, and the baseline of all
-    others.
+    A model fits its training records, so a small loss on the canary is evidence for D'. The
+    adversary sees one forward pass without dropout. This is the weakest attack and the baseline of
+    all others.
 
-    Yeom et al., Privacy Risk in Machine Learning (2018); Algorithm 1 of Shibahara, Miura, Kii
-    and Ichikawa, Privacy Risk of Differentially Private Bayesian Neural Network.
+    Yeom et al., Privacy Risk in Machine Learning (2018); Algorithm 1 of Shibahara, Miura, Kii and
+    Ichikawa, Privacy Risk of Differentially Private Bayesian Neural Network.
     """
 
     form = minus_loss
@@ -74,10 +74,10 @@ max_ = Statistic("max", SAMPLES, partial(_reduced, np.max))
 
 
 class Mean(StatisticsAttack):
-    """Says that the canary was in if its mean MC-dropout probability is high.
+    """Guess D' if the mean MC-dropout probability of the canary's class is high.
 
-    The mean over T forward passes is the prediction that a Bayesian network releases. It
-    averages the dropout noise away, so that it shows a little more than one deterministic pass.
+    The mean over T forward passes is the prediction that a Bayesian network releases. It averages
+    the dropout noise away, so it shows a little more than one deterministic pass.
 
     Algorithm 2 of Shibahara, Miura, Kii and Ichikawa, Privacy Risk of Differentially Private
     Bayesian Neural Network.
@@ -87,10 +87,10 @@ class Mean(StatisticsAttack):
 
 
 class InvStd(StatisticsAttack):
-    """Says that the canary was in if MC dropout is sure of it: 1/std is high.
+    """Guess D' if MC dropout is sure of the canary: 1/std is high.
 
     The standard deviation over T forward passes is the uncertainty that a Bayesian network
-    releases; a training record should be less uncertain. With one pass (T = 1) every trial has
+    releases; it should be smaller for a training record. With one pass (T = 1) every trial has
     1/std = infinity, and the attack shows nothing.
 
     Algorithm 2 of Shibahara, Miura, Kii and Ichikawa, Privacy Risk of Differentially Private
@@ -101,7 +101,7 @@ class InvStd(StatisticsAttack):
 
 
 class Min(StatisticsAttack):
-    """Says that the canary was in if even its lowest MC-dropout probability is high.
+    """Guess D' if the lowest MC-dropout probability of the canary's class is high.
 
     Needs all T samples, not only their mean and deviation.
 
@@ -113,7 +113,7 @@ class Min(StatisticsAttack):
 
 
 class Max(StatisticsAttack):
-    """Says that the canary was in if its highest MC-dropout probability is high.
+    """Guess D' if the highest MC-dropout probability of the canary's class is high.
 
     Needs all T samples, not only their mean and deviation.
 
@@ -127,9 +127,9 @@ class Max(StatisticsAttack):
 class MeanStd(StatisticsAttack):
     """Mean and 1/std of the MC-dropout probabilities, joined by ALL or by ANY.
 
-    What a Bayesian network usually releases: the prediction and its uncertainty. Type 1 says
-    that the canary was in if both are above their thresholds, type 2 if one of them is; the
-    better type is chosen with the thresholds, by an exact search.
+    A Bayesian network usually releases these: the prediction and its uncertainty. Type 1 guesses D'
+    if both are above their thresholds, type 2 if one of them is. An exact search chooses the type
+    and the thresholds together.
 
     'Mean std' of Shibahara, Miura, Kii and Ichikawa, Privacy Risk of Differentially Private
     Bayesian Neural Network.
@@ -141,12 +141,11 @@ class MeanStd(StatisticsAttack):
 class MinMax(StatisticsAttack):
     """Lowest and highest MC-dropout probability, joined by ALL or by ANY.
 
-    For an adversary who sees all T samples. Type 1 says that the canary was in if both are
-    above their thresholds, type 2 if one of them is; the better type is chosen with the
-    thresholds, by an exact search.
+    For an adversary who sees all T samples. Type 1 guesses D' if both are above their thresholds,
+    type 2 if one of them is. An exact search chooses the type and the thresholds together.
 
-    'Min max' of Shibahara, Miura, Kii and Ichikawa, Privacy Risk of Differentially Private
-    Bayesian Neural Network.
+    'Min max' of Shibahara, Miura, Kii and Ichikawa, Privacy Risk of Differentially Private Bayesian
+    Neural Network.
     """
 
     form = (min_, max_)
@@ -155,12 +154,12 @@ class MinMax(StatisticsAttack):
 class AllFour(StatisticsAttack):
     """Mean, 1/std, min and max of the MC-dropout probabilities, joined by ALL or by ANY.
 
-    The strongest attack of the paper. Four thresholds at once are too many to try them all
-    (100 trials give 100 million rules), so the best pairs are found exactly and improved one
-    threshold at a time: never worse than the best pair, not always the best rule.
+    The strongest attack of the paper. Four thresholds are too many to try all rules (100 trials
+    give 100 million), so the best pairs are found exactly and improved one threshold at a time. The
+    result is never worse than the best pair, but not always the best rule.
 
-    'Min max mean std' of Shibahara, Miura, Kii and Ichikawa, Privacy Risk of Differentially
-    Private Bayesian Neural Network.
+    'Min max mean std' of Shibahara, Miura, Kii and Ichikawa, Privacy Risk of Differentially Private
+    Bayesian Neural Network.
     """
 
     form = (mean, inv_std, min_, max_)

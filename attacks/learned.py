@@ -170,18 +170,18 @@ class DiscriminantAttack(Attack):
 class Learned(DiscriminantAttack):
     """A linear score learned from all logits and all MC-dropout statistics (ridge LDA).
 
-    Thresholds on single statistics cut boxes; the best boundary between the worlds is rarely
-    one. This attack takes the loss and the logits of all classes and, where they are released,
-    the mean, min and max MC-dropout probability of the canary's class on the logit scale and
-    the log standard deviation. Where a defence leaves out the logits, it takes the logarithms of
-    the probabilities, or of the mean, in their place; of what is left one thing is enough. It
-    learns the direction in which the worlds differ most for their spread: Fisher's linear
-    discriminant, with a ridge so that many classes and few trials do no harm.
+    Thresholds on single statistics cut boxes; the best boundary between the worlds is rarely one.
+    This attack uses the loss, the logits of all classes and, where they are released, the mean, min
+    and max MC-dropout probability of the canary's class on the logit scale and the log standard
+    deviation. If a defence withholds the logits, the logarithms of the probabilities, or of their
+    mean, replace them. One of these observations is enough. The attack learns the direction in
+    which the worlds differ most relative to their spread: Fisher's linear discriminant, with a
+    ridge for many classes and few trials.
 
-    Everything is learned on the choosing half, the threshold by cross-fitting.
+    The score is learned on the choosing half, the threshold by cross-fitting.
 
-    Fisher, The Use of Multiple Measurements in Taxonomic Problems (1936); Friedman,
-    Regularized Discriminant Analysis (1989).
+    Fisher, The Use of Multiple Measurements in Taxonomic Problems (1936); Friedman, Regularized
+    Discriminant Analysis (1989).
     """
 
     name = "learned"
@@ -226,9 +226,9 @@ def _logits(seen: Observations) -> Array | None:
 class Released(DiscriminantAttack):
     """A linear score learned from all released values (ridge LDA).
 
-    For mechanisms that release numbers instead of a classifier: a noisy sum, a histogram, a
-    vector of weights. It learns, on the choosing half, the direction in which the worlds differ
-    most for their spread; a single number is compared with a threshold on the learned side.
+    For mechanisms that release numbers instead of a classifier: a noisy sum, a histogram, a vector
+    of weights. It learns, on the choosing half, the direction in which the worlds differ most
+    relative to their spread. A single number is compared with a threshold on the learned side.
     """
 
     name = "released"

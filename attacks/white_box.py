@@ -22,18 +22,18 @@ def _likelihood_ratio(seen: Observations, known: Known) -> Array:
 
 
 class Updates(StatisticsAttack):
-    """Says that the canary was in if the updates point along its gradient.
+    """Guess D' if the updates point along the canary's gradient.
 
-    For an adversary that sees every noisy update: the log-likelihood ratio of its inner
-    products with the canary's gradient, the best score there is (Neyman and Pearson 1933). Of
-    many canaries in one training each has a score of its own.
+    For an adversary that sees every noisy update: the log-likelihood ratio of their inner products
+    with the canary's gradient, the best possible score (Neyman and Pearson 1933). With many
+    canaries in one training, each has its own score.
     """
 
     form = Statistic("log likelihood ratio", frozenset({"updates"}), _likelihood_ratio)
 
 
 class Weights(StatisticsAttack):
-    """Says that the canary was in if the parameters have gone far against its gradient.
+    """Guess D' if the parameters moved far against the canary's gradient.
 
     For an adversary that has the trained parameters and knows the initial ones. The score is
     <theta_0 - theta_T, g*>: descent goes against the gradient.
@@ -46,12 +46,12 @@ class Weights(StatisticsAttack):
 
 
 class Steps(StatisticsAttack):
-    """Says that the canary was in a step if its noisy update points along its gradient.
+    """Guess that the canary was in a step if its noisy update points along its gradient.
 
-    For an adversary that adds its gradient to every step of one training and to none of another:
-    each step is a Gaussian mechanism of its own, so that two trainings are thousands of trials.
-    The score is <u_t, g*> without the records' part, in units of C: noise, and the canary. The
-    accountant composes what they show of one step.
+    For an adversary that adds its gradient to every step of one training and to no step of another.
+    Each step is a Gaussian mechanism of its own, so two trainings are thousands of trials. The
+    score is <u_t, g*> without the records' part, in units of C: noise, and the canary. The
+    accountant composes the result of one step.
 
     Nasr et al., Tight Auditing of Differentially Private Machine Learning (2023).
     """

@@ -140,11 +140,11 @@ class AdvRandom(ShadowCanary):
 
 @dataclass(frozen=True)
 class AdvMaxLoss(ShadowCanary):
-    """The record with the largest shadow loss, made harder still by adversarial noise.
+    """The record with the largest shadow loss, with adversarial noise.
 
-    The clean record is in neither data set: D is the pool without it, D' is D with the
-    noisy version. Noise: forty sign steps of 0.01 up the mean loss of ten shadow models,
-    the label kept, without a norm constraint; `clip` keeps the pixels in [0, 1].
+    The clean record is in neither data set: D is the pool without it, D' is D with the noisy
+    version. Noise: forty sign steps of 0.01 up the mean loss of ten shadow models, the label kept,
+    without a norm constraint; `clip` keeps the pixels in [0, 1].
 
     Data set 4 of Shibahara, Miura, Kii and Ichikawa, Privacy Risk of Differentially Private
     Bayesian Neural Network.
@@ -164,9 +164,9 @@ class AdvMaxLoss(ShadowCanary):
 class Blank(CanaryBuilder):
     """An all-zero record, added to the whole pool.
 
-    It looks like nobody's data, so that a model's answer about it comes from the canary alone. Its
-    label is random or, where the adversary knows the initial parameters, the one that they
-    find least likely: its gradient is then large, and clipping cuts it to the whole norm.
+    It resembles no other record, so a model's answer on it comes from the canary alone. Its label
+    is random. If the adversary knows the initial parameters, it is the label that they find least
+    likely: its gradient is then large, and clipping cuts it to the full norm.
 
     Annamalai and De Cristofaro, Nearly Tight Black-Box Auditing of Differentially Private Machine
     Learning (2024).

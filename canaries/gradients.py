@@ -36,10 +36,10 @@ class GradientCanary(CanaryBuilder):
 
 @dataclass(frozen=True, eq=False)
 class Dirac(GradientCanary):
-    """A gradient of the clip norm along one parameter, that which ordinary records move least.
+    """A gradient of the clip norm along the parameter that ordinary records move least.
 
-    No record: an adversary that takes part in training may add any gradient. With many canaries,
-    each has a parameter of its own.
+    This is not a record: an adversary that takes part in training may add any gradient. With many
+    canaries, each has its own parameter.
 
     Nasr et al., Tight Auditing of Differentially Private Machine Learning (2023).
     """
@@ -59,10 +59,10 @@ class Dirac(GradientCanary):
 
 @dataclass(frozen=True, eq=False)
 class RandomDirection(GradientCanary):
-    """A gradient of the clip norm along a direction drawn at random over all parameters.
+    """A gradient of the clip norm along a random direction over all parameters.
 
-    No record: an adversary that takes part in training may add any gradient. In many dimensions
-    hardly any other gradient points the same way.
+    This is not a record: an adversary that takes part in training may add any gradient. In many
+    dimensions hardly any other gradient points the same way.
 
     Andrew et al., One-shot Empirical Privacy Estimation for Federated Learning (2023).
     """

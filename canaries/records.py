@@ -31,8 +31,7 @@ def pool_canary(data: Data, i: int, name: str, made: str, **other: Any) -> Canar
 class Random(CanaryBuilder):
     """A random record of the pool, as it is.
 
-    D is the pool without it, D' the whole pool. The weakest canary: the risk of an average person
-    in the data.
+    D is the pool without it, D' the whole pool. The weakest canary: the risk of an average record.
 
     Data set 1 of Shibahara, Miura, Kii and Ichikawa, Privacy Risk of Differentially Private
     Bayesian Neural Network.
@@ -62,18 +61,18 @@ class Mislabelled(CanaryBuilder):
 
 @dataclass(frozen=True)
 class Static(CanaryBuilder):
-    """A record whose values are the least or the largest there can be by fair coins, any label.
+    """A record with random extreme values (the least or the largest) and any label.
 
-    It takes the place of a random record: D is the pool without that, D' as large as the pool.
-    No other record teaches a model its label, and its gradient is large: it changes a training
-    without clipping far more, and too little noise cannot hide it. Needs no shadow models.
+    It takes the place of a random record: D is the pool without that record, D' is as large as the
+    pool. No other record teaches a model its label, and its gradient is large: it changes a
+    training without clipping far more, and too little noise cannot hide it. Needs no shadow models.
 
-    The two values are the data's bounds, where these are declared (`Data.bounds`), and 0 and 1 for
-    other data in [0, 1]: images, tables that are scaled by --bounds. Beyond [0, 1] the domain is
+    The two values are the data's bounds, if these are declared (`Data.bounds`), and 0 and 1 for
+    other data in [0, 1]: images, tables that are scaled by --bounds. For other data the domain is
     unknown, and the values lie outside the pool's by its range: 0 and 30 for values from 10 to 20.
     So the audit detects code that takes its clipping bounds from the data, which differ in D and
-    D'. Code that relies on a domain without clipping to it needs the domain declared. Whole
-    numbers, such as tokens, stay within the pool's own.
+    D'. Code that relies on a domain without clipping to it needs the domain declared. Integers,
+    such as tokens, stay within the pool's own.
     """
 
     def build(self, data: Data, seed: int) -> Pair:
@@ -111,7 +110,7 @@ class Replaced(CanaryBuilder):
     """A record of the pool that has another label in D'; neighbours by replacing one.
 
     For claims that hold if one record, or one user's data, is replaced. The two labels are those
-    that the mechanism keeps apart worst, if it names them; else they are random.
+    that the mechanism separates worst, if it names them; otherwise they are random.
     """
 
     label_pair: Array | None = None
@@ -134,11 +133,11 @@ class Replaced(CanaryBuilder):
 
 @dataclass(frozen=True)
 class Null(CanaryBuilder):
-    """Nothing: D' is D, so that a valid audit certifies an epsilon of 0.
+    """No canary: D' is D, so a valid audit certifies an epsilon of 0.
 
-    The models are asked about a random record of the pool, which is in both worlds. This
-    is the control of an audit: an estimate above 0 here comes from selection alone. It is the
-    null of any claim, for one record added or one replaced.
+    The models are queried on a random record of the pool, which is in both worlds. This is the null
+    check of an audit: an estimate above 0 here comes from selection alone. It is the null of any
+    claim, for one record added or one replaced.
     """
 
     adjacency: Adjacency = "add-remove"

@@ -70,7 +70,7 @@ def load(kind: str, name: str) -> Any:
         raise BadInput(sentence, "plug-in-broken", option=kind, value=name) from error
     base = BASES[kind]
     if not isinstance(loaded, type) or not issubclass(loaded, base):
-        sentence = f"{about} is no class that derives from dpaudit.protocols.{base.__name__}"
+        sentence = f"{about} is not a class that derives from dpaudit.protocols.{base.__name__}"
         raise BadInput(sentence, "not-a-plug-in", option=kind, value=name)
     if lacking := sorted(vars(loaded).get("__abstractmethods__", ())):
         sentence = f"{about} does not define {', '.join(lacking)}"

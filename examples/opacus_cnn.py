@@ -1,8 +1,8 @@
-"""A CNN trained by Opacus, as one would write it without dpaudit. Its audit:
+"""A CNN trained by Opacus; the code does not depend on dpaudit. Its audit:
 
     dpaudit run --mechanism examples/opacus_cnn.py:train --claim 8,1e-5 --models 200
 
-The noise follows from public numbers alone: 1,000 records, or one less, make 8 batches.
+The noise follows from public numbers only: 1,000 records, or one less, make 8 batches.
 """
 
 import torch
@@ -15,7 +15,7 @@ NOISE = 1.06  # epsilon 8 at delta 1e-5 for 10 epochs of 8 batches, by Opacus' R
 
 
 def train(dataset: TensorDataset, seed: int) -> nn.Module:
-    """A model that has seen no record more than (8, 1e-5)-DP allows, says Opacus."""
+    """A model with (8, 1e-5)-DP, by Opacus' accountant."""
     torch.manual_seed(seed)
     x, _ = dataset.tensors
     model = nn.Sequential(

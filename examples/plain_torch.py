@@ -1,8 +1,8 @@
-"""A network trained without any privacy. It claims epsilon 1 all the same, and is caught:
+"""A network trained without privacy that claims epsilon 1. An audit refutes the claim:
 
     dpaudit run --mechanism examples/plain_torch.py:train --claim 1,1e-5 --canary mislabelled
 
-The canary has a wrong label, which only a model that was trained on it believes.
+The canary has a wrong label. Only a model that was trained on it predicts this label.
 """
 
 import torch
@@ -11,7 +11,7 @@ from torch.utils.data import TensorDataset
 
 
 def train(dataset: TensorDataset, seed: int) -> nn.Module:
-    """A model that has learned its records by heart."""
+    """A model that has memorised its records."""
     torch.manual_seed(seed)
     x, y = dataset.tensors
     model = nn.Sequential(nn.Flatten(), nn.Linear(x[0].numel(), 128), nn.ReLU(), nn.Linear(128, 10))

@@ -1,10 +1,10 @@
-"""Any framework: a scikit-learn forest trained with a canary kit, and its predictions audited.
+"""An audit of the predictions of a scikit-learn forest that was trained with a canary kit.
 
     dpaudit canaries make --data digits --canaries 500 --out kit
     python examples/sklearn_kit.py kit predictions.csv
     dpaudit checkpoint --predictions predictions.csv --kit kit --claim 1,1e-5
 
-dpaudit sees the predictions alone. The forest has learned its records by heart, and is caught.
+dpaudit sees only the predictions. The forest has memorised its records, and the claim is refuted.
 """
 
 import csv
@@ -17,7 +17,7 @@ from sklearn.ensemble import RandomForestClassifier
 
 
 def main(kit: Path, predictions: Path) -> None:
-    """Train on all digits and the kit's records to add; write probabilities of every canary."""
+    """Train on all digits and the kit's records; write the probabilities of every canary."""
     digits = load_digits()
     added, canaries = np.load(kit / "add_to_training.npz"), np.load(kit / "canaries.npz")
     x = np.concatenate([digits.data / 16, added["x"].reshape(len(added["x"]), -1)])

@@ -1,10 +1,10 @@
-"""A privacy test, as the author of a training library would keep it beside the other tests:
+"""A privacy test for the test suite of a training library:
 
     python -m pytest examples/test_privacy.py
 
-The training is Opacus', with more noise and fewer records than anybody deploys: a mistake in
-clipping, noise or accounting shows in it just as well, and within seconds. The second test is the
-proof that the first would notice: it makes such a mistake.
+Opacus trains with more noise and fewer records than in deployment. A mistake in clipping, noise
+or accounting shows just as well, within seconds. The second test makes such a mistake and checks
+that it is found.
 """
 
 import pytest
@@ -43,7 +43,7 @@ def train(dataset: TensorDataset, seed: int, noise: float = NOISE) -> nn.Module:
 
 
 def claim() -> Claim:
-    """What the accountant promises: its epsilon, and the curve of so many noisy steps."""
+    """The accountant's claim: its epsilon, and the curve of the noisy steps."""
     accountant = RDPAccountant()
     accountant.history = [(NOISE, RATE, STEPS)]
     epsilon = accountant.get_epsilon(DELTA)
@@ -52,12 +52,12 @@ def claim() -> Claim:
 
 
 def test_training_keeps_its_promise() -> None:
-    """Fails with a probability of at most 1e-6 if it does."""
+    """A correct training fails this test with a probability of at most 1e-6."""
     assert_private(train, claim(), models=200)
 
 
 def test_noise_that_is_divided_by_the_batch_size_twice_is_noticed() -> None:
-    """Opacus divides the noisy sum of gradients once; so does this mutant, and the noise before."""
+    """Opacus divides the noisy sum of gradients once; this mutant divides the noise twice."""
 
     def mutant(dataset: TensorDataset, seed: int) -> nn.Module:
         return train(dataset, seed, noise=NOISE / BATCH)

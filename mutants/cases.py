@@ -26,7 +26,7 @@ class Case:
     models: int = 640
     """The budget: how many are trained, half of them with the canary."""
     hidden: str = ""
-    """Why it is not caught outright, where that is so."""
+    """The reason why it is not caught with no assumptions, if so."""
 
     @property
     def flaw(self) -> str:
@@ -40,7 +40,7 @@ FULL_1, FULL_4, FULL_8, FULL_12 = (Recipe(s) for s in (7.462, 2.163, 1.201, 0.86
 EQUAL_LAYERS = LoneNeuron(light=1e3, weight=1e3)
 """The canary's gradient is about as long in either layer."""
 
-SHORT = "what leaks is Gaussian, as claimed, and of {} times the mu that is claimed"
+SHORT = "the leak is Gaussian, as claimed, with {} times the claimed mu"
 
 CASES = [
     Case("no-clipping", clipping.NoClipping, FULL_1),
@@ -81,7 +81,7 @@ CASES = [
         "rate-halved",
         bookkeeping.HalvedRate,
         Recipe(1.145, sample_rate=0.2, steps=50),
-        hidden="what leaks is nearly Gaussian, and of about twice the mu that is claimed",
+        hidden="the leak is nearly Gaussian, with about twice the claimed mu",
     ),
     Case("steps-undercounted", bookkeeping.LastEpoch, Recipe(3.732, steps=64)),
     Case("clip-forgotten", noise.ForgetsClip, Recipe(7.462, clip=10.0)),

@@ -135,9 +135,9 @@ def budgets(wanted: Sequence[Case]) -> str:
 
 
 HEAD = (
-    f"{'':<28}{'by curve':>20}{'outright':>20}{'':>10}{'its correct twin':>27}\n"
+    f"{'':<28}{'by curve':>20}{'no assumpt.':>20}{'':>10}{'its correct twin':>27}\n"
     f"{'mutant':<21}{'claim':>7}{'bound':>7}{'models':>7}{'s':>6}{'bound':>7}{'models':>7}"
-    f"{'s':>6}{'caught':>10}{'claim':>8}{'curve':>7}{'outr.':>6}{'alarm':>6}"
+    f"{'s':>6}{'caught':>10}{'claim':>8}{'curve':>7}{'none':>6}{'alarm':>6}"
 )
 
 
@@ -147,11 +147,11 @@ def line(found: Found) -> str:
     cells = "".join(cell(column) for column in mutant.columns.values())
     by = [name for name, column in mutant.columns.items() if column.caught]
     caught = "both ways" if len(by) == len(COLUMNS) else "".join(by) or "no"
-    curve, outright = (column.epsilon for column in twin.columns.values())
+    curve, free = (column.epsilon for column in twin.columns.values())
     alarm = "ALARM" if twin.caught else "no"
     return (
         f"{found.case.name:<21}{mutant.epsilon:7.2f}{cells}{caught:>10}"
-        f"{twin.epsilon:8.2f}{curve:7.2f}{outright:6.2f}{alarm:>6}"
+        f"{twin.epsilon:8.2f}{curve:7.2f}{free:6.2f}{alarm:>6}"
     )
 
 
@@ -170,23 +170,23 @@ def summed_up(found: Sequence[Found]) -> list[str]:
     chance = 100 * ERROR * len(COLUMNS) * len(found)
     told = [
         f"{caught} of {len(found)} mutants caught, {by['by curve']} by the claim's curve and "
-        f"{by['outright']} outright;",
-        f"{alarms} alarms on {len(found)} correct twins (any at all: by chance at most "
-        f"{chance:.2g} % of times)",
+        f"{by['outright']} with no assumptions;",
+        f"{alarms} alarms on {len(found)} correct twins (the chance of any alarm is at most "
+        f"{chance:.2g} %)",
     ]
     hidden = [one for one in found if not one.mutant.columns["outright"].caught]
     return [*told, *(explained(hidden) if hidden else [])]
 
 
 def explained(hidden: Sequence[Found]) -> list[str]:
-    """Why some are not caught by what assumes nothing."""
+    """The reasons why some are not caught with no assumptions."""
     from dpaudit.estimators import ExactScan
 
-    told = ["", "Not caught outright:"]
+    told = ["", "Not caught with no assumptions:"]
     for one in hidden:
         *_, last = looks = within(one.case.models)
         most = ExactScan(sure(last, looks)).ceiling(last, last, DELTA)
-        above = f"; no {2 * last:,} models show more than {most:.2f} without an assumption"
+        above = f"; no {2 * last:,} models can show more than {most:.2f} with no assumptions"
         why = one.case.hidden or "takes more models"
         told.append(f"  {one.case.name}: {why}{above if one.mutant.epsilon > most else ''}")
     return told

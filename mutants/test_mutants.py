@@ -276,7 +276,7 @@ def test_the_table_has_a_line_for_each_and_says_why(catching, tmp_path):
     assert found["mutant"]["columns"]["outright"]["models"] == 40
     assert "0 of 1 mutants caught" in done.output
     assert "0 alarms on 1 correct twins" in done.output
-    assert "1.25 times the mu that is claimed; no 40 models show more than" in done.output
+    assert "1.25 times the claimed mu; no 40 models can show more than" in done.output
 
 
 def test_an_unknown_mutant_is_refused(catching):

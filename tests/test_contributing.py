@@ -27,7 +27,7 @@ SHOWN = {
     "data": ("blobs", "Two clouds of points in the unit square, a class each."),
     "canaries": ("inverted", "A random record with its pixels inverted."),
     "mechanisms": ("noisy-sum", "The sum of the records' mean pixels, with Laplace noise."),
-    "attacks": ("total", "Says that the canary was in if the released values add up to much."),
+    "attacks": ("total", "Guess D' if the sum of the released values is large."),
     "estimators": (
         "hoeffding",
         "Hoeffding's bounds on both error rates: assumes nothing, weaker than the exact ones.",
@@ -193,7 +193,9 @@ def test_one_broken_plug_in_does_not_hide_the_others(cli):
     named = "the plug-in mischief_unimportable:Anything (canaries: unimportable)"
     assert f"unimportable {named} {why}" in lines
     assert "undescribed (no description)" in lines
-    number = "number the plug-in mischief:NUMBER (canaries: number) is no class that derives from"
+    number = (
+        "number the plug-in mischief:NUMBER (canaries: number) is not a class that derives from"
+    )
     assert f"{number} dpaudit.protocols.CanaryBuilder" in lines
     assert "inverted A random record with its pixels inverted." in lines
 

@@ -17,7 +17,7 @@ from dpaudit.cli import main
 NOTEBOOKS = sorted((Path(__file__).parent.parent / "notebooks").glob("*.ipynb"))
 PROMISES = {
     "audit_your_checkpoint": "VIOLATION - the leak is at least epsilon",
-    "bayesian_networks": "with no leak at all, the same search shows",
+    "bayesian_networks": "on shuffled labels, the same search shows",
     "calibration": "The evidence kept its word",
     "compare_defences": "behind mean-std + quantize:0.01: at least",
     "first_audit": "VIOLATION - the leak is at least epsilon",

@@ -104,7 +104,7 @@ class PureFamily:
     def epsilon(self, parameter: float, delta: float) -> float:
         if delta < self.delta:
             raise BadInput(
-                f"curves for delta {self.delta:g} say nothing of delta {delta:g}",
+                f"curves for delta {self.delta:g} do not hold for delta {delta:g}",
                 "out-of-range",
                 option="delta",
                 value=delta,

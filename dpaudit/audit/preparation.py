@@ -216,12 +216,12 @@ def _refuse_canary(config: Config, mechanism: Mechanism) -> None:
         OBSERVER if "adversary" in unused_settings(target) else ADVERSARIES[attacker.adversary]
     )
     if many and mechanism.canaries != attacker.canaries:
-        text = f"{target} cannot be given many canaries in one training"
+        text = f"{target} does not support many canaries in one training"
         raise BadInput(text, "one-canary-only", option="mechanism", value=target)
     code = text = ""
     if many and not (gradient and "canaries" in registry.parameters(builder)):
         code = "one-canary-only"
-        text = f"{name} is one canary; many take --canary dirac, for example"
+        text = f"{name} is one canary; many canaries need another, such as --canary dirac"
     elif adversary.asks and gradient:
         able = " or ".join(a.name for a in ADVERSARIES.values() if not a.asks)
         code = "needs-record"

@@ -67,14 +67,14 @@ def play(
         refuse(conflicts_until_decided(chosen))
     elif choice or budget is not None:
         raise BadInput(
-            "a budget, and a choice of how to judge, are for until_decided=True; choose in judge()",
+            "budget and judging options need until_decided=True; otherwise give them to judge()",
             "no-effect",
             option=next(iter(choice), "budget"),
         )
     if mechanism.canaries > 1 or mechanism.models is not None:
         text = (
-            "play trains many models; one training with many canaries, or two whose steps are "
-            "trials, take a configuration: dpaudit.audit.prepare(Config.of(...)), or dpaudit run"
+            "play trains many models; one training with many canaries, or an audit of steps, needs "
+            "a configuration: dpaudit.audit.prepare(Config.of(...)), or dpaudit run"
         )
         raise BadInput(text, "needs-config", option="mechanism", value=type(mechanism).__name__)
     refuse_other_adjacency(mechanism, pair)

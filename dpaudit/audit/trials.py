@@ -100,8 +100,7 @@ def _result(future: Any) -> BatchResult:
         raise
     except (CancelledError, BrokenExecutor) as error:
         raise WorkersLost(
-            "the workers were lost; what was finished is kept, and the same command goes on "
-            "from there",
+            "the workers were lost; finished trials are kept; the same command resumes the run",
             "workers-lost",
         ) from error
     except Exception as error:
@@ -128,7 +127,7 @@ def _refuse_unlike(
     where = f"trial {trial.index} of world {trial.world} released"
     for name, array in observation.items():
         if np.asarray(array).dtype.kind not in "biuf":
-            text = f"{where} {name} that are no numbers, but {array!r:.100}"
+            text = f"{where} {name} that are not numbers but {array!r:.100}"
             raise TrialFailed(text, "not-numbers", option=name)
     # Only the first trials show their outputs on test records.
     here = {n: np.shape(a) for n, a in observation.items() if not n.startswith(TEST)}

@@ -230,15 +230,15 @@ def _record_warnings(candidates: Candidates, scores: Array) -> Iterator[str]:
     n, inn = len(candidates.put_in), int(candidates.put_in.sum())
     if not candidates.fair:
         yield (
-            f"{inn:,} of {n:,} records are members, which fair coins hardly ever give: no bound is "
-            "computed"
+            f"{inn:,} of {n:,} records are members, which fair coins almost never give: no bound "
+            "is computed"
         )
     elif candidates.coins != "kit" and 2 * inn == n:
         chance = 100 * float(binom.pmf(inn, n, 0.5))
         yield (
             f"exactly half of the {n:,} records are members, which fair coins give in {chance:.2g} "
-            "% of splits; a split into two halves is no coin for each record, and its numbers are "
-            "no bounds"
+            "% of splits; a split into two halves is not a coin for each record, and its numbers "
+            "are no bounds"
         )
     if candidates.shared:
         yield (
@@ -272,6 +272,6 @@ def _reference_warnings(
             continue
         cause = "it was trained on some of them, or no fair coin chose them"
         if candidates.coins != "supposed":
-            text = f"{name} knows which records were in (AUC {u:.3f}): {cause}; use another"
+            text = f"{name} knows the coins (AUC {u:.3f}): {cause}; use another"
             raise BadInput(text, "reference-knows", option="reference", value=name)
-        yield f"{name} tells members from others by itself (AUC {u:.3f}): {cause}"
+        yield f"{name} separates members from others by itself (AUC {u:.3f}): {cause}"

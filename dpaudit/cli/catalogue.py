@@ -85,8 +85,11 @@ def _adversary(adversary: Adversary) -> str:
             f"--{SINGULAR.get(name, name)} {' '.join(x) if isinstance(x, tuple) else x}"
             for name, x in adversary.default_settings.items()
         )
-    facts["What follows"] = adversary.follows
+    facts["Meaning"] = adversary.follows
     if adversary.stronger:
         facts["Stronger"] = " and ".join(adversary.stronger)
-    blocks = [adversary.summary, *(f"{label}: {text}." for label, text in facts.items())]
+    blocks = [
+        adversary.summary,
+        *(f"{label}: {text.removesuffix('.')}." for label, text in facts.items()),
+    ]
     return "\n\n".join(click.wrap_text(b, WIDTH) for b in [*blocks, f"{adversary.paper}."])

@@ -27,7 +27,7 @@ class Adversary:
     """The observation of a trial that its attacks are given."""
 
     follows: str
-    """The meaning of a bound against it for a model that is trained and released as usual."""
+    """The meaning of a bound against it for usual trainings, in whole sentences."""
 
     stronger: tuple[str, ...]
     """The names of adversaries with more power or a better view."""
@@ -36,7 +36,7 @@ class Adversary:
     default_settings: Mapping[str, Any] = field(default_factory=dict)
 
     asks: bool = True
-    """True if it queries the trained model on the canary, as anybody might."""
+    """True if it queries the trained model on the canary, as an outsider can."""
 
     crafts: bool = True
     """True if it chooses the parameters that all trainings start from."""
@@ -67,13 +67,12 @@ TIGHT = "Nasr et al., Tight Auditing of Differentially Private Machine Learning 
 
 OBSERVER = Adversary(
     "observer",
-    summary="An outsider: chooses the canary, and queries the trained model on it.",
+    summary="An outsider who chooses the canary and queries the trained model on it.",
     chose="the canary",
     sees="the trained model's answers on the canary, and nothing else",
     short="chose the canary; sees the trained model's answers on it",
     guesses_from="a model",
-    follows="an outsider with this canary and this attack could show as much; stronger "
-    "adversaries may show more",
+    follows="This tests one outsider with one canary. Stronger attackers were not tested.",
     stronger=("worst-case", "white-box"),
     paper="Jagielski, Ullman and Oprea, Auditing Differentially Private Machine Learning: How "
     "Private is Private SGD? (2020)",
@@ -82,13 +81,13 @@ OBSERVER = Adversary(
 
 WORST_CASE = Adversary(
     "worst-case",
-    summary="Also crafts the parameters that training starts from; queries the trained model.",
+    summary="An outsider who also chooses the initial parameters; queries the trained model.",
     chose=CRAFTED,
     sees="the trained model's answers on the canary, and nothing else",
     short="also chose the initial parameters; sees the answers on the canary",
     guesses_from="a model's answers on the canary",
-    follows="the claim has to hold here, too, so that a violation is one; a model that starts "
-    "from parameters that nobody crafted and is trained longer usually shows outsiders less",
+    follows="The claim must hold for this adversary too. A usual training, longer and from random "
+    "initial parameters, usually shows outsiders less.",
     stronger=("final-weights", "white-box"),
     paper="Annamalai and De Cristofaro, Nearly Tight Black-Box Auditing of Differentially "
     "Private Machine Learning (2024)",
@@ -97,13 +96,13 @@ WORST_CASE = Adversary(
 
 FINAL_WEIGHTS = Adversary(
     "final-weights",
-    summary="Crafts where training starts, and has the trained parameters.",
+    summary="Chooses the initial parameters and sees the trained parameters.",
     chose=CRAFTED,
-    sees="the trained parameters, and no update on the way",
+    sees="the trained parameters, but no updates",
     short="also chose the initial parameters; sees the trained parameters",
     guesses_from="a model's parameters",
-    follows="anyone who chooses the initial parameters and the canary, and has the trained "
-    "parameters, could show as much; queries alone show less",
+    follows="The claim must hold for anyone who chooses the initial parameters and the canary and "
+    "sees the trained parameters. Queries alone show less.",
     stronger=("white-box",),
     paper="Nasr et al., Adversary Instantiation: Lower Bounds for Differentially Private Machine "
     "Learning (2021)",
@@ -113,13 +112,13 @@ FINAL_WEIGHTS = Adversary(
 
 WHITE_BOX = Adversary(
     "white-box",
-    summary="Crafts where training starts, puts in a gradient of its own, sees every update.",
+    summary="Chooses the initial parameters, adds a gradient of its own and sees every update.",
     chose=CRAFTED,
     sees="every noisy update",
     short="adds a gradient of its own; sees every noisy update",
     guesses_from="the noisy updates of a training",
-    follows="anyone who starts the training, takes part in it and gets its updates, as a server "
-    "and one participant of federated learning together, could show as much; others see less",
+    follows="The claim must hold for anyone who starts the training, takes part in it and sees its "
+    "updates, such as a server and a participant of federated learning together. Others see less.",
     stronger=(),
     paper=TIGHT,
     default_settings={"canary": "dirac", "attacks": ("updates",), **LINEAR},
@@ -128,13 +127,13 @@ WHITE_BOX = Adversary(
 
 PER_STEP = Adversary(
     "per-step",
-    summary="White box on single steps of two trainings: whether each has the noise claimed.",
+    summary="White box on single steps of two trainings; tests the noise of each step.",
     chose=CRAFTED,
     sees="every noisy update of two trainings, and the records' part in it",
     short="adds a gradient of its own; sees single steps of two trainings",
     guesses_from="a step",
-    follows="it shows whether each step has the claimed noise; the composition of steps and the "
-    "sampling rate are taken as claimed",
+    follows="This tests the noise of each step. The composition of steps and the sampling rate are "
+    "taken as claimed.",
     stronger=(),
     paper=TIGHT,
     default_settings={

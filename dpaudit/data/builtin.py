@@ -37,7 +37,7 @@ POINTS, FEATURES = 6000, 10
 
 @dataclass(frozen=True)
 class Sphere(Loader):
-    """6,000 points on the unit sphere in 10 dimensions, in two halves; made, no download.
+    """6,000 generated points on the unit sphere in 10 dimensions, in two halves; no download.
 
     The class is 1 where the first coordinate is above 0. The synthetic data of Minami, Sato, Arai
     and Nakagawa, Aggregating Differentially Private Weak Learners. The seed draws the points, and
@@ -56,7 +56,7 @@ class Sphere(Loader):
 
 @dataclass(frozen=True)
 class SphereOffset(Sphere):
-    """6,000 points on the same sphere, cut far off its middle: 2.5 % are of class 1; no download.
+    """6,000 generated points on the same sphere, 2.5 % of class 1; no download.
 
     The class is 1 where the first coordinate is above .6.
     """

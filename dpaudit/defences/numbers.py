@@ -20,12 +20,12 @@ FINEST = 2.0**52
 class Quantize(Composable):
     """quantize:U releases probabilities, and mean and std of MC dropout, as multiples of U.
 
-    The single passes of MC dropout are no longer released, because a thousand rounded ones
-    would undo the rounding of their mean; logits are those of the rounded probabilities; other
-    released numbers are rounded too; and nothing else is let out. Halves go to the even multiple.
+    The single passes of MC dropout are not released, because a thousand rounded passes would undo
+    the rounding of their mean. Logits are those of the rounded probabilities. Other released
+    numbers are rounded too; nothing else is released. Halves go to the even multiple.
 
-    Utility: records whose two top classes are equal after rounding have no label any more. The
-    posterior keeps its shape down to U; deviations below U/2 become 0.
+    Utility: records whose two top classes are equal after rounding have no label. The posterior
+    keeps its shape down to U; deviations below U/2 become 0.
 
     The quantisation of Shibahara, Miura, Kii and Ichikawa, Privacy Risk of Differentially Private
     Bayesian Neural Network, which finds quantize:0.01 to cost less than a point of accuracy.
@@ -53,20 +53,19 @@ class Quantize(Composable):
 class Noise(Composable):
     """noise:SIGMA adds Gaussian noise of deviation SIGMA to every released number.
 
-    To probabilities, and to mean and std of MC dropout, which are then clipped to [0, 1]; to
-    other released numbers too. The single passes are no longer released, because the mean of a
-    thousand noisy ones would have next to no noise.
+    This includes probabilities, and mean and std of MC dropout, which are then clipped to [0, 1].
+    The single passes are not released, because the mean of a thousand noisy passes has almost no
+    noise.
 
-    The noise of a trial is drawn from the run's seed and the trial's world and number by a hash.
-    It is the same whenever the run is judged, and independent of what the trial released and of
-    other trials' noise, even where two release the same. So each trial is randomly processed by
-    itself: trials stay independent, and bounds stay bounds. A record that is asked about again
-    gets the same noise, as if the answer had been kept; new noise for each question would average
-    out.
+    A hash of the run's seed, the world and the trial's number draws the noise. It is the same
+    whenever the run is judged, and independent of the released values and of other trials' noise,
+    even if two trials release the same. So trials stay independent, and bounds stay valid. A
+    repeated query of a record gets the same noise, as if the answer had been kept; new noise for
+    each query would average out.
 
-    Utility: labels of records change whose two top classes are not many SIGMA apart; calibration
-    suffers, likelihood most, because small probabilities drown. Of the posterior's std only what
-    is above SIGMA is left.
+    Utility: labels change where the two top classes are within a few SIGMA. Calibration suffers,
+    and likelihood most, because the noise hides small probabilities. Only the part of the
+    posterior's std above SIGMA is left.
     """
 
     name = "noise"

@@ -71,14 +71,13 @@ def each_pass(
 
 @dataclass(frozen=True)
 class LabelOnly(Composable):
-    """label-only releases which class is the largest, and no probability.
+    """label-only releases the largest class, and no probability.
 
-    A 1 stands for that class and 0 for all others, of the mean of MC dropout and of the output
-    without dropout; a record with no single largest class has no 1. An attack sees whether the
-    canary's class is the label, and nothing more.
+    That class is 1 and all others are 0, for the mean of MC dropout and for the output without
+    dropout. A record with no single largest class has no 1. An attack sees only whether the
+    canary's class is the label.
 
-    Utility: the accuracy stays. No confidence is left that could be calibrated, and nothing of the
-    posterior.
+    Utility: the accuracy stays. Confidence, calibration and posterior are lost.
     """
 
     name = "label-only"
@@ -95,13 +94,13 @@ class LabelOnly(Composable):
 class TopK(Composable):
     """top-k:K releases the K largest probabilities as they are, and 0 for all other classes.
 
-    Of MC dropout these are the K largest means and their std; the single passes are no longer
-    released, because in some of them other classes would be seen. Of equal probabilities the
-    class that is counted first comes first. Where the canary's class is not among the K, its
-    probability and its std are seen as 0: an attack learns that it was not among them.
+    For MC dropout these are the K largest means and their std. The single passes are not released,
+    because some of them would show other classes. Among equal probabilities the lower class number
+    comes first. If the canary's class is not among the K, its probability and its std are 0, so an
+    attack learns that it was not among them.
 
-    Utility: the label stays, and so do the K probabilities. What is left out is missing in the
-    calibration and in the likelihood; of the posterior all classes but K are lost.
+    Utility: the label and the K probabilities stay. The other classes are missing in calibration,
+    likelihood and posterior.
     """
 
     name = "top-k"
@@ -125,15 +124,14 @@ class TopK(Composable):
 
 @dataclass(frozen=True)
 class ClipConfidence(Composable):
-    """clip-confidence:P lets no probability exceed P; what is above goes to the other classes.
+    """clip-confidence:P lets no probability exceed P; other classes get the excess.
 
-    They share it in proportion to their own, and evenly where they have none. Each pass of MC
-    dropout is clipped, and mean and std are computed anew; where only the mean is released, it is
-    clipped and the std is left out. P is above 0.5, so that the largest class stays the largest.
+    They share it in proportion to their own probabilities, and evenly if these are 0. Each pass of
+    MC dropout is clipped, and mean and std are computed again. If only the mean is released, it is
+    clipped and the std is left out. P is above 0.5, so the largest class stays the largest.
 
-    Utility: no label of a single pass changes. A network that is surer than P of what is right
-    loses likelihood; passes above P become alike, so that the posterior's spread shrinks where it
-    was surest.
+    Utility: no label of a single pass changes. Correct predictions above P lose likelihood. Passes
+    above P become alike, so the posterior's spread shrinks where the network was surest.
     """
 
     name = "clip-confidence"
@@ -160,17 +158,17 @@ class ClipConfidence(Composable):
 
 @dataclass(frozen=True)
 class Temperature(Composable):
-    """temperature:TAU divides all logits by TAU, so that probabilities are flatter above 1.
+    """temperature:TAU divides all logits by TAU; above 1, probabilities become flatter.
 
-    p^(1/TAU), scaled to add up to 1, in every pass of MC dropout, with mean and std anew; where
-    only the mean is released, of the mean, and the std is left out.
+    p^(1/TAU), scaled to add up to 1, in every pass of MC dropout; mean and std are computed again.
+    If only the mean is released, the mean is changed and the std is left out.
 
-    It hides nothing from an adversary that knows TAU: a power of TAU undoes it, but for what a
+    It hides nothing from an adversary that knows TAU: a power of TAU undoes it, except for what a
     mean over passes has mixed. It only stops attacks with thresholds for other outputs.
 
-    Utility: the label of a single pass stays; that of the mean may change where passes disagree.
-    Confidence and the posterior's spread shrink for all records alike, which helps calibration
-    where the network was too sure and harms it elsewhere.
+    Utility: the label of a single pass stays; the label of the mean may change where passes
+    disagree. Confidence and the posterior's spread shrink for all records alike. That helps
+    calibration where the network was too sure and harms it elsewhere.
     """
 
     name = "temperature"
@@ -194,13 +192,13 @@ class Temperature(Composable):
 
 @dataclass(frozen=True)
 class FewerSamples(Composable):
-    """fewer-samples:T keeps the first T passes of MC dropout, with mean and std of those.
+    """fewer-samples:T keeps the first T passes of MC dropout, and their mean and std.
 
-    All of them if there are no more than T. The output without dropout stays as it is.
+    All passes, if there are no more than T. The output without dropout is unchanged.
 
-    Utility: mean and std become noisier as T falls, and with them label, calibration and
-    posterior. With T = 1 the std is 0 and tells nothing. Utility is measured on at most 32 passes
-    for each test record, so that a T above 32 shows no change there.
+    Utility: mean and std become noisier as T falls, and so do label, calibration and posterior.
+    With T = 1 the std is 0. Utility is measured on at most 32 passes per test record, so a T above
+    32 shows no change there.
 
     RQ2 of Shibahara, Miura, Kii and Ichikawa, Privacy Risk of Differentially Private Bayesian
     Neural Network.
@@ -222,10 +220,9 @@ class FewerSamples(Composable):
 
 @dataclass(frozen=True)
 class MeanOnly(Composable):
-    """mean-only releases the mean of MC dropout, and neither the std nor the single passes.
+    """mean-only releases the mean of MC dropout, without the std and the single passes.
 
-    Utility: label and probabilities are those of the mean, as before. Of the posterior nothing is
-    left but its mean: how sure the network is of a probability can no longer be told.
+    Utility: label and probabilities of the mean stay. The posterior is lost except for its mean.
     """
 
     name = "mean-only"
@@ -237,12 +234,12 @@ class MeanOnly(Composable):
 
 @dataclass(frozen=True)
 class MeanStd(Composable):
-    """mean-std releases the mean and the std of MC dropout, and not the single passes.
+    """mean-std releases the mean and the std of MC dropout, without the single passes.
 
-    Minimum and maximum of the passes, and the output without dropout, are no longer seen.
+    Minimum and maximum of the passes, and the output without dropout, are not released.
 
-    Utility: all of it. The label is that of the mean, and the posterior keeps its first two
-    moments, which is what most users take from it; its tails and its shape are lost.
+    Utility: unchanged for most users. The label is that of the mean, and the posterior keeps its
+    first two moments; its tails and its shape are lost.
 
     Recommended by Shibahara, Miura, Kii and Ichikawa, Privacy Risk of Differentially Private
     Bayesian Neural Network, who find that all four statistics leak more than these two.

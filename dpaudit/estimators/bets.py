@@ -191,7 +191,7 @@ def _between(trials: Trials, first: int, upto: int) -> Trials:
 def _refuse_unpaired(trials: Trials) -> None:
     if len(trials) % 2 or not np.array_equal(trials.worlds, [OUT, IN] * (len(trials) // 2)):
         raise BadInput(
-            "evidence is gathered from pairs: a trial of each world after the other",
+            "bets need pairs: trials of the two worlds in turn",
             "not-paired",
             value=len(trials),
         )

@@ -70,7 +70,7 @@ def refuse_other_curve(estimator: Estimator, claim: Claim) -> None:
         return
     raise BadInput(
         f"{who} assumes {CURVES[assumption]}, and the claim has {_in_words(claim)}: a bound under "
-        "another curve says nothing of it; choose an estimator that assumes nothing, such as "
+        "another curve does not hold for it; choose an estimator that assumes nothing, such as "
         "clopper-pearson",
         "other-curve",
         option="estimator",

@@ -170,16 +170,16 @@ class _Posterior:
 
 @dataclass(frozen=True)
 class GDP(CountsEstimator):
-    """The bound for mechanisms that are Gaussian; assumes a Gaussian trade-off curve.
+    """The bound for Gaussian mechanisms; assumes a Gaussian trade-off curve.
 
     mu_L = Phi^-1(1-U0) - Phi^-1(U1), where U0 and U1 are Clopper-Pearson's upper bounds on the
     false-positive and the false-negative rate at a/2 each; epsilon is that of mu_L-GDP at d,
     and 0 where mu_L is not positive: its sign is kept, since an absolute value would report a
     leak in every audit without one. A rule that errs seldom shows far more than without the
-    assumption; but on a mechanism that is not Gaussian the bound is none (randomized response
-    of epsilon 1 reads 5.58). Delta must be above 0. The two-sided interval takes the rates' upper
-    and lower bounds at a/4. Dong, Roth and Su 2022; Nasr et al. 2023, "Tight auditing of
-    differentially private machine learning".
+    assumption; but on a mechanism that is not Gaussian the result is not a bound (5.58 for
+    randomized response of epsilon 1). Delta must be above 0. The two-sided interval takes the
+    rates' upper and lower bounds at a/4. Dong, Roth and Su 2022; Nasr et al. 2023, "Tight auditing
+    of differentially private machine learning".
     """
 
     confidence: float = 0.95
@@ -226,14 +226,14 @@ def _epsilon(mu: float, delta: float) -> float:
 
 @dataclass(frozen=True)
 class PLD(CurveEstimator, CountsEstimator):
-    """The effective noise multiplier of DP-SGD is at most s*, so epsilon at least that of s*.
+    """A bound on the effective noise multiplier of DP-SGD; assumes its sampling rate and steps.
 
     The trade-off curve f_s of q, T and a noise multiplier s is refuted if f_s(U0) > U1, where
     U0 and U1 are upper bounds on the false-positive and the false-negative rate, each at half
     of the error probability; s* = sup{s : f_s(U0) <= U1}, and the bound is its epsilon, rounded
     down. It trusts the sampling rate q and the steps T of the claim, so it cannot catch a fault
-    in the sampling. Under replacement the accountant's own relation is used, which contains
-    that a sum moves by twice the clip. Privacy loss distributions: Koskela, Jälkö and Honkela
+    in the sampling. Under replacement the accountant's own relation is used, in which a sum
+    moves by twice the clip. Privacy loss distributions: Koskela, Jälkö and Honkela
     2020, Doroshenko et al. 2022; audits by curve: Nasr et al. 2023.
     """
 

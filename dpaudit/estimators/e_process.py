@@ -24,7 +24,7 @@ FRACTIONS = 0.95 / 2.0 ** np.arange(6)
 
 @dataclass(frozen=True)
 class EProcess(Estimator):
-    """A bound that may be looked at after every pair of trials, and stopped at will.
+    """A bound that holds after every pair of trials, whenever you stop; assumes nothing.
 
     One trial of each world makes a pair: X is the decision on the in-trial, Y that on the
     out-trial, S the decision 'in'. Under (e, d)-DP the wealth W <- W (1 + l (1[X in S] - e^e

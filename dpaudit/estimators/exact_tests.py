@@ -102,7 +102,7 @@ def wins(out: Array, inn: Array) -> Array:
 
 @dataclass(frozen=True)
 class ExactScan(SimulatedEstimator):
-    """The best Clopper-Pearson bound over all thresholds, its selection accounted for.
+    """The best Clopper-Pearson bound over all thresholds, corrected for selection.
 
     T is the maximum over all thresholds of the naive 95 % bound ln((1-d-U0)/U1) or
     ln((1-d-U1)/U0). It cannot fall when an in-score overtakes an out-score, so that of all

@@ -81,7 +81,7 @@ def halves(guesses: int) -> tuple[int, int]:
 
 @dataclass(frozen=True)
 class OneRun(GuessesEstimator):
-    """One training run with many canaries; assumes nothing of the mechanism.
+    """One training run with many canaries; assumes nothing about the mechanism.
 
     Each of m canaries is put in by its own fair coin. r of them are guessed, those with the
     highest scores in and those with the lowest out, their numbers fixed beforehand; v guesses

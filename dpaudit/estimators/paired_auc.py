@@ -26,7 +26,7 @@ from dpaudit.types import Adjacency, Array, Curve
 
 @dataclass(frozen=True)
 class PairedAUC(CurveEstimator):
-    """The share of pairs whose in-trial scores higher, against the largest AUC of a curve.
+    """The share of pairs with a higher in-trial score, tested against the AUC of a curve.
 
     Trials are paired by their index; of n pairs the in-trial scores higher in k, so that the
     AUC is at least Beta.ppf(a; k, n-k+1) (Clopper and Pearson 1934). No attack has a larger one

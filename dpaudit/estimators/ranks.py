@@ -87,7 +87,7 @@ def _usable(scores: Array, world: str) -> Array:
         values = np.asarray(scores, dtype=float)
     except (TypeError, ValueError) as error:
         raise BadInput(
-            f"the scores of the {world}-trials are no numbers",
+            f"the scores of the {world}-trials are not numbers",
             "not-a-number",
             option=f"{world}-trials",
         ) from error

@@ -1,4 +1,4 @@
-"""The sentence of a bound: what was shown, how surely, assuming what."""
+"""The sentence of a bound: its value, confidence and assumption."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ COINS_SEVERAL = COINS.replace("a number of guesses that was", "numbers of guesse
 """The same for the best of several numbers, at a corrected level."""
 
 ASSUMED: dict[Assumption, str] = {
-    "none": "nothing of the mechanism, only",
+    "none": "nothing about the mechanism, only",
     "gaussian": "a mechanism whose trade-off curve is Gaussian,",
     "accountant": "a mechanism whose trade-off curve is the accountant's,",
     "prior": "a prior,",
@@ -42,19 +42,19 @@ def percent(x: float) -> str:
 
 
 def of_curve(curves: Family) -> str:
-    """Return what a family of curves assumes of the mechanism."""
+    """Return the assumption of a family of curves about the mechanism."""
     if not isinstance(curves, (DPSGDFamily, DPSGDStepsFamily)):
         return ASSUMED[curves.assumption]
     neighbours = f"neighbours by one record {_NEIGHBOURS[curves.adjacency]},"
     if isinstance(curves, DPSGDStepsFamily):
         return (
-            "DP-SGD of which single steps were scored, with its sampling rate of "
+            "DP-SGD with scores of single steps, its sampling rate of "
             f"{curves.sample_rate:g}, its {curves.rounds:,} steps and their composition taken as "
             f"claimed, {neighbours}"
         )
     return (
         f"DP-SGD that samples each record at a rate of {curves.sample_rate:g} in "
-        f"{curves.rounds:,} steps, which is taken on trust, {neighbours}"
+        f"{curves.rounds:,} steps, as claimed, {neighbours}"
     )
 
 

@@ -24,7 +24,7 @@ from typing import Any, TypeAlias
 
 from dpaudit.errors import DiskFull, WorkersLost, has_room, write_error
 
-KEPT = "finished trials are kept, and the same command goes on from there"
+KEPT = "finished trials are kept; the same command resumes the run"
 
 TRIES = 3
 """The number of workers that one task may lose."""

@@ -95,12 +95,12 @@ def foreign(path: Path) -> JournalError:
 
 def _explanation(path: Path, message: str) -> DpauditError:
     if "locked" in message:
-        message = f"another dpaudit is at work in {path.parent}; wait for it to end"
+        message = f"another dpaudit uses {path.parent}; wait for it to end"
         return JournalError(message, "journal-locked", value=str(path))
     # SQLite reports a full quota, and a disk that is full when a file is made, as other errors.
     unknown = "disk I/O error" in message or "unable to open" in message
     if "full" in message or (unknown and not has_room(path.parent)):
-        message = f"the disk is full; the content of {path} is kept: make room and go on"
+        message = f"the disk is full; {path} is kept: make room and give the same command again"
         return DiskFull(message, "disk-full", value=str(path))
     if "not a database" in message:
         return foreign(path)

@@ -10,7 +10,7 @@ from dpaudit.judging.facts import RunFacts
 from dpaudit.results import Bound, Expectation
 from dpaudit.types import Claim
 
-LOOK = "Look for what breaks the claim"
+LOOK = "Look for the cause"
 
 BREAKS = (
     f"{LOOK}: per-sample clipping, the noise's scale, the sampling that the accountant assumes, "
@@ -22,15 +22,15 @@ GRADIENT_BREAKS = (
 )
 STEP_BREAKS = f"{LOOK} in a step: the noise's scale, or noise that is used again; not clipping."
 RAW_BREAKS = (
-    "See what rounded scores show (dpaudit report RUN --no-raw-scores): what only raw ones do is "
-    "leaked by floating-point noise. Round what is released, or draw the noise on a grid."
+    "Judge rounded scores (dpaudit report RUN --no-raw-scores): a leak that only raw scores show "
+    "comes from floating-point noise. Round the release, or draw the noise on a grid."
 )
 OTHER_CANARY = (
-    "Take a canary that changes what is released: another --canary, another --seed, or a record of "
+    "Take a canary that changes the release: another --canary, another --seed, or a record of "
     "your own (dpaudit.testing.assert_private in Python)."
 )
 PLANT = "Nothing was planted here: plant a canary (--canary) to test the claim."
-NULL = "See what is found where nothing is planted: the same line, --canary none."
+NULL = "Run the null check: the same command with --canary none."
 
 
 def next_steps(

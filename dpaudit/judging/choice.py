@@ -79,7 +79,7 @@ class Choice(Judging):
         fitting = {n: a for n, a in attacks.items() if not lacking(a, seen)}
         if not fitting:
             there = ", ".join(sorted(seen)) or "nothing"
-            text = f"no attack fits what is released ({there}); name one with --attack"
+            text = f"no attack fits the released observations ({there}); name one with --attack"
             raise BadInput(text, "no-attack-fits", option="attacks", value=sorted(seen))
         return fitting
 

@@ -116,7 +116,7 @@ def _distinct(defences: Sequence[str | Defence]) -> list[NamedDefence]:
     for defence in map(named_defence, [defences] if isinstance(defences, str) else defences):
         name = defence.name
         if isinstance(defence.defence, NoDefence):
-            text = "'none' is compared with anyway; name a defence, such as quantize:0.01"
+            text = "'none' is always included; name a defence, such as quantize:0.01"
             raise BadInput(text, "no-effect", option="defence", value=name)
         if any(name == other.name or defence.defence == other.defence for other in found):
             text = f"the defence {name} is named twice; name it once"

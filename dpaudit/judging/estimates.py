@@ -89,7 +89,7 @@ class Estimates:
         """Compare a bound with the claim, whether or not it may refute it."""
         claim = self.request.claim
         if claim is None:
-            raise BadInput("there is no claim to stand against", "needs-claim", option="claim")
+            raise BadInput("there is no claim to compare with", "needs-claim", option="claim")
         if bound.epsilon > claim:
             return "above"
         return "out_of_reach" if bound.ceiling < claim else "not_above"
@@ -182,8 +182,8 @@ def _bound(name: str, curve: Family | None, request: EstimateRequest, say: Say) 
     # A bound for one kind of curve says nothing of a mechanism of another.
     if assumed and (request.family is None or bound.assumption != request.family.assumption):
         text = (
-            f"{name} assumes {CURVES[bound.assumption]}, and the curve is stated to be "
-            f"{request.curve}; state another one, or take another estimator"
+            f"{name} assumes {CURVES[bound.assumption]}, but the stated curve is "
+            f"{request.curve}; state another curve, or take another estimator"
         )
         raise BadInput(text, "other-curve", option="curve", value=name)
     return bound if bound.sentence else replace(bound, sentence=of_others(bound))
@@ -196,9 +196,7 @@ def _refuse_unpaired(scores: Scores) -> None:
         text = f"{pairs}, and needs equal numbers of both worlds, not {n0:,} out and {n1:,} in"
         raise BadInput(text, "not-paired", value=(n0, n1))
     if _sorted(scores.out) or _sorted(scores.inn):
-        text = (
-            f"{pairs}, and these are sorted by score, which chooses pairs; keep the trials' order"
-        )
+        text = f"{pairs}, and these are sorted by score; keep the order of the trials"
         raise BadInput(text, "sorted-scores")
 
 

@@ -141,8 +141,8 @@ def refuse_other_versions(journal: Journal) -> None:
     """Refuse to resume a run with other versions: its trials would not be alike."""
     if other := version_differences(RunFacts.of(journal).versions, versions()):
         raise BadInput(
-            f"{journal.path.parent} was begun with other versions ({other}); "
-            "go on with those, or choose another --out",
+            f"{journal.path.parent} was started with other versions ({other}); "
+            "resume it with those, or choose another --out",
             "other-versions",
             value=other,
         )

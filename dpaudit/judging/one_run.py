@@ -56,7 +56,7 @@ def judge(journal: Journal, choice: Choice) -> Report:
     why = "one-run decides because the claim states no curve that can be computed."
     if len(bounds) > 1:
         why = (
-            "one-run-fdp decides because the claim states its curve, by which as many right "
+            "one-run-fdp decides because the claim states its curve, which makes the same "
             "guesses show more; one-run, beside it, assumes nothing."
         )
     return make_report(
@@ -74,7 +74,7 @@ def refuse_choosing(attacks: Mapping[str, Attack]) -> Mapping[str, Attack]:
     """Return the attacks; refuse several of them, and one whose score is not fixed."""
     if len(attacks) > 1 or not all(map(has_fixed_score, attacks.values())):
         text = (
-            "one training leaves no canaries to choose a rule on; name one attack whose score is "
+            "one training has no canaries to choose a rule on; name one attack whose score is "
             f"fixed, such as updates, not {', '.join(attacks)}"
         )
         raise BadInput(text, "attack-chooses", option="attacks", value=list(attacks))

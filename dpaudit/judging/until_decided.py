@@ -90,8 +90,8 @@ def judge(journal: Journal, choice: Choice) -> Report:
         released=undefended.seen,
         scores=[nothing for _ in bounds],  # the rules changed during the run
         untested=idle,
-        why=f"{bounds[0].estimator} decides because its evidence may be looked at after every "
-        "pair, and the run stopped at will.",
+        why=f"{bounds[0].estimator} decides because its evidence holds after every pair, whenever "
+        "the run stops.",
         models={**data.models, "choosing": 2 * bets.fitting, "judging": 2 * bets.judging},
         advise=lambda expected: [
             *([more] if goes_on else []),

@@ -11,9 +11,9 @@ from dpaudit.accounting.curves import within_reach
 from dpaudit.types import TEST, Array, Claim, Observations, Pair, Records
 
 RAW = (
-    "floating-point side channel (--raw-scores): scores were not rounded, so that the verdict may "
-    "rest on the low bits of released numbers. A leak that only raw scores show is one of the "
-    "implementation's arithmetic, not of the mechanism"
+    "floating-point side channel (--raw-scores): scores were not rounded, so the verdict may "
+    "depend on the low bits of released numbers. A leak that only raw scores show comes from the "
+    "implementation's arithmetic, not from the mechanism"
 )
 
 
@@ -24,10 +24,10 @@ def idle_canary(pair: Pair, equal_pairs: int) -> str:
     canary that is not put in, the null, changes nothing on purpose.
     """
     if pair.canary.inserted and _counted(pair.out) == _counted(pair.inn):
-        return "D and D' hold the same records, so that the canary changes nothing"
+        return "D and D' have the same records, so the canary changes nothing"
     if equal_pairs:
         return (
-            "the canary changes nothing that is released: with and without it, each of "
+            "the canary does not change the release: with and without it, each of "
             f"{equal_pairs} seeds released the same"
         )
     return ""
@@ -39,7 +39,7 @@ def untested(stored: str, seen: Observations) -> str:
     firsts = (np.broadcast_to(a[:1], a.shape) for a in shown)
     if stored or not all(map(partial(np.array_equal, equal_nan=True), shown, firsts)):
         return stored
-    return "the canary changed nothing that was released: all trials of both worlds are equal"
+    return "the canary did not change the release: all trials of both worlds are equal"
 
 
 def _counted(records: Records) -> Counter[tuple[bytes, int]]:
@@ -59,12 +59,12 @@ def run_warnings(claim: Claim, seen: Observations) -> list[str]:
     if repeated := _repeated(seen.get("logits")):
         found.append(
             f"{repeated} of {len(seen['logits'])} models release exactly the same for the canary "
-            "as another one; trials that share their randomness prove nothing"
+            "as another model; trials that share their randomness prove nothing"
         )
     if claim.curve is not None and not within_reach(claim.curve):
         found.append(
-            "the claim's curve would take minutes and gigabytes to compute, so that the bounds do "
-            "without it and show less"
+            "the claim's curve would take minutes and gigabytes to compute, so the bounds do "
+            "not use it and show less"
         )
     return found
 

@@ -57,21 +57,21 @@ LARGEST = 240_000_000
 class DPSGD(Mechanism):
     """A network trained by DP-SGD: Poisson sampling, per-sample clipping, Gaussian noise.
 
-    Each trial trains one model and asks it about the canary: logits and class probabilities
-    with dropout off, and `samples` times the class probabilities with dropout on.
+    Each trial trains one model and queries it on the canary: logits and class probabilities with
+    dropout off, and `samples` times the class probabilities with dropout on.
 
-    The claim is (epsilon, delta) for the whole model under adding or removing one record.
-    `privacy` has an epsilon, for which the accountant (`pld`, `rdp` or `prv`; full batches are
-    exact) finds the least noise, or a noise multiplier.
+    The claim is (epsilon, delta) for the whole model under adding or removing one record. `privacy`
+    has an epsilon, for which the accountant (`pld`, `rdp` or `prv`; full batches are exact) finds
+    the least noise, or a noise multiplier.
 
     With many `canaries` a trial inserts each by a fair coin, and releases the products of the
     updates with every one of them, beside the coins.
 
-    Models are trained by dpaudit's own code, which audits the mechanism; to audit Opacus' code,
+    Models are trained by dpaudit's own code, which audits the mechanism. To audit Opacus' code,
     name it as the `backend`.
 
-    Abadi et al., Deep Learning with Differential Privacy, 2016; Gal and Ghahramani,
-    Dropout as a Bayesian Approximation, 2016.
+    Abadi et al., Deep Learning with Differential Privacy, 2016; Gal and Ghahramani, Dropout as a
+    Bayesian Approximation, 2016.
     """
 
     def __init__(

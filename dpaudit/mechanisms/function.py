@@ -88,7 +88,7 @@ class Function(Mechanism):
         seed: int = 0,
     ) -> None:
         if not isinstance(claim, Claim):
-            claim = Claim(*claim, unit="what the function gives back")
+            claim = Claim(*claim, unit="what the function returns")
         checks.refuse(
             [
                 checks.of("claim", checks.positive("the claimed epsilon", claim.epsilon)),
@@ -120,7 +120,7 @@ class Function(Mechanism):
 
     def about(self, pair: Pair) -> About:
         return About(
-            adversary="observer: sees what the function gives back or, of a model, what it says of "
+            adversary="observer: sees what the function returns or, of a model, what it says of "
             "the canary",
             deployment=OBSERVER.follows,
             warnings=self._warnings(),
@@ -193,8 +193,8 @@ class Function(Mechanism):
         else:
             raise BadInput(
                 f"{self.name} gives the same for {DRAWS} different seeds; let all its randomness "
-                "follow from its seed (without any it is not private; if another value is rare, "
-                "release something that varies more)",
+                "follow from its seed (without randomness it is not private; if other values are "
+                "rare, release something that varies more)",
                 "no-randomness",
                 value=self.name,
             )

@@ -117,8 +117,8 @@ def forward_of(
     sums = output.sum(dim=1)
     if not bool(((output >= 0).all(dim=1) & ((sums - 1).abs() < 1e-3) | sums.isnan()).all()):
         problem = (
-            f"the outputs of the model of {name} are no probabilities (they must be at least 0 and "
-            "add up to 1); leave --outputs probabilities out if they are logits"
+            f"the outputs of the model of {name} are not probabilities (they must be at least 0 "
+            "and add up to 1); leave --outputs probabilities out if they are logits"
         )
         raise BadInput(problem, "not-probabilities", option="outputs", value=name)
     return output.clamp_min(SMALLEST).log()

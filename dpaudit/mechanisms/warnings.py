@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-NO_DROPOUT = "without dropout, MC-dropout statistics show nothing of their own"
+NO_DROPOUT = "without dropout, MC-dropout statistics show nothing more than the plain output"
 ONE_SAMPLE = "with one MC-dropout sample the deviation is 0 and says nothing"
 
 
@@ -13,8 +13,8 @@ def delta_too_large(delta: float, records: int) -> list[str]:
     if delta * records < 1:
         return []
     return [
-        f"delta {delta:g} is not below 1/{records}: such a claim would even allow to publish a "
-        "whole record now and then"
+        f"delta {delta:g} is not below 1/{records}: such a claim would even allow "
+        "publishing a whole record now and then"
     ]
 
 
@@ -34,8 +34,8 @@ def start_not_learned(loss: float, classes: int) -> list[str]:
         return []
     return [
         f"the network that the adversary trained beforehand has a mean loss of {loss:.3g} on the "
-        f"records, where guessing has {math.log(classes):.3g}: they still move it, which hides the "
-        "canary"
+        f"records ({math.log(classes):.3g} by guessing): their gradients are still large and hide "
+        "the canary"
     ]
 
 
@@ -45,6 +45,6 @@ def gradient_too_small(norm: float, clip: float) -> list[str]:
         return []
     return [
         f"the canary's gradient at the initial parameters has a norm of {norm:.3g}, below the "
-        f"clip norm of {clip:g}: it moves a step less than a record may, so that this is not the "
-        "worst case; another canary, or a smaller --clip, may show more"
+        f"clip norm of {clip:g}: it moves a step less than a record may, so this is not the worst "
+        "case; another canary, or a smaller --clip, may show more"
     ]

@@ -1,8 +1,8 @@
 """What a journal says of a Bayesian network's leak: by what is released, passes and rounding.
 
-Each way of releasing is judged in three ways. The published estimate tunes its thresholds on the
-models that it is scored on. Its null is the same search with shuffled worlds. What is valid is a
-bound whose rule was fixed on other models, and the AUC of a score that was.
+Each way of releasing is judged in three ways. The in-sample estimate tunes its thresholds on the
+models that it is scored on. Its null is the same estimate on shuffled labels. The valid answers
+are a bound and an AUC, of a rule and a score that were fixed on other models.
 """
 
 from __future__ import annotations

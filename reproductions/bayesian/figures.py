@@ -84,7 +84,7 @@ def figure_4(found: Sequence[Answers]) -> Figure:
 
 
 def figure_5(found: Sequence[Answers]) -> Figure:
-    """By canary: published estimates on the search with no leak; AUCs with their intervals."""
+    """By canary: in-sample estimates beside those on shuffled labels; AUCs with their intervals."""
     with drawing.style():
         figure = drawing.blank(5.2)
         above, below = figure.subplots(2, 1)
@@ -93,7 +93,7 @@ def figure_5(found: Sequence[Answers]) -> Figure:
         for axes in (above, below):
             axes.set_xticks(range(len(found)), [one["game"]["canary"] for one in found])
             axes.grid(True, axis="y")
-        above.set_title("published estimate, one sd, and the same search with no leak")
+        above.set_title("in-sample estimate, one sd, and the same on shuffled labels")
         above.set_ylabel("epsilon, in sample")
         below.set_title("AUC with 95 % intervals; below a half, the sign is the other one")
         below.set_ylabel("AUC")
@@ -110,7 +110,7 @@ def _bars(axes: Any, found: Sequence[Answers]) -> None:
         axes.bar(x, told[:, 0], 0.92 * width, alpha=0.75, **kept)
         axes.errorbar(x, told[:, 0], told[:, 1], fmt="none", ecolor=drawing.INK, elinewidth=0.9)
         axes.plot(x, told[:, 2], "_", color=drawing.INK, markersize=13, markeredgewidth=2)
-    axes.plot([], [], "_", color=drawing.INK, markeredgewidth=2, markersize=9, label="no leak")
+    axes.plot([], [], "_", color=drawing.INK, markeredgewidth=2, markersize=9, label="shuffled")
     axes.set_ylim(0, 1.3 * axes.get_ylim()[1])
     axes.legend(ncols=5, loc="upper left", columnspacing=0.9, handlelength=1.0, handletextpad=0.4)
 
@@ -141,7 +141,7 @@ def _areas(axes: Any, found: Sequence[Answers]) -> None:
 
 
 def figure_6(found: Sequence[Answers]) -> Figure:
-    """By the number of passes: estimates, what they are with no leak (dashes), and AUCs."""
+    """By the number of passes: estimates, the same on shuffled labels (dashes), and AUCs."""
     times = passes(found)
     with drawing.style():
         figure = drawing.blank(6.4)
@@ -167,7 +167,7 @@ def figure_6(found: Sequence[Answers]) -> Figure:
         grid[0, 0].set_ylabel("epsilon, in sample")
         grid[1, 0].set_ylabel("epsilon, in sample")
         grid[2, 0].set_ylabel("AUC, 95 %")
-        _legend(figure, ("loss", *SETS, *SINGLES, "learned"), dotted="with no leak")
+        _legend(figure, ("loss", *SETS, *SINGLES, "learned"), dotted="shuffled labels")
     return figure
 
 
@@ -216,7 +216,7 @@ def figure_8(found: Sequence[Answers]) -> Figure:
             rows = [Estimate(*one["released"][n]["aucs"]["learned"][:2]) for n in names]
             _band(areas, shown, rows, colour)
         estimates.set_ylabel("epsilon, in sample")
-        estimates.plot([], [], ":", color=drawing.INK, label="the same with no leak")
+        estimates.plot([], [], ":", color=drawing.INK, label="on shuffled labels")
         estimates.set_ylim(0, 1.45 * estimates.get_ylim()[1])
         estimates.legend(ncols=3, loc="upper left", columnspacing=0.9)
         areas.axhline(0.5, color=drawing.MUTED, linewidth=0.8)
@@ -241,7 +241,7 @@ def more(one: Answers, released: str, attack: str) -> Estimate:
 
 
 def estimate(one: Answers, name: str, times: int = SAMPLES) -> Sequence[float]:
-    """The published estimate, its spread, and the mean and 95 % quantile of its null."""
+    """The in-sample estimate, its spread, and the mean and 95 % quantile of its null."""
     view = "plain" if name == "loss" else few(times)
     told: Sequence[float] = one["released"][view]["estimates"][name]
     return told

@@ -3,8 +3,8 @@
 Shibahara, Miura, Kii and Ichikawa, Privacy Risk of Differentially Private Bayesian Neural Network,
 ask whether MC dropout leaks more than the plain network (RQ1), whether the number of passes matters
 (RQ2) and whether rounding helps (RQ3). Their answers are estimates whose thresholds were tuned on
-the models that they are scored on. Here those stand beside the same search with no leak, and beside
-what is valid: bounds and AUCs by rules that were fixed on other models.
+the models that they are scored on. Here they stand beside the same estimates on shuffled labels,
+and beside valid answers: bounds and AUCs by rules that were fixed on other models.
 
 Games whose journal is kept go on where they stopped. The result is read by
 notebooks/bayesian_networks.ipynb.
@@ -121,7 +121,7 @@ def write(path: Path, told: dict[str, Any], found: list[dict[str, Any]]) -> None
     write_whole(path, text.encode())
 
 
-HEAD = f"{'':<22}{'published':>13}{'no leak':>9}{'outright':>10}{'by curve':>10}   AUC (95 %)"
+HEAD = f"{'':<22}{'in-sample':>13}{'shuffled':>9}{'no ass.':>10}{'by curve':>10}   AUC (95 %)"
 
 
 def lines(one: dict[str, Any]) -> Iterator[str]:

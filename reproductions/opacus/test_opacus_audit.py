@@ -44,7 +44,7 @@ def test_what_is_sampled_as_it_is_accounted_for_is_not_refuted(audited):
 
 
 def test_one_record_more_is_told_by_what_the_noise_is_divided_by(audited):
-    assert audited("records 1 to 2, 2,048 parameters", 24).verdict == "REFUTED outright"
+    assert audited("records 1 to 2, 2,048 parameters", 24).verdict == "REFUTED, no assumptions"
     assert audited("records 1 to 2, 2,048 parameters, summed loss", 24).verdict == "not refuted"
 
 

@@ -118,7 +118,7 @@ class Small:
         """In a few words."""
         counted = ", ".join(f"{name} {number}" for name, number in self.above.items())
         verdict = "held" if self.held else "NOT HELD"
-        return f"{self.game.name}: {counted} of {self.audits}; may be {self.allowed}: {verdict}"
+        return f"{self.game.name}: {counted} of {self.audits}; at most {self.allowed}: {verdict}"
 
 
 def small(game: Game, journals: Sequence[Path]) -> Small:

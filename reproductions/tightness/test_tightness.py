@@ -177,7 +177,7 @@ def test_more_small_audits_above_the_claim_than_chance_has_it_are_told(tightness
     told = [Small(game, 200, {"rank-test": n}) for n in (21, 22)]
     assert [one.allowed for one in told] == [21, 21]
     assert [one.held for one in told] == [True, False]
-    assert "rank-test 22 of 200; may be 21: NOT HELD" in told[1].line()
+    assert "rank-test 22 of 200; at most 21: NOT HELD" in told[1].line()
 
 
 def test_what_is_not_measured_is_refused(tightness, monkeypatch, tmp_path):

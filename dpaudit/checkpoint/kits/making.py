@@ -31,7 +31,7 @@ FEWEST, MOST = 10, 100_000
 """Canaries of a kit; fewer show next to nothing."""
 
 FROM_SYSTEM = "drawn from the operating system's randomness"
-FROM_SEED = "drawn from --seed: whoever knows it knows the coins, so this kit is for tests only"
+FROM_SEED = "drawn from --seed: the seed reveals the coins, so this kit is for tests only"
 
 ALL, ADD = "canaries", "add_to_training"
 

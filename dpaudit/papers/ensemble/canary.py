@@ -17,14 +17,13 @@ BACK, ASIDE = -0.45, 0.893
 
 @dataclass(frozen=True)
 class Corner(CanaryBuilder):
-    """A record that all others contradict, mirrored in D'; the others are chosen too.
+    """A record that contradicts all others, mirrored in D'; the others are chosen too.
 
-    For private linear learners, whose promise holds for whatever data an organisation has: here
-    all its records but one are (1, 0, 0, ...) of class 1. That one is (-.45, .893, 0, ...) in D and
-    (-.45, -.893, 0, ...) in D', of class 1 as well, so that a learner is wrong about it in either,
-    and pulled with nearly all of its weight in opposite directions. To flip a label moves only half
-    as much. Which data set is named says only how many features there are, and what the other
-    organisations have.
+    For private linear learners, whose promise holds for any data of an organisation. Here all its
+    records but one are (1, 0, 0, ...) of class 1. That one is (-.45, .893, 0, ...) in D and (-.45,
+    -.893, 0, ...) in D', also of class 1. A learner is wrong about it in both worlds and pulled
+    with nearly all of its weight in opposite directions. Flipping a label moves only half as much.
+    The named data set gives only the number of features and the data of the other organisations.
     """
 
     def build(self, data: Data, seed: int) -> Pair:

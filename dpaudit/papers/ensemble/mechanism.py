@@ -39,20 +39,20 @@ ADVERSARIES = {
 """The adversary of each target."""
 
 DEPLOYMENTS = {
-    "learner": "every organisation that receives the learner sees as much, and shows less where it "
-    "does not know the other records",
-    "aggregate": "who gets the aggregate without those learners knows less; what it tells of the "
-    "records that they are weighed by is another question (--set target=receiver)",
-    "receiver": "organisation 0 keeps the aggregate to itself, or tells what its own records are",
+    "learner": "Every organisation that receives the learner sees this. Without the other records "
+    "it can show less.",
+    "aggregate": "The aggregate alone, without the learners, shows less. --set target=receiver "
+    "tests the records that the learners are weighed by.",
+    "receiver": "Organisation 0 must keep the aggregate to itself, or it reveals its own records.",
 }
 """Consequences for organisations that follow the paper."""
 
 NOTHING_CLAIMED = (
-    "Do not publish an aggregate: its receiver's own records are in it without noise. See what it "
-    "tells of the others' (--set target=aggregate)."
+    "Do not publish an aggregate: its receiver's own records are in it without noise. --set "
+    "target=aggregate tests the records of the others."
 )
 BREAKS = (
-    "Look for what breaks the claim: rows longer than 1, a minimum that is not exact, noise whose "
+    "Look for the cause: rows longer than 1, a minimum that is not exact, noise whose "
     "density is not that of its norm, the number of records of one organisation."
 )
 
@@ -79,32 +79,32 @@ class Exchange:
 
 
 class PrivateEnsemble(Mechanism):
-    """Private logistic regressions that organisations exchange, and one aggregates.
+    """Private logistic regressions that organisations exchange and aggregate.
 
-    M + 1 organisations have n records each. Number m publishes w_m = argmin (1/n) sum of
-    ln(1 + e^(-y w.x)) + (Lambda/2) ||w||^2 + b.w/n, where the density of b is prop. to
-    exp(-(eps'/2) ||b||). Number 0 weighs the learners of others by their losses on its own records
-    (mirror averaging). Classes become -1 (even) and 1 (odd).
+    M + 1 organisations have n records each. Number m publishes w_m = argmin (1/n) sum of ln(1 +
+    e^(-y w.x)) + (Lambda/2) ||w||^2 + b.w/n, where the density of b is prop. to exp(-(eps'/2)
+    ||b||). Number 0 weighs the learners of others by their losses on its own records (mirror
+    averaging). Classes become -1 (even) and 1 (odd).
 
     The claim: every w_m is eps-DP for replacing one of the n records, if no row is longer than 1
-    and the minimum is exact. eps' = eps - 2 ln(1 + 1/(4 n Lambda)), the rest being the Jacobian's;
-    where that is not above 0, eps/2 and more regularisation, so that eps' may fall as eps grows.
-    It holds, with slack: a flipped label shows at most eps'/2 (--canary replaced), a record in a
-    `corner` more, each the less the more features there are.
+    and the minimum is exact. eps' = eps - 2 ln(1 + 1/(4 n Lambda)); the rest pays for the Jacobian.
+    If that is not above 0, eps' is eps/2 with more regularisation, so eps' may fall as eps grows.
+    The claim holds, with slack: a flipped label shows at most eps'/2 (--canary replaced), a record
+    in a `corner` more; more features show less.
 
-    The flaw: only the data of the publishers are protected. target: `learner`, an adversary who
-    sees a w_m; `aggregate`, who sees the aggregate of it and of others, which are fixed: no more
-    than w_m shows; `receiver`, who sees an aggregate and asks for the data of number 0, which went
-    into it without noise: nothing is promised, and everything leaks (of signs, where learners do
-    not all agree about the record). Organisation 0 must not publish the aggregate.
+    The flaw: only the data of the publishers are protected. target is the adversary's view.
+    `learner`: sees a w_m. `aggregate`: sees the aggregate of it and of others, which are fixed; it
+    shows no more than w_m. `receiver`: sees an aggregate and attacks the data of number 0, which
+    are in it without noise. Nothing is promised about these, and everything leaks (with signs,
+    where learners disagree about the record). Organisation 0 must not publish the aggregate.
 
     organisations: M + 1. records: n; by default as many as there are for each. lam: Lambda.
     perturbation: `objective`, or `output` (noise of sensitivity 2/(n Lambda) on the minimum).
     features: the number of first features that are used; by default all. bound: divisor of all
     rows, known without the data. rows: longer ones are refused (`refuse`) or shortened (`clip`), or
-    every row is divided by its norm (`normalise`). intercept: a feature that is always 1. beta,
-    start (0, or the paper's 1), reading (`linear`, `sign`) and average (`mirror`, `single`) are of
-    the aggregate.
+    every row is divided by its norm (`normalise`). intercept: a feature that is always 1. Settings
+    of the aggregate: beta, start (0, or the paper's 1), reading (`linear`, `sign`) and average
+    (`mirror`, `single`).
 
     Minami, Sato, Arai and Nakagawa, Aggregating Differentially Private Weak Learners (in Japanese);
     Chaudhuri, Monteleoni and Sarwate, Differentially Private Empirical Risk Minimization (2011).
@@ -269,13 +269,13 @@ def _refuse_too_few(data: Data, organisations: int, records: int) -> None:
 
 
 class Learner(FixedAttack):
-    """Says D' if a released learner is likelier with its record, or an aggregate leans towards it.
+    """Guess D' if a learner is likelier with its record, or an aggregate is nearer to it.
 
-    For private ensembles. Of one organisation's learner it is the exact log-likelihood ratio, the
-    best score there is (Neyman and Pearson 1933), because who knows the records knows the density
-    of the learner. Of an aggregate, in which that is lost, it is how much nearer it is to what D'
-    would make of it without noise than to what D would. Nothing is chosen: score and rule are fixed
-    before the first learner, so that all of them judge.
+    For private ensembles. For one organisation's learner it is the exact log-likelihood ratio, the
+    best possible score (Neyman and Pearson 1933): the records determine the density of the learner.
+    For an aggregate this density is lost; the score is how much nearer the aggregate is to the
+    noiseless one of D' than to that of D. Nothing is chosen: score and rule are fixed before the
+    first learner, so all trials judge.
     """
 
     def __init__(self) -> None:

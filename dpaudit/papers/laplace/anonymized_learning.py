@@ -92,24 +92,24 @@ def play_counterexample(
 
 
 class LaplaceAnonymizedLearning(Mechanism):
-    """A network trained by updates that each have Laplace noise, parameter by parameter.
+    """A network trained by updates with Laplace noise on each parameter.
 
     ReLU inside, softmax and cross-entropy at the end. The range by which a record can move each
-    parameter follows from the current parameters alone (ranges pushed through the layers), cut to
-    the thresholds. Each record's update is clipped to it; the batch's sum gets Laplace noise of
-    E (max - min)/epsilon, E epochs, and is clamped.
+    parameter follows from the current parameters (ranges pushed through the layers), cut to the
+    thresholds. Each record's update is clipped to it. The batch's sum gets Laplace noise of E (max
+    - min)/epsilon, E epochs, and is clamped.
 
-    The claim (Theorem 4) is epsilon for each parameter that is released at the end, the sum of what
-    each epoch's own noise protects.
+    The claim (Theorem 4) is epsilon for each parameter released at the end: the sum of what the
+    noise of each epoch protects.
 
     The flaw: the theorem fails even for one parameter. Batches without a record still depend on it
-    through all other parameters, which leak it together, and carry it into this one. `later=10`
-    plays a counterexample: 10 batches after the record's, whose gradients follow the sign of 100
-    other parameters' sum. That number, claimed to be 1-DP, shows more than 5 with 40,000 releases.
-    Nor is it a claim about the model (`unit=model`, the default): an observer of the updates adds
-    up all parameters. `promise=composed` holds: d epsilon for the model of d parameters; for one
-    of them that or, if sums are clipped (`clipped=sum`), epsilon times the batches of an epoch,
-    whichever is less.
+    through all other parameters. These leak it together, and the batches carry it into this one.
+    `later=10` is a counterexample: 10 batches after the record's, whose gradients follow the sign
+    of the sum of 100 other parameters. The parameter, claimed to be 1-DP, shows more than 5 with
+    40,000 releases. The claim is also not about the model (`unit=model`, the default): an observer
+    of the updates adds up all parameters. `promise=composed` holds: d epsilon for the model of d
+    parameters; for one parameter the smaller of that and, if sums are clipped (`clipped=sum`),
+    epsilon times the batches of an epoch.
 
     weights, biases: thresholds of one record's update, LOW,HIGH, chosen without the data. clipped:
     each `record`, or the `sum` of a batch, the literal reading. observer: sees all `updates`, or
@@ -163,7 +163,7 @@ class LaplaceAnonymizedLearning(Mechanism):
             option, problem = "unit", "the counterexample is about one parameter; leave unit out"
         elif self.unit == "parameter" and self.observer != "weights":
             option = "observer"
-            problem = "whoever has one trained parameter sees no updates; leave observer out"
+            problem = "an adversary with one trained parameter sees no updates; leave observer out"
         if problem:
             value = self.unit if option == "unit" else self.observer
             raise BadInput(problem, "excluded-options", option=option, value=value)
@@ -223,16 +223,14 @@ class LaplaceAnonymizedLearning(Mechanism):
         return f"observer: {sees}, and knows the other records"
 
     def about(self, pair: Pair) -> About:
-        deployment = "whoever has what is released could show as much"
+        deployment = "Anyone who has the release can show this leak."
         if self.observer == "updates":
-            deployment = (
-                "who has only the final parameters, no updates, sees less (--set observer=weights)"
-            )
+            deployment = "The final parameters alone show less (--set observer=weights)."
         return About(
             adversary=self._adversary(),
             deployment=deployment,
-            breaks="Theorem 4 leaves out that later batches depend on a record through other "
-            "parameters, and that a model is all of them: dpaudit explain "
+            breaks="Theorem 4 ignores that later batches depend on a record through other "
+            "parameters, and that a model has all parameters: dpaudit explain "
             "laplace-anonymized-learning. Claim what composition allows (--set promise=composed), "
             "or train with DP-SGD.",
         )

@@ -91,24 +91,24 @@ def records_of(means: Array, sizes: Array, classes: int) -> tuple[Array, Array]:
 
 
 class LaplaceAnonymizingFirst(NoisyNumbers):
-    """A network trained on noisy means of groups of similar records, instead of the records.
+    """A network trained on noisy means of groups of similar records.
 
     Records, with their class one-hot among the columns, are ordered by their distance to the
-    origin, which no other data decide, and cut into groups of k. Each record is replaced by the
-    mean of its group with Laplace noise. Training on the means is post-processing.
+    origin, which does not depend on other data, and cut into groups of k. Each record is replaced
+    by the mean of its group with Laplace noise. Training on the means is post-processing.
 
     The claim is epsilon for all means together, and so for the whole model. It holds, because the
     noise is that of the joint release: a replaced record may shift one record out of each of n/k
-    groups, each mean by m/k in all, and the noise has the scale n m/(k^2 epsilon).
+    groups, each mean by m/k in total, and the noise has the scale n m/(k^2 epsilon).
 
-    The flaw is utility: with so much noise little can be learned, unless groups are so large that
-    their means say little. The paper only cites how it anonymizes. Sorting each column alone needs
-    far less noise (range/k), but protects only the sorted means; linking them to rows again, as
-    such methods do, also releases the rank of each record, which nothing protects.
+    The flaw is utility: with this noise little can be learned, unless groups are so large that
+    their means say little. The paper only cites its anonymization. Sorting each column alone needs
+    far less noise (range/k), but protects only the sorted means. Linking them to rows again, as
+    such methods do, also releases the unprotected rank of each record.
 
-    k: records in a group; by default about half of the pool, so that there are two groups.
-    trained: also train a network on the means in every trial, for its accuracy; hidden, width and
-    decay are its settings. The audit sees the means, of which a network can only show less.
+    k: records in a group; by default about half of the pool, so that there are two groups. trained:
+    also train a network on the means in every trial, for its accuracy; hidden, width and decay are
+    its settings. The audit sees the means; a network can only show less.
 
     Sei and Ohsuga, Privacy-Preserving Publication of Deep Neural Networks (2016; its report is in
     Japanese); Soria-Comas, Domingo-Ferrer, Sanchez and Martinez, Enhancing Data Utility in
@@ -166,10 +166,9 @@ class LaplaceAnonymizingFirst(NoisyNumbers):
         return About(
             adversary="observer: has the noisy means that the network learns from, and knows them "
             "without noise in either world",
-            deployment="between these two worlds all means together leak epsilon "
-            f"{leak(self.known(pair)):.4g}, which is known exactly; a network that is trained on "
-            "them can only show less",
-            breaks="Look for what breaks the claim: records that are not in [0, 1], an order that "
+            deployment="Between these two worlds all means together leak exactly epsilon "
+            f"{leak(self.known(pair)):.4g}. A network that is trained on them can only show less.",
+            breaks="Look for the cause: records that are not in [0, 1], an order that "
             "other records decide, or the noise's scale.",
         )
 

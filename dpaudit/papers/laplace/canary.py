@@ -14,11 +14,11 @@ from dpaudit.types import IN, Array, Canary, Data, Pair, neighbours
 
 @dataclass(frozen=True)
 class Negative(CanaryBuilder):
-    """A record of the pool that is its negative in D', under another label; replaces one.
+    """A record that is replaced in D' by its negative under another label.
 
-    Each of its values is moved to the far end of [0, 1]: 1 where it was below one half, and 0 where
-    it was not. Of a dark picture that is a bright one, which no network expects: it moves many
-    parameters at once, and means by as much as one record can.
+    Each value is moved to the far end of [0, 1]: 1 if it was below one half, else 0. The negative
+    of a dark image is bright, which no network expects. It moves many parameters at once, and means
+    by as much as one record can.
     """
 
     def build(self, data: Data, seed: int) -> Pair:

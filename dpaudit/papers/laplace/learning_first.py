@@ -45,27 +45,27 @@ class WorstCase:
 
 
 class LaplaceLearningFirst(NoisyNumbers):
-    """A network trained as usual, each parameter of which is released with Laplace noise.
+    """A network trained as usual and released with Laplace noise on each parameter.
 
     ReLU inside, softmax and cross-entropy at the end. Weights and biases are clipped to thresholds
-    during training. Each is released as min(max, max(min, w + Lap(b))) with noise of its own,
-    b = (max - min)/epsilon. The initial parameters and the batches are public, and the same in
-    both worlds.
+    during training. Each is released as min(max, max(min, w + Lap(b))) with independent noise, b =
+    (max - min)/epsilon. The initial parameters and the batches are public, and the same in both
+    worlds.
 
     The claim (Theorem 3) is epsilon for each parameter: the distribution of every single one
     changes by at most e^epsilon if one record is replaced. `unit=parameter` audits this claim, on
     the parameter that the canary moves most. It holds.
 
-    The flaw: it is no claim about the model. The noise is independent, so the leaks of all
-    parameters add up: sum over all of |w - w'| epsilon/(max - min), at most (number of parameters)
-    epsilon. `unit=model` (the default) reads the theorem as a claim about the whole model, as a
-    publisher of the model must, and the log-likelihood ratio of all parameters together refutes
-    it. `promise=composed` claims d epsilon, by composition; that holds, but is far too large.
+    The flaw: it is not a claim about the model. The noise is independent, so the leaks of all
+    parameters add up: the sum over all of |w - w'| epsilon/(max - min), at most (number of
+    parameters) epsilon. `unit=model` (the default) reads the theorem as a claim about the whole
+    model, as a publisher must. The log-likelihood ratio of all parameters together refutes it.
+    `promise=composed` claims d epsilon, by composition; that holds, but is far too large.
 
     weights, biases: the thresholds, LOW,HIGH, chosen without the data. hidden, width: the number of
-    hidden layers, and of nodes in each (the paper's number of layers contradicts itself). decay:
-    lambda, of (5). shift: train nothing; the record moves each of so many `parameters` (100) by
-    this part of its range, the worst case.
+    hidden layers, and of nodes in each (the paper contradicts itself about the number of layers).
+    decay: lambda, of (5). shift: train nothing; the record moves each of the `parameters` (100 by
+    default) by this part of its range, the worst case.
 
     Sei and Ohsuga, Privacy-Preserving Publication of Deep Neural Networks (2016; its report is in
     Japanese). Lemma 1 is printed with min and max exchanged, which would release a constant.
@@ -148,10 +148,10 @@ class LaplaceLearningFirst(NoisyNumbers):
             leaks = "this parameter leaks"
         return About(
             adversary=f"observer: {adversary}",
-            deployment=f"between these two worlds {leaks} epsilon {leak(self.known(pair)):.4g}, "
-            "which is known exactly; whoever has the released model and knows the other records "
-            "could show as much",
-            breaks="The theorem is about single parameters, and the model is all of them: dpaudit "
+            deployment=f"Between these two worlds {leaks} exactly epsilon "
+            f"{leak(self.known(pair)):.4g}. Anyone who has the released model and knows the other "
+            "records can show this leak.",
+            breaks="The theorem is about single parameters, but the model has all of them: dpaudit "
             "explain laplace-learning-first. Claim what composition allows (--set "
             "promise=composed), or train with DP-SGD, whose claim is about the model.",
         )

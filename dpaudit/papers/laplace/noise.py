@@ -99,13 +99,13 @@ class NoisyNumbers(Mechanism):
 
 
 class Laplace(ThresholdAttack):
-    """Says that the canary was in if all released numbers together are likelier with it.
+    """Guess D' if all released numbers together are likelier with the canary.
 
-    For numbers that each have Laplace noise of their own: the joint log-likelihood ratio, the best
-    score there is (Neyman and Pearson 1933), because the adversary knows what either world would
-    release without noise. Of updates it is added up over all of them. Of parameters that noisy
-    updates have led to, no ratio is known; their score is how far they lie in the direction in
-    which the canary pulls, sum of (w' - w) times what is released.
+    For numbers with independent Laplace noise: the joint log-likelihood ratio, the best possible
+    score (Neyman and Pearson 1933), because the adversary knows what either world would release
+    without noise. For updates it is the sum over all updates. For parameters after noisy updates no
+    ratio is known; their score is how far they lie in the direction in which the canary pulls, sum
+    of (w' - w) times the release.
     """
 
     def __init__(self) -> None:

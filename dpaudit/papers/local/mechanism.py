@@ -54,33 +54,33 @@ class Users:
 
 
 class RandomizedResponse(Mechanism):
-    """Randomized response, and the promise of Parameter Blending Privacy to users who hide theirs.
+    """Randomized response, and the promise of Parameter Blending Privacy.
 
     A user has a value d and reports o with probability P[o, d]. Users choose their matrix P by a
-    parameter theta; the number of users of each is public, a user's own is secret. A trial is one
-    user's reports. The value is a record's class, modulo the number of values, and the canary is
-    that record with another class.
+    parameter theta. The number of users of each parameter is public; a user's own is secret. A
+    trial is one user's reports. The value is a record's class, modulo the number of values, and the
+    canary is that record with another class.
 
     The claim, Parameter Blending Privacy (`promise=pbp`), compares a user's report with those of
-    users with other values and the parameters that suit best: E'(theta) = max over d, d' and o of
-    the min over theta' of |ln Pr(theta) P_theta[o,d] / Pr(theta') P_theta'[o,d']|, by enumeration.
-    In the paper's example two kinds of users, half of them each, answer truly with .8 and with .6;
-    the former are promised ln 3, where local differential privacy would say ln 4.
+    users with other values and the most similar parameters: E'(theta) = max over d, d' and o of the
+    min over theta' of |ln Pr(theta) P_theta[o,d] / Pr(theta') P_theta'[o,d']|, by enumeration. In
+    the paper's example half of the users answer truly with .8 and half with .6. The former are
+    promised ln 3; local differential privacy gives ln 4.
 
-    The flaw: no attacker has to compare with the most similar story. An attacker who knows theta
-    (`observer=known`) tells values apart by ln 4, and refutes ln 3. One who does not
+    The flaw: an attacker need not compare with the most similar users. An attacker who knows theta
+    (`observer=known`) separates values by ln 4, and refutes ln 3. One who does not
     (`observer=blended`) sees the mean of all matrices: ln(7/3) in the paper's example, less than
-    claimed; but with three parameters E' can be 0 where the blended report leaks ln(19/11)
-    (`matrix=three-parameter`). Nor do E' values of several reports add up (`promise=pbp-sum`);
-    those of local differential privacy do (`promise=ldp`), and that claim holds.
+    claimed. With three parameters, however, E' can be 0 while the blended report leaks ln(19/11)
+    (`matrix=three-parameter`). E' values of several reports do not add up (`promise=pbp-sum`).
+    Those of local differential privacy do (`promise=ldp`), and that claim holds.
 
     matrix: `blended`, the paper's example; `three-parameter`; `binary:P,P,...`, the probability of
     a true answer for each parameter; `grr:EPSILON`, `unary:EPSILON` and `optimised-unary:EPSILON`,
-    one parameter for all; or `given:ROWS`, numbers of a row by commas, rows by slashes, parameters
-    by semicolons. shares: of the parameters, in proportion; equal by default. values: their number;
-    by default the data's classes. theta: the parameter that the observer knows, from 0; by default
-    the one that leaks most. reports: of each user, all by one parameter. support_only: leave out of
-    E' what is impossible with d, where the definition makes it infinite.
+    one parameter for all; or `given:ROWS`, numbers of a row separated by commas, rows by slashes,
+    parameters by semicolons. shares: of the parameters, in proportion; equal by default. values:
+    their number; by default the data's classes. theta: the parameter that the observer knows, from
+    0; by default the one that leaks most. reports: of each user, all by one parameter.
+    support_only: leave out of E' what is impossible with d, where the definition makes it infinite.
 
     Takagi, Cao and Yoshikawa, On hiding the parameter in local differential privacy (in Japanese);
     Warner, Randomized Response (1965).
@@ -195,7 +195,7 @@ class RandomizedResponse(Mechanism):
         return f"observer: sees {reports} of one user, and knows that the parameter is {self.theta}"
 
     def about(self, pair: Pair) -> About:
-        breaks = "Look for what breaks the claim: the matrix, or the source of randomness."
+        breaks = "Look for the cause: the matrix, or the source of randomness."
         if self.promise != "ldp":
             breaks = (
                 "The claim is measured against the most similar story of other users, which no "
@@ -204,8 +204,8 @@ class RandomizedResponse(Mechanism):
             )
         return About(
             adversary=self._adversary(),
-            deployment="whoever gets a user's reports could show as much; who gets only what is "
-            "added up over many users sees less",
+            deployment="Anyone who gets a user's reports can show this leak. Sums over many users "
+            "show less.",
             breaks=breaks,
         )
 
@@ -246,13 +246,13 @@ def _drawn(probabilities: Array, u: Array) -> Array:
 
 
 class ReportedValue(FixedAttack):
-    """Says that a user has the value of D' if the reports are likelier with it.
+    """Guess D' if the user's reports are likelier with the value of D'.
 
-    For randomized response: the log-likelihood ratio of what the user reported, the best score
-    there is (Neyman and Pearson 1933), because the matrices and the shares of their parameters are
-    public. An observer who knows by which parameter the user reports has it in the observations;
-    who does not blends all of them. Nothing is chosen: score and rule are fixed before the first
-    report, so that all of them judge.
+    For randomized response: the log-likelihood ratio of the user's reports, the best possible score
+    (Neyman and Pearson 1933), because the matrices and the shares of their parameters are public.
+    If the observer knows the user's parameter, it is in the observations; otherwise all parameters
+    are blended. Nothing is chosen: score and rule are fixed before the first report, so all reports
+    judge.
     """
 
     def __init__(self) -> None:

@@ -22,10 +22,10 @@ def _minus(name: str) -> Statistic:
 
 
 class Nearest(ThresholdAttack):
-    """Says that the canary was in if a synthetic record is near to it.
+    """Guess D' if a synthetic record is near to the canary.
 
-    The distance of the nearest, for who gets synthetic records and nothing else. Chen, Yu, Zhang
-    and Fritz, GAN-Leaks (2020).
+    The distance of the nearest synthetic record, for an adversary who gets only synthetic records.
+    Chen, Yu, Zhang and Fritz, GAN-Leaks (2020).
     """
 
     def __init__(self) -> None:
@@ -33,10 +33,10 @@ class Nearest(ThresholdAttack):
 
 
 class Reconstruction(ThresholdAttack):
-    """Says that the canary was in if the generator draws it well from where it is embedded.
+    """Guess D' if the generator reconstructs the canary well from its embedding.
 
-    The squared error, for who gets the model. Hayes, Melis, Danezis and De Cristofaro, LOGAN
-    (2019); Chen, Yu, Zhang and Fritz, GAN-Leaks (2020).
+    The squared error, for an adversary who gets the model. Hayes, Melis, Danezis and De Cristofaro,
+    LOGAN (2019); Chen, Yu, Zhang and Fritz, GAN-Leaks (2020).
     """
 
     def __init__(self) -> None:
@@ -44,10 +44,10 @@ class Reconstruction(ThresholdAttack):
 
 
 class Elbo(ThresholdAttack):
-    """Says that the canary was in if the model finds it likely, by the bound that it maximises.
+    """Guess D' if the model's evidence lower bound (ELBO) of the canary is high.
 
-    For who gets the model. Hilprecht, Harterich and Bernau, Monte Carlo and Reconstruction
-    Membership Inference Attacks against Generative Models (2019).
+    For an adversary who gets the model. Hilprecht, Harterich and Bernau, Monte Carlo and
+    Reconstruction Membership Inference Attacks against Generative Models (2019).
     """
 
     def __init__(self) -> None:
@@ -55,10 +55,10 @@ class Elbo(ThresholdAttack):
 
 
 class Subspace(ThresholdAttack):
-    """Says that the canary was in if the released directions hold much of it.
+    """Guess D' if the released directions contain much of the canary.
 
-    The share of the canary's squared length in the subspace that records are projected to, for
-    who gets the model.
+    The share of the canary's squared length in the subspace that records are projected to, for an
+    adversary who gets the model.
     """
 
     def __init__(self) -> None:
@@ -66,10 +66,10 @@ class Subspace(ThresholdAttack):
 
 
 class Mixture(FixedAttack):
-    """Says that the canary was in if the released parameters are likelier with it.
+    """Guess D' if the released parameters are likelier with the canary.
 
-    For DP-EM, and whoever knows all records but does not know which of two was there: the
-    log-likelihood ratio of all that every iteration released, the best score there is (Neyman and
+    For DP-EM, and an adversary who knows all records but not which of two was there: the
+    log-likelihood ratio of all releases of all iterations, the best possible score (Neyman and
     Pearson 1933). Nothing is chosen: all trials judge.
     """
 
@@ -84,13 +84,13 @@ def _mixture_ratio(seen: Observations, known: Known) -> Array:
 
 
 class SecondMoment(FixedAttack):
-    """Says that the canary was out if the released second moment is too small to hold it.
+    """Guess D if the released second moment is too small to contain the canary.
 
-    For DP-PCA. Wishart noise never lessens a second moment in any direction, so that one that is
-    below that of D' somewhere, by its smallest eigenvalue, cannot have come from D': there are no
-    errors on that side. Inside what both worlds can release the ratio is the same everywhere.
-    Of Gaussian noise it is the log-likelihood ratio, the best score there is (Neyman and Pearson
-    1933). Nothing is chosen: all trials judge.
+    For DP-PCA. Wishart noise never reduces a second moment in any direction. A release below the
+    moment of D' somewhere, by its smallest eigenvalue, cannot come from D', so there are no errors
+    on that side. For all releases that both worlds can produce the ratio is the same. With Gaussian
+    noise the score is the log-likelihood ratio, the best possible score (Neyman and Pearson 1933).
+    Nothing is chosen: all trials judge.
     """
 
     any_of = frozenset({"gap", "moment_ratio"})
@@ -106,11 +106,11 @@ def _moment_score(seen: Observations, known: Known) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Opposites(CanaryBuilder):
-    """Two records that the mechanism keeps apart worst: D has the one, D' the other in its place.
+    """Two records that the mechanism separates worst: D has one, D' the other in its place.
 
-    Neighbours by replacing one. Which two they are is the mechanism's to say; where it does not,
-    D has an all-zero record and D' one that is bright where the other records are dark. The
-    label is that of the pool's record whose place they take, in both.
+    Neighbours by replacing one. The mechanism may choose the two records. Otherwise D has an
+    all-zero record and D' a record that is bright where the other records are dark. Both have the
+    label of the pool's record that they replace.
     """
 
     opposites: Array | None = None

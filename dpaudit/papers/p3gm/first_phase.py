@@ -32,7 +32,7 @@ from dpaudit.types import (
 
 
 class P3GMPCA(Mechanism):
-    """DP-PCA of P3GM: the second moment of all records with Wishart noise, or with Gaussian.
+    """DP-PCA of P3GM: the second moment of all records with Wishart or Gaussian noise.
 
     Records are cut to unit length; A = (1/n) sum of x x^T is released, not centred and without
     labels. Projections by its eigenvectors are post-processing. A trial is one release.
@@ -42,12 +42,12 @@ class P3GMPCA(Mechanism):
 
     The flaw: W is positive semi-definite, so a release is never below A in any direction. Let D'
     have a record v, |v| = 1, where D has nothing. With probability 1 - exp(-epsilon_pca/3) the
-    release from D is below the second moment of D' somewhere, and from D' it never is: no finite
-    epsilon holds with a smaller delta, whatever d and n. The smallest eigenvalue of the release
+    release from D is below the second moment of D' somewhere; from D' it never is. No finite
+    epsilon holds with a smaller delta, for any d and n. The smallest eigenvalue of the release
     minus A' shows it (attack `second-moment`).
 
     Gaussian noise (`noise=gaussian`) is the correction: (epsilon_pca, --delta), by noise that is
-    alike in all directions of symmetric matrices, of s times the Frobenius sensitivity sqrt(2)/n.
+    equal in all directions of symmetric matrices, of s times the Frobenius sensitivity sqrt(2)/n.
     The claim states its curve, which two records at right angles reach.
 
     Jiang, Xie and Zhang, Wishart Mechanism for Differentially Private Principal Components Analysis
@@ -101,7 +101,7 @@ class P3GMPCA(Mechanism):
         )
 
     def about(self, pair: Pair) -> About:
-        breaks = "Look for what breaks the claim: the noise's scale, or records beyond unit norm."
+        breaks = "Look for the cause: the noise's scale, or records beyond unit norm."
         if self.noise == "wishart":
             breaks = (
                 "Wishart noise is one-sided, so that some releases are possible without the canary "
@@ -110,9 +110,8 @@ class P3GMPCA(Mechanism):
         return About(
             adversary="observer: sees the released second moment, and knows all records but which "
             "of two was there",
-            deployment="whoever gets the second moment could show as much; who gets its "
-            "eigenvectors alone sees less, but the composition of P3GM counts on what is claimed "
-            "here",
+            deployment="Anyone who gets the second moment can show this leak. Its eigenvectors "
+            "alone show less, but the composition of P3GM relies on this claim.",
             breaks=breaks,
         )
 
@@ -143,24 +142,25 @@ class P3GMPCA(Mechanism):
 
 
 class P3GMEM(Mechanism):
-    """DP-EM of P3GM: a mixture of Gaussians whose every M-step is released with Gaussian noise.
+    """DP-EM of P3GM: a mixture of Gaussians with Gaussian noise on every M-step.
 
     Records are cut to unit length and projected to `latent` directions of the shadow set, which are
     public here; `p3gm-pca` audits DP-PCA. The start of EM is drawn without the data. A trial is one
-    fit of `iterations` iterations with `components` components of diagonal variances, and all its
+    fit of `iterations` iterations with `components` components of diagonal variances; all its
     releases are seen.
 
     The claim: each release is a Gaussian mechanism of noise multiplier em_noise, if one record is
     replaced. As published (`variant=published`) an iteration has 2K + 1 of them: the weights, of
-    sensitivity sqrt(2)/n, and of each component the mean, 2/N_k, and second moment, sqrt(2)/N_k.
+    sensitivity sqrt(2)/n, and for each component the mean, 2/N_k, and the second moment,
+    sqrt(2)/N_k.
 
     The flaw: N_k, the number of records of a component, is private, and the deviation of the noise
-    shows it. In a component with few records, one more makes the noise visibly smaller, whatever
-    em_noise is; in one with the canary alone, at once.
+    shows it. In a component with few records, one more makes the noise visibly smaller, for any
+    em_noise. A component with the canary alone shows it at once.
 
-    `variant=safe` releases three sums an iteration, over all components together: N_k
-    (sensitivity sqrt(2)), the records (2) and their squares (sqrt(2)). Its noise does not depend on
-    the data, and its claim holds.
+    `variant=safe` releases three sums per iteration, over all components together: N_k (sensitivity
+    sqrt(2)), the records (2) and their squares (sqrt(2)). Its noise does not depend on the data,
+    and its claim holds.
 
     Park, Foulds, Chaudhuri and Welling, DP-EM (2016); Takagi, Takahashi, Cao and Yoshikawa, P3GM
     (2021).
@@ -220,7 +220,7 @@ class P3GMEM(Mechanism):
         )
 
     def about(self, pair: Pair) -> About:
-        breaks = "Look for what breaks the claim: the noise's scale, or points beyond unit norm."
+        breaks = "Look for the cause: the noise's scale, or points beyond unit norm."
         if self.variant == "published":
             breaks = (
                 "The noise's deviation depends on how many records a component has, which is "
@@ -229,8 +229,8 @@ class P3GMEM(Mechanism):
         return About(
             adversary="observer: sees what every iteration releases, and knows all records but "
             "which of two was there",
-            deployment="who gets the last mixture alone sees less, but DP-EM promises as much for "
-            "all iterations",
+            deployment="The last mixture alone shows less, but DP-EM makes its promise for all "
+            "iterations.",
             breaks=breaks,
         )
 

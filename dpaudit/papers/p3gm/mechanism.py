@@ -81,27 +81,28 @@ class P3GM(Mechanism):
     (`--epochs`, `--batch`, `--lr`, `--clip`). Synthetic records are drawn from the mixture and
     decoded. A trial is one generator; the adversary has it, and `rows` synthetic records.
 
-    The claim that holds (`variant=safe`): (--epsilon, --delta) if one record is replaced, for
-    Gaussian noise in DP-PCA of (epsilon_pca, delta), sums with noise em_noise in DP-EM, and the
-    noise in DP-SGD that the rest allows, composed by privacy loss distributions. A replaced record
-    moves a sum of gradients by twice the clip norm.
+    The claim that holds (`variant=safe`): (--epsilon, --delta) if one record is replaced. DP-PCA
+    has Gaussian noise of (epsilon_pca, delta), the sums of DP-EM have noise em_noise, and DP-SGD
+    has the noise that the rest of the budget requires, composed by privacy loss distributions. A
+    replaced record moves a sum of gradients by twice the clip norm.
 
     As published (`variant=published`): Wishart noise of epsilon_pca in DP-PCA, DP-EM with 2K + 1
-    releases an iteration, and the epsilon of Theorem 3, which adds up 2 alpha epsilon_pca^2,
-    j (2K + 1) alpha/(2 em_noise^2) and an accountant's part for DP-SGD.
+    releases per iteration, and the epsilon of Theorem 3, which adds up 2 alpha epsilon_pca^2, j (2K
+    + 1) alpha/(2 em_noise^2) and an accountant's part for DP-SGD.
 
-    The flaws: Wishart noise is not private (`p3gm-pca` refutes it, and with it the theorem); the
-    noise of DP-EM depends on private counts (`p3gm-em`); DP-SGD is accounted for adding and
-    removing a record, where the paper replaces one. Its term of DP-PCA is four times too large, its
-    printed one of DP-SGD leaves out all steps but one, and its (6) has the divergence the wrong way
-    round. A generator shows far less of one record than any of these claims: expect no violation.
+    The flaws: Wishart noise is not private (`p3gm-pca` refutes it, and with it the theorem). The
+    noise of DP-EM depends on private counts (`p3gm-em`). DP-SGD is accounted for adding and
+    removing a record, but the paper replaces one. Its term of DP-PCA is four times too large, its
+    printed term of DP-SGD leaves out all steps but one, and its (6) has the divergence in the wrong
+    direction. A generator shows far less of one record than any of these claims: expect no
+    violation.
 
     epsilon_pca and em_noise are 0.3 and 60 by default, 0.05 and 100 as published: most of the
-    budget is left to DP-SGD. model: `p3gm`; `ae`, whose q(z|x) has no variance; `vae`, which learns
-    all of it by DP-SGD, without DP-PCA and DP-EM. likelihood: `bernoulli`; `gaussian`, the squared
-    error; or `narrow`, a Gaussian of deviation 0.07. label_length: above 0, labels are not
-    projected with the features but have directions of their own, of this length beside them; DP-EM
-    begins there, with a component a label.
+    budget is left to DP-SGD. model: `p3gm`; `ae`, whose q(z|x) has no variance; `vae`, trained by
+    DP-SGD alone, without DP-PCA and DP-EM. likelihood: `bernoulli`; `gaussian`, the squared error;
+    or `narrow`, a Gaussian of deviation 0.07. label_length: above 0, labels are not projected with
+    the features but have directions of their own, of this length; DP-EM begins there, with one
+    component per label.
 
     Takagi, Takahashi, Cao and Yoshikawa, P3GM: Private High-Dimensional Data Release via Privacy
     Preserving Phased Generative Model (2021), and their first paper on it (in Japanese).
@@ -216,9 +217,9 @@ class P3GM(Mechanism):
         return About(
             adversary="has the generator and synthetic records; knows all records but which of two "
             "was in",
-            deployment="who gets synthetic records alone sees what the attack nearest sees; a "
-            "generator that shows little of one record may show more of another",
-            breaks="Look for what breaks the claim: dpaudit explain p3gm; the parts have audits of "
+            deployment="With synthetic records alone, only the attack nearest is possible. A "
+            "generator that shows little of one record may show more of another.",
+            breaks="Look for the cause: dpaudit explain p3gm; the parts have audits of "
             "their own, p3gm-pca and p3gm-em.",
             training={
                 "network": first_phase + second_phase if phased else second_phase,

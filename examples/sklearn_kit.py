@@ -1,6 +1,6 @@
 """An audit of the predictions of a scikit-learn forest that was trained with a canary kit.
 
-    dpaudit canaries make --data digits --canaries 500 --out kit
+    dpaudit canaries make --data digits --count 500 --out kit
     python examples/sklearn_kit.py kit predictions.csv
     dpaudit checkpoint --predictions predictions.csv --kit kit --claim 1,1e-5
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dpaudit.cli.command import Command, Group, RenamedOption
+from dpaudit.cli.command import Command, Group
 from dpaudit.cli.options import DATA, FILE, option
 from dpaudit.cli.output import FIGURES, Destination, Progress
 
@@ -30,11 +30,10 @@ def command() -> None:
 KIT = Group(
     "Kit",
     (
-        RenamedOption(
-            ["--canaries"],
-            old="--count",
+        option(
+            "--count",
             type=int,
-            metavar="M",
+            metavar="N",
             default=1000,
             show_default=True,
             help="Number of canaries, of which half are put in.",
@@ -59,7 +58,7 @@ KIT = Group(
 
 @command.command("make", cls=Command, groups=(DATA, KIT))
 def make(
-    data: str | None, canaries: int, kind: str, out: Path, seed: int | None, **given: Any
+    data: str | None, count: int, kind: str, out: Path, seed: int | None, **given: Any
 ) -> None:
     """Draw canaries and flip a coin for each.
 
@@ -67,7 +66,7 @@ def make(
     what to do, in the form in which the data came (.npz, and .csv or a folder of PNGs).
 
     \b
-        dpaudit canaries make --data train.npz --canaries 1000 --out kit
+        dpaudit canaries make --data train.npz --count 1000 --out kit
         dpaudit canaries make --data people.csv --label income --bounds age=0:120 --out kit
     """
     from dpaudit.checkpoint import kits
@@ -76,8 +75,8 @@ def make(
     given["root"] = given.pop("data_root")
     with Progress() as progress:
         progress.say(f"making {kind} canaries")
-        kit = kits.make(data or "digits", out, kind, canaries, seed, given)
-    most, gaussian = reach(canaries), reach(canaries, curve=True)
+        kit = kits.make(data or "digits", out, kind, count, seed, given)
+    most, gaussian = reach(count), reach(count, curve=True)
     limits = f"{most:.2f}, or {gaussian:.2f} if a Gaussian curve is claimed"
     click.echo(_describe(kit, f"They can show an epsilon of at most {limits}."))
     click.echo(

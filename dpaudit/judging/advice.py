@@ -161,7 +161,7 @@ def after_checkpoint(
     limit = f"{canaries:,} cannot certify more than {decisive.ceiling:.2g} of {claim.epsilon:.3g}"
     if needed is None:
         return [f"State the claim's curve beforehand, if it has one (--curve): {limit}.", many]
-    return [f"Train with a kit of {needed:,} canaries or more (--canaries): {limit}.", many]
+    return [f"Train with a kit of {needed:,} canaries or more (--count): {limit}.", many]
 
 
 def round_up(number: int) -> int:

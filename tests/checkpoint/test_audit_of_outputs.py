@@ -73,10 +73,10 @@ def test_a_ceiling_below_the_claim_decides_nothing():
 def test_what_could_decide_is_told_where_these_could_not():
     more, _ = judged(6, claimed=(6.0, 1e-5)).next_steps
     assert "2,000" in more
-    assert "--canaries" in more
+    assert "--count" in more
     none, _ = judged(6, claimed=(8.0, 1e-5)).next_steps
     assert "--curve" in none
-    assert "--canaries" not in none
+    assert "--count" not in none
 
 
 def test_without_a_claim_there_is_no_verdict():

@@ -8,7 +8,7 @@ from refusals import Line
 
 @pytest.fixture
 def made(cli, npz, tmp_path):
-    result = cli("canaries", "make", "--data", npz, "--canaries", 12, "--out", tmp_path / "kit")
+    result = cli("canaries", "make", "--data", npz, "--count", 12, "--out", tmp_path / "kit")
     assert result.exit_code == 0, result.output
     return tmp_path / "kit", result.stdout
 
@@ -48,9 +48,9 @@ def test_show_writes_through_no_link(made, refused, tmp_path):
 @pytest.mark.parametrize(
     ("words", "code", "facts"),
     [
-        ("--canaries 3", "too-small", "count 10 3"),
-        ("--canaries 1000000", "too-large", "count 100,000 1,000,000"),
-        ("--canaries 91", "too-large", "90 91"),
+        ("--count 3", "too-small", "count 10 3"),
+        ("--count 1000000", "too-large", "count 100,000 1,000,000"),
+        ("--count 91", "too-large", "90 91"),
         ("--seed -1", "too-small", "seed 0 -1"),
         ("--kind noisy", "usage", "'noisy'"),
         ("--data nowhere.npz", "file-missing", "nowhere.npz"),
@@ -67,7 +67,7 @@ def test_make_refuses_and_leaves_nothing(cli, npz, tmp_path, words, code, facts)
 def test_make_refuses_a_folder_that_is_there(made, cli, npz):
     kit, _ = made
     before = {file: file.read_bytes() for file in kit.iterdir()}
-    result = cli("canaries", "make", "--data", npz, "--canaries", 40, "--out", kit)
+    result = cli("canaries", "make", "--data", npz, "--count", 40, "--out", kit)
     assert result.exit_code == 2
     Line(result.stderr.splitlines()[-1]).tells("file-exists", "--out")
     assert {file: file.read_bytes() for file in kit.iterdir()} == before

@@ -11,7 +11,6 @@ from dpaudit.cli.command import RenamedOption
 WORDS = {
     "run": "--time-limit 10m",
     "checkpoint": "--write-scores scores.csv",
-    "canaries make": "--canaries 12 --out kit",
     "plan": "--true-epsilon 6 --target-bound 0.5",
     "estimate": "--out-trials 50 --in-trials 50",
 }

@@ -199,7 +199,7 @@ def _random_rows(table: CsvTable, data: str, y: Array, seed: int) -> CanarySet:
             break
     else:
         there = f"{len(distinct):,} distinct rows of {data}"
-        text = f"not {count:,} but {there} were found; lower --canaries"
+        text = f"not {count:,} but {there} were found; lower --count"
         raise BadInput(text, "too-large", option="count", value=count)
     kept = list(distinct.values())[:count]
     rows = []
@@ -222,7 +222,7 @@ def _choose(training: TrainingData, records: Records, count: int, seed: int) -> 
     distinct = list(dict(zip(record_hashes(records.x[order]), order, strict=True)).values())
     if count > len(distinct):
         text = f"{training.data.name} has {len(distinct):,} distinct records to make such canaries "
-        text += f"of, not {count:,}; take fewer (--canaries), or --kind random"
+        text += f"of, not {count:,}; take fewer (--count), or --kind random"
         raise BadInput(text, "too-large", option="count", value=count)
     return np.array(distinct[:count])
 

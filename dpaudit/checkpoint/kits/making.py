@@ -64,9 +64,7 @@ def make(
     canaries = as_records(x, made.y)
     if same := len(canaries) - len(set(record_hashes(canaries.x))):
         # Of two equal canaries, the one that is in would speak for the other.
-        text = (
-            f"{same:,} of {count:,} canaries equal others; lower --canaries or take another --kind"
-        )
+        text = f"{same:,} of {count:,} canaries equal others; lower --count or take another --kind"
         raise BadInput(text, "canaries-alike", option="count", value=same)
     about = KitFacts(
         kind=kind,

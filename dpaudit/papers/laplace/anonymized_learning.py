@@ -215,10 +215,10 @@ class LaplaceAnonymizedLearning(Mechanism):
         if self.later is not None:
             return (
                 f"observer: has one of {1 + self.others} parameters after {self.batches} batches, "
-                "of which the first holds the record"
+                "the first with the record"
             )
         if self.unit == "parameter":
-            return "observer: has one trained parameter, that which the canary moves most"
+            return "observer: has the trained parameter that the canary moves most"
         sees = "sees every noisy update" if self.observer == "updates" else "has all parameters"
         return f"observer: {sees}, and knows the other records"
 

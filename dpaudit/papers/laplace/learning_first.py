@@ -142,8 +142,8 @@ class LaplaceLearningFirst(NoisyNumbers):
         leaks = "all parameters together leak"
         if self.unit == "parameter":
             adversary = (
-                "has one released parameter, that which the canary moves most, and knows it "
-                "without noise in either world"
+                "has the released parameter that the canary moves most, and knows it without noise "
+                "in either world"
             )
             leaks = "this parameter leaks"
         return About(

@@ -191,15 +191,15 @@ class RandomizedResponse(Mechanism):
         if len(self.population) == 1:
             return f"observer: sees {reports} of one user; all users have the same public matrix"
         if self.theta is None:
-            return f"observer: sees {reports} of one user, and does not know by which parameter"
+            return f"observer: sees {reports} of one user, but does not know the parameter"
         return f"observer: sees {reports} of one user, and knows that the parameter is {self.theta}"
 
     def about(self, pair: Pair) -> About:
         breaks = "Look for the cause: the matrix, or the source of randomness."
         if self.promise != "ldp":
             breaks = (
-                "The claim is measured against the most similar story of other users, which no "
-                "attacker has to believe: dpaudit explain randomized-response. Promise local "
+                "The claim compares with the most similar other users, which an attacker need not "
+                "do: dpaudit explain randomized-response. Promise local "
                 "differential privacy instead (--set promise=ldp)."
             )
         return About(

@@ -104,11 +104,11 @@ class P3GMPCA(Mechanism):
         breaks = "Look for the cause: the noise's scale, or records beyond unit norm."
         if self.noise == "wishart":
             breaks = (
-                "Wishart noise is one-sided, so that some releases are possible without the canary "
-                "only: dpaudit explain p3gm-pca. Take Gaussian noise (--set noise=gaussian)."
+                "Wishart noise is one-sided: some releases are possible only without the canary: "
+                "dpaudit explain p3gm-pca. Take Gaussian noise (--set noise=gaussian)."
             )
         return About(
-            adversary="observer: sees the released second moment, and knows all records but which "
+            adversary="observer: sees the released second moment; knows all records, but not which "
             "of two was there",
             deployment="Anyone who gets the second moment can show this leak. Its eigenvectors "
             "alone show less, but the composition of P3GM relies on this claim.",
@@ -223,11 +223,11 @@ class P3GMEM(Mechanism):
         breaks = "Look for the cause: the noise's scale, or points beyond unit norm."
         if self.variant == "published":
             breaks = (
-                "The noise's deviation depends on how many records a component has, which is "
-                "private: dpaudit explain p3gm-em. Release sums instead (--set variant=safe)."
+                "The noise's deviation depends on the number of records of a component, which "
+                "is private: dpaudit explain p3gm-em. Release sums instead (--set variant=safe)."
             )
         return About(
-            adversary="observer: sees what every iteration releases, and knows all records but "
+            adversary="observer: sees the releases of all iterations; knows all records, but not "
             "which of two was there",
             deployment="The last mixture alone shows less, but DP-EM makes its promise for all "
             "iterations.",

@@ -66,7 +66,12 @@ def document(ladder: Ladder) -> Document:
         figure_ladder.draw(ladder, digits),
     )
     sections = [block for rung in ladder.rungs for block in _section(rung)]
-    blocks = [conclusion, bar, drawn, *others, Text([STANDS_ON]), *sections]
+    deciding = ladder.strongest[-1]
+    shared = (
+        f"All deciding bounds hold together with {percent(ladder.confidence)} confidence: each is "
+        f"held to {percent(deciding.confidence)}."
+    )
+    blocks = [conclusion, bar, drawn, *others, Text([STANDS_ON, shared]), *sections]
     title = f"one claim, every attacker: {promise(ladder.claim, digits)}"
     return Document(blocks, title, f"dpaudit ladder: {LABELS[ladder.strength]}")
 

@@ -58,9 +58,13 @@ def document(ladder: Ladder, where: str = "", page: bool = False) -> Document:
         figure = [Figure("ladder", title, text, numbers, figure_ladder.draw(ladder, digits))]
     sections = [block for rung in ladder.rungs for block in _section(rung)]
     label = LABELS[ladder.strength]
+    shared = (
+        f"All deciding bounds hold together with {percent(ladder.confidence)} confidence: each is "
+        f"held to {percent(ladder.strongest[-1].confidence)}."
+    )
     return Document(
         _summary(ladder, digits, where),
-        [*figure, Text([*_insiders(ladder), STANDS_ON]), *sections],
+        [*figure, Text([*_insiders(ladder), STANDS_ON, shared]), *sections],
         f"{label}: {sentence(ladder)}",
         f"one claim, every attacker: {promise(ladder.claim, digits)}",
         f"dpaudit ladder: {label}",

@@ -98,7 +98,7 @@ def test_adversaries_that_a_mechanism_has_not_are_named_with_the_reason(ladder, 
     rungs = [observer, *(rung for rung in prepared.rungs.values() if rung.left_out)]
     (line,) = shown.left_out(Ladder(prepared.claim, 0.95, rungs))
     assert all(name in line for name in left_out)
-    assert "randomized-response has only an observer" in line
+    assert "randomized-response" in line
 
 
 def test_one_run_has_as_many_canaries_as_the_network_has_room_for(ladder):
@@ -118,8 +118,7 @@ def test_half_of_the_claim_makes_a_test_strong(ladder, share, strength):
     rung = ladder.rungs[1]
     one = changed(rung, share * rung.report.claim.epsilon)
     assert replace(ladder, rungs=[one]).strength == strength
-    warned = "no evidence of privacy" in shown.sentence(replace(ladder, rungs=[one]))
-    assert warned == (strength == "weak")
+    assert shown.render(replace(ladder, rungs=[one])).startswith(shown.LABELS[strength])
 
 
 def test_one_adversary_that_refutes_is_enough_however_much_others_certify(ladder):
@@ -131,7 +130,7 @@ def test_one_adversary_that_refutes_is_enough_however_much_others_certify(ladder
 
 
 def test_its_json_fulfils_the_schema_also_where_an_adversary_is_left_out(ladder):
-    missing = replace(ladder.rungs[1], report=None, left_out="it does not fit")
+    missing = replace(ladder.rungs[1], report=None, left_out="unfit")
     for one in (ladder, replace(ladder, rungs=[ladder.rungs[0], missing])):
         errors = Draft202012Validator(load_schema("ladder")).iter_errors(shown.to_dict(one))
         assert [error.message for error in errors] == []
@@ -149,7 +148,7 @@ def test_the_summary_fits_a_terminal_and_its_table_has_five_columns(ladder):
 
 def test_the_summary_of_any_outcome_has_at_most_twenty_lines(ladder):
     first, *others = ladder.rungs
-    reason = "a reason that is about as long as one sentence may be, with a way out; leave it out"
+    reason = "x " * 45
     gone = [replace(rung, report=None, left_out=f"{rung.name}: {reason}") for rung in others]
     for epsilon, verdict in (
         (0.1, "INCONCLUSIVE"),

@@ -215,8 +215,8 @@ class P3GM(Mechanism):
         )
         second_phase = f"{network.model}, {network.hidden} wide, by Adam"
         return About(
-            adversary="has the generator and synthetic records; knows all records, but not which of "
-            "two was in",
+            adversary="has the generator and synthetic records; knows all records, but not which "
+            "of two was in",
             deployment="With synthetic records alone, only the attack nearest is possible. A "
             "generator that shows little of one record may show more of another.",
             breaks="Look for the cause: dpaudit explain p3gm; the parts have audits of "

@@ -247,6 +247,8 @@ class About:
     """Network, steps, batch, rates and initial weights."""
     data: Mapping[str, Any] | None = None
     """The data that were used, if not all of the pair."""
+    utility: Mapping[str, float] = field(default_factory=dict)
+    """Figures for comparison, measured beside the trials, such as `accuracy_without_noise`."""
     warnings: Sequence[str] = ()
     """Possible mistakes of the user."""
 

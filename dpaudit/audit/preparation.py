@@ -15,10 +15,13 @@ from dpaudit.config import OWN, Config, mechanism_settings, unused_settings
 from dpaudit.config.adversaries import ADVERSARIES, OBSERVER, PER_STEP
 from dpaudit.config.settings import Planting, Target
 from dpaudit.errors import BadInput, wrap_errors
+from dpaudit.estimators.hold_out import chooses
+from dpaudit.estimators.power.prospect import LIMITED
 from dpaudit.journal import Journal
 from dpaudit.judging import one_run, plan, until_decided
 from dpaudit.judging.choice import Choice
-from dpaudit.judging.panel import AUTO
+from dpaudit.judging.expectation import too_few
+from dpaudit.judging.panel import AUTO, RANKING
 from dpaudit.protocols import CanaryBuilder, Mechanism
 from dpaudit.types import Canary, Claim, Data, Known, Pair, neighbours
 
@@ -48,6 +51,21 @@ class PreparedAudit:
     def folder(self) -> Path:
         """The default folder of the run: the same configuration, the same folder."""
         return Path("runs") / self.config.digest()
+
+    @property
+    def too_few(self) -> str:
+        """A warning that this number of models can never decide on the claim; empty if it can."""
+        config, choice = self.config, self.choice
+        if config.attacker.one_run or config.volume.until_decided or choice.raw_scores:
+            return ""
+        attacks = choice.attack_plugins
+        panels = choice.panels(attacks, self.claim, config.seed)
+        firsts = {panel.names[0] for panel in panels.values()}
+        if not firsts <= {RANKING, *LIMITED}:
+            return ""
+        chosen = len(attacks) > 1 or any(chooses(a, panels[n].takes) for n, a in attacks.items())
+        each, ranked = 4 if chosen else 2, RANKING in firsts
+        return too_few(self.claim, ranked, choice.confidence, config.volume.models, each)
 
     def any_pair(self, say: Say) -> Pair:
         """Return a pair on which the mechanism can be rehearsed, at no cost."""

@@ -110,6 +110,8 @@ def command(
         try:
             prepared = audit.prepare(config, progress.say, download, out)
             _name_backend(prepared.mechanism, progress)
+            if warning := prepared.too_few:
+                progress.note(f"Warning: {warning}.")
             progress.unit = claim_unit(prepared.claim)
             folder = out or prepared.folder
             run = audit.run(

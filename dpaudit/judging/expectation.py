@@ -40,6 +40,9 @@ FEWEST, MANY = 4, 200
 SMALL = ndtr(np.linspace(-12, 0, 600))
 """False-positive rates at which a curve's epsilon is read."""
 
+Decides = Callable[[int], bool]
+"""From trials in each world: True if the best outcome refutes the claim."""
+
 Typical = Callable[[int], float]
 """From trials in each world to the typical bound; 0 if the claim itself is out of reach."""
 
@@ -73,8 +76,8 @@ def _of_ranks(claim: Claim, confidence: float) -> Typical | None:
     a curve of DP-SGD takes a tenth of a second. A curve is typically refuted by n trials if the
     share of pairs won differs by z deviations: the difference and 1/sqrt(n) are proportional.
     """
-    curve = known_curve(claim)
-    if not isinstance(curve, (GaussianCurve, DPSGDCurve)):
+    curve, decides = known_curve(claim), _ranks_decide(claim, confidence)
+    if not isinstance(curve, (GaussianCurve, DPSGDCurve)) or decides is None:
         return None
     curves, a = family(curve, claim.delta, claim.adjacency), 1 - confidence
     parameter = _parameter(curve)
@@ -90,9 +93,8 @@ def _of_ranks(claim: Claim, confidence: float) -> Typical | None:
         rarity.append(max(apart_by, rarity[-1]))
 
     def typical(n: int) -> float:
-        within_reach = separation_probability(curves, parameter, n, n) <= a
         found = float(np.interp(1 / math.sqrt(n), rarity, shown, right=0.0))
-        return min(found, claim.epsilon) if within_reach else 0.0
+        return min(found, claim.epsilon) if decides(n) else 0.0
 
     return typical
 
@@ -123,16 +125,59 @@ def _of_counts(claim: Claim, confidence: float) -> Typical:
         curves, parameter = family("pure", 0.0), claim.epsilon
     else:
         curves, parameter = GaussianFamily(), accounting.gaussian_mu(claim.epsilon, delta)
-    missed = curves.trade_off(parameter, FALSE_POSITIVES)
+    missed, decides = (
+        curves.trade_off(parameter, FALSE_POSITIVES),
+        _counts_decide(claim, confidence),
+    )
 
     def typical(n: int) -> float:
         fpr, fnr = (upper_rate(n * rates, n, a / 2) for rates in (FALSE_POSITIVES, missed))
-        most = upper_rate(0, n, a / 2)
-        if log_ratio(most, most, delta) < claim.epsilon:
+        if not decides(n):
             return 0.0
         return min(claim.epsilon, max(0.0, float(log_ratio(fpr, fnr, delta).max())))
 
     return typical
+
+
+def too_few(claim: Claim, ranked: bool, confidence: float, models: int, each: int) -> str:
+    """Warn, before any training, of models that can never decide; empty if they can.
+
+    `each` is the number of models that give one judging trial in each world. With `ranked`, the
+    rank test under the claim's curve decides, else counted errors.
+    """
+    if claim.by_step or not claim.guarantees:
+        return ""
+    decides = (_ranks_decide(claim, confidence) if ranked else None) or _counts_decide(
+        claim, confidence
+    )
+    n = max(1, models // each)
+    if decides(n):
+        return ""
+    enough = least(decides, MOST_MODELS // each, n)
+    limit = f"{models:,} {claim.trials} can never refute an epsilon of {claim.epsilon:.3g}"
+    if enough is None:
+        return f"{limit}, and no number that can be trained does without a curve"
+    number = -(-each * enough // 4) * 4
+    return f"{limit}, even if every guess is right; at least {number:,} are needed (--models)"
+
+
+def _ranks_decide(claim: Claim, confidence: float) -> Decides | None:
+    """Return the test of whether n trials in each world can refute a claim's curve by ranks."""
+    curve = known_curve(claim)
+    if not isinstance(curve, (GaussianCurve, DPSGDCurve)):
+        return None
+    curves, parameter = family(curve, claim.delta, claim.adjacency), _parameter(curve)
+    return lambda n: separation_probability(curves, parameter, n, n) <= 1 - confidence
+
+
+def _counts_decide(claim: Claim, confidence: float) -> Decides:
+    """Return the test of whether n trials in each world can refute a claim by counts."""
+
+    def decides(n: int) -> bool:
+        most = upper_rate(0, n, (1 - confidence) / 2)
+        return bool(log_ratio(most, most, claim.delta) >= claim.epsilon)
+
+    return decides
 
 
 def last_iterate(claim: Claim, attacker: str) -> float | None:

@@ -26,7 +26,7 @@ from dpaudit.judging.expectation import expectation, last_iterate
 from dpaudit.judging.panel import pick_attack
 from dpaudit.judging.run_data import RunData, fitting_attacks, read_run
 from dpaudit.judging.strength import strength
-from dpaudit.judging.warnings import RAW, run_warnings, untested
+from dpaudit.judging.warnings import RAW, low_accuracy, run_warnings, untested
 from dpaudit.results import NOTHING_TO_CHOOSE, Bound, Evidence, Expectation, Report, Scores, Verdict
 from dpaudit.types import Claim, Observations
 
@@ -121,7 +121,8 @@ def make_report(
         trained = len(data.worlds) if journal.settings.get("canaries", 1) == 1 else 1
         fixed = bounds[primary].selection == NOTHING_TO_CHOOSE
         expected = expectation(claim, choice.confidence, facts.attacker, trained, fixed)
-    common = {"models": data.models, "utility": data.accuracies}
+    utility = {**data.accuracies, **facts.utility}
+    common = {"models": data.models, "utility": utility}
     return Report(
         claim=claim,
         verdict=reached,
@@ -143,7 +144,12 @@ def make_report(
         versions=facts.versions,
         seconds={"training": journal.seconds(), "judging": time.perf_counter() - started},
         seed=data.seed,
-        warnings=[*raw, *facts.warnings, *run_warnings(claim, released)],
+        warnings=[
+            *raw,
+            *facts.warnings,
+            *run_warnings(claim, released),
+            *low_accuracy(utility),
+        ],
         defence=choice.defence,
         evidence=Evidence(
             scores=scores,

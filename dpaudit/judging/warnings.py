@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from functools import partial
 
 import numpy as np
@@ -67,6 +68,21 @@ def run_warnings(claim: Claim, seen: Observations) -> list[str]:
             "not use it and show less"
         )
     return found
+
+
+FAR = 0.1
+"""An accuracy so far below that without noise is warned of."""
+
+
+def low_accuracy(utility: Mapping[str, float]) -> list[str]:
+    """Warn of models that are far less accurate than the same network without noise."""
+    reached, possible = utility.get("accuracy"), utility.get("accuracy_without_noise")
+    if reached is None or possible is None or not reached < possible - FAR:
+        return []
+    return [
+        f"models reach {100 * reached:.0f} % accuracy; the same network without noise reaches "
+        f"{100 * possible:.0f} %. Models that learn little also leak little to outsiders"
+    ]
 
 
 def _repeated(logits: Array | None) -> int:

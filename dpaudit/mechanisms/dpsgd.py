@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from dpaudit.config import Config
 from dpaudit.config.adversaries import ADVERSARIES, OBSERVER, PER_STEP
 from dpaudit.config.settings import Attacker, Privacy, Training
 from dpaudit.errors import BadInput
-from dpaudit.mechanisms.views import View, example
+from dpaudit.mechanisms.views import View, accuracy, example
 from dpaudit.mechanisms.warnings import (
     NO_DROPOUT,
     ONE_SAMPLE,
@@ -49,6 +49,9 @@ EXACT = "exact Gaussian accounting"
 
 FEWEST_STEPS = 4
 """Smallest number of steps as trials: of each world one to choose a rule, and one to judge it."""
+
+PLAIN_STEPS, PLAIN_BATCH, PLAIN_RATE, PLAIN_CLIP, WORTH = 500, 256, 0.5, 10.0, 4
+"""An ordinary training without noise and hardly any clipping, and its most cost in models."""
 
 LARGEST = 240_000_000
 """Largest number of values of all canaries: nearly 1 GB, SQLite's limit for one array."""
@@ -144,7 +147,31 @@ class DPSGD(Mechanism):
             deployment=adversary.follows,
             training={**told, "start": "crafted"} if adversary.crafts else told,
             warnings=[*self._warnings(), *self._weak(pair)],
+            utility=self._without_noise(pair),
         )
+
+    def _without_noise(self, pair: Pair) -> dict[str, float]:
+        """Return the accuracy of one network of the kind, trained on D without noise.
+
+        It costs as much as `WORTH` models at most. An adversary that crafts the start takes a few
+        small steps from a network that has learned, so that only an observer's are compared.
+        """
+        from dpaudit.training import predict
+        from dpaudit.training.dpsgd import fit
+        from dpaudit.training.isolation import isolated
+
+        own, records = self.recipe.training, self.records
+        if self._adversary != OBSERVER or not self.recipe.noise_multiplier:
+            return {}
+        batch = min(PLAIN_BATCH, len(pair.out))
+        spent = self.recipe.steps(records) * self.recipe.expected_batch(records)
+        steps = max(1, min(PLAIN_STEPS, int(WORTH * spent / batch)))
+        plain = replace(own, steps=steps, batch=batch, lr=PLAIN_RATE, dropout=0.0)
+        recipe = replace(self.recipe, training=plain, clip=PLAIN_CLIP, noise_multiplier=0.0)
+        with isolated():
+            model = fit(recipe, pair.out, derive(recipe.init_seed, "without noise")).model
+            found = accuracy(partial(predict.logits, model), pair.test)
+        return {"accuracy_without_noise": float(found)}
 
     def _weak(self, pair: Pair) -> list[str]:
         """Warn of a start that has not learned, and of a canary with a small gradient."""

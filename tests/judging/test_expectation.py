@@ -1,6 +1,7 @@
 """What a stronger test is expected to show, against the forecasts of `plan`."""
 
 import math
+import re
 
 import pytest
 
@@ -9,7 +10,7 @@ from dpaudit.accounting.curves import GaussianFamily, PureFamily, family
 from dpaudit.accounting.sampled import planning_family
 from dpaudit.estimators.power.prospect import Truth
 from dpaudit.estimators.power.scored import Counted, Ranked
-from dpaudit.judging.expectation import FEWEST, expectation, last_iterate
+from dpaudit.judging.expectation import FEWEST, expectation, last_iterate, too_few
 from dpaudit.types import Claim, DPSGDCurve, GaussianCurve, StepsCurve
 
 DELTA, SURE = 1e-5, 0.95
@@ -73,3 +74,23 @@ def test_the_heuristic_is_for_who_sees_only_the_final_model_of_sampled_steps(
 ):
     found = last_iterate(claim, attacker)
     assert found == (wanted and pytest.approx(wanted, abs=0.01))
+
+
+@pytest.mark.parametrize("claim", [FULL, Claim(8.0, DELTA), Claim(2.0, 0.0)])
+@pytest.mark.parametrize("each", [2, 4])
+def test_models_that_can_never_decide_are_told_of_the_least_number_that_can(claim, each):
+    estimator = estimators.ClopperPearson(SURE)
+    if claim.curve:
+        estimator = estimators.RankTest(claim.curve, SURE)
+    said = too_few(claim, True, SURE, 4, each)
+    number = int(re.search(r"at least ([\d,]+) are needed", said)[1].replace(",", ""))
+    n = number // each
+    assert estimator.ceiling(n, n, DELTA if claim.delta else 0.0) >= claim.epsilon
+    fewer = (number - 4) // each
+    assert estimator.ceiling(fewer, fewer, DELTA if claim.delta else 0.0) < claim.epsilon
+    assert too_few(claim, True, SURE, number, each) == ""
+
+
+def test_a_claim_that_no_models_decide_is_told_so():
+    assert "no number" in too_few(Claim(1e6, DELTA), False, SURE, 400, 2)
+    assert too_few(Claim(math.inf, DELTA), False, SURE, 400, 2) == ""

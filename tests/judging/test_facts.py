@@ -27,7 +27,7 @@ def test_what_an_older_run_settled_is_read_and_written_as_it_was():
         told = journal.facts
     read = RunFacts.from_dict(told)
     assert read.pairing == Pairing(removed=5, replaces=True)
-    assert read.to_dict() == {**told, "attacker": "", "training": {}, "untested": ""}
+    assert read.to_dict() == {**told, "attacker": "", "training": {}, "untested": "", "utility": {}}
 
 
 def test_a_canary_without_a_label_is_told_without_one():

@@ -9,6 +9,7 @@ from settings import make_mechanism
 
 from dpaudit.accounting import NUMERICAL, epsilon, gaussian_epsilon
 from dpaudit.canaries import Blank, Random
+from dpaudit.data import load
 from dpaudit.errors import BadInput
 from dpaudit.executors import local_pool
 from dpaudit.mechanisms import DPSGD
@@ -297,3 +298,20 @@ def test_records_of_another_type_than_float32_are_refused(data, dtype):
     other = replace(data, pool=replace(data.pool, x=data.pool.x.astype(dtype)))
     with refuses("wrong-type", "data", dtype.__name__):
         make_mechanism(DPSGD, other, **SMALL)
+
+
+# ---------------------------------------------------------------- what a network could reach
+
+
+def test_a_network_without_noise_is_measured_for_an_observer_only():
+    digits = load("digits")
+    pair = Random().build(digits, seed=0)
+    noisy = make_mechanism(DPSGD, digits, **{**SMALL, "noise_multiplier": 20.0, "batch": 100})
+    state = np.random.get_state()[1].copy()
+    found = noisy.about(pair).utility["accuracy_without_noise"]
+    assert found == noisy.about(pair).utility["accuracy_without_noise"]
+    assert np.array_equal(state, np.random.get_state()[1])
+    (seen,) = noisy.run(pair, trials(0, 2)[:1])
+    assert found > seen["accuracy"] + 0.1
+    white_box = make_mechanism(DPSGD, digits, **SMALL, adversary="white-box")
+    assert white_box.about(replace(pair, given=white_box.craft(digits, 0))).utility == {}

@@ -8,7 +8,7 @@ from typing import Any
 
 from dpaudit.accounting.curves import DPSGD, Family
 from dpaudit.config.adversaries import ADVERSARIES
-from dpaudit.report.formats import at_least, nearest, percent, power, value
+from dpaudit.report.formats import at_least, nearest, power, value
 from dpaudit.results import Bound, Guesses, Report, Strength
 from dpaudit.types import Claim, GaussianCurve
 
@@ -54,15 +54,6 @@ def stands_on(bound: Bound, curves: Family | None) -> str:
         "accountant": "the accountant's curve",
         "prior": "a prior: credible, not certified",
     }[bound.assumption]
-
-
-def certified(bound: Bound, claim: Claim, digits: int) -> str:
-    """Say how much leaks at least; a bound of 0 is no finding."""
-    shown, sure = at_least(bound.epsilon, digits), percent(bound.confidence)
-    if float(shown) == 0:
-        return f"no leak is certified (epsilon at least {shown}, {sure} confidence)"
-    assuming = "" if bound.assumption == "none" else f" ({assumes(bound, claim)})"
-    return f"with {sure} confidence the leak is at least epsilon {shown}{assuming}"
 
 
 def digits_needed(report: Report) -> int:
@@ -243,18 +234,6 @@ def game(report: Report) -> str:
         shown="a model" if adversary is None else adversary.guesses_from,
         gives="a model gives" if outsider else "is given",
     )
-
-
-def beyond(report: Report) -> str:
-    """Say what may find more than was found."""
-    if is_null(report.canary):
-        return "nothing was planted, so that there was no leak to find"
-    if report.guesses is not None:
-        return "more canaries, or many models with one canary, may show more"
-    adversary = ADVERSARIES.get(report.attacker)
-    if adversary is None:
-        return "a stronger attack or another canary may find more"
-    return adversary.beyond
 
 
 def right_guesses(guesses: Guesses) -> str:

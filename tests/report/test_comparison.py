@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -16,6 +17,9 @@ from dpaudit.judging.compare import Comparison, ComparisonRow
 from dpaudit.judging.utility import Utility
 from dpaudit.report import drawing, figure_methods, load_schema, machine, to_html, to_terminal
 from dpaudit.report.comparison import document, to_dict
+from dpaudit.report.document import COLUMNS, LINES
+from dpaudit.report.formats import NOTHING
+from dpaudit.report.to_terminal import Detail
 from dpaudit.types import Claim, DPSGDCurve
 
 LATER = {"calibration_error", "negative_log_likelihood", "std_correlation", "std_change"}
@@ -95,8 +99,8 @@ EVERY = {
 every = pytest.mark.parametrize("made", EVERY.values(), ids=EVERY)
 
 
-def render(made: Comparison, width: int = 79) -> str:
-    return to_terminal.write(document(made), width)
+def render(made: Comparison, width: int = 79, detail: Detail = "all") -> str:
+    return to_terminal.write(document(made), width, detail=detail)
 
 
 def flat(text: str) -> str:
@@ -110,6 +114,17 @@ def flat(text: str) -> str:
 @pytest.mark.parametrize("width", [80, 96])
 def test_no_line_is_wider_than_asked_for(made: Comparison, width: int) -> None:
     assert max(map(len, render(made, width).splitlines())) <= width
+
+
+@every
+def test_a_summary_fits_a_terminal_and_begins_with_what_defences_stop(made: Comparison) -> None:
+    lines = to_terminal.write(document(made, "report.json"), detail="summary").splitlines()
+    assert lines[0].startswith("Without a defence, the strongest attack certifies ")
+    assert lines[-1] == "Report    report.json"
+    assert len(lines) <= LINES
+    assert max(map(len, lines)) <= COLUMNS
+    (titles,) = (line for line in lines if line.startswith("  defence "))
+    assert len(re.split(r"\s{2,}", titles.strip())) <= 5
 
 
 def test_a_terminal_of_any_width_is_served() -> None:
@@ -133,7 +148,7 @@ def test_leak_and_utility_stand_side_by_side_first() -> None:
         ["none", certified[0], "1.84", "81.2", "%", "0.0", "%"],
         ["quantize:0.01", certified[1], "1.84", "80.5", "%", "2.1", "%"],
     ]
-    assert text.index("accuracy") < text.index("published")
+    assert text.index("accuracy") < text.index("estimate")
 
 
 def test_every_attack_has_a_row_for_each_defence() -> None:
@@ -152,30 +167,31 @@ def test_a_bound_is_never_rounded_up() -> None:
     close = replace(none, bounds=[bound("loss", epsilon=0.9999)], strongest="loss")
     text = render(comparison(rows=[close, quantized]))
     assert "1.00" not in text
-    assert text.count(" 0.99 ") == 2
+    assert text.count(" 0.99 ") == 4, "in a sentence and three tables"
 
 
 def test_words_say_what_the_numbers_are() -> None:
     text = flat(render(comparison()))
     for words in (
         *("95 %", "by clopper-pearson.", "397 test records", "over 40 models", "± spread"),
-        *("over 10 groups", "epsilon 8.00, delta 1e-5", "—: ", ": mean+std behind none (1 of 5;"),
+        *("over 10 groups", "epsilon 8.00, delta 1e-5", ": mean+std behind none (1 of 5;"),
     ):
         assert words in text
+    assert f"{NOTHING} the attack needs what is not released there" in text
 
 
 def test_what_is_not_there_is_not_explained() -> None:
     none, quantized = comparison().rows
     few = replace(none, bounds=none.bounds[:2], published=none.published[:1])
     text = flat(render(comparison(attacks=["loss", "mean+std"], rows=[few, quantized])))
-    assert "—: " not in text
+    assert f"{NOTHING} the attack needs" not in text
     assert " of 3; " not in text, "no estimates that stand out"
 
 
 def test_utility_that_was_not_measured_is_told_so() -> None:
     text = flat(render(unmeasured()))
-    assert "Accuracy: " in text
-    assert "%" not in text.split("defence epsilon")[1].split("Certified epsilon:")[0]
+    assert "Accuracy not measured" in text
+    assert "%" not in flat(render(unmeasured(), detail="summary"))
 
 
 def test_names_of_plug_ins_bring_no_control_codes() -> None:
@@ -226,7 +242,7 @@ def test_measures_that_are_not_defined_are_a_dash_and_null() -> None:
     text = render(made)
     rows = text.split("\n---")[2].splitlines()[1:3]
     assert rows[0].split() == ["none", "—", "0.718", "—", "0.0012"]
-    assert "—: " in flat(text)
+    assert "— not released, or not defined" in flat(text)
     written = to_dict(made)["defences"][0]["utility"]
     assert written["calibration_error"] is None
     assert written["std_change"] == 0.00123

@@ -49,7 +49,6 @@ def test_what_it_controlled_and_saw_and_what_follows_is_in_every_report(
     said = flat(shown(report))
     assert report.adversary in said
     assert ADVERSARIES[name].follows in said
-    assert f"privacy: {ADVERSARIES[name].beyond}." in said
     written = to_dict(report)
     assert written["attacker"] == name
     assert written["adversary"] == report.adversary

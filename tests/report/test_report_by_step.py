@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from typing import Any
 
@@ -52,8 +51,6 @@ def flat(text: str) -> str:
 def test_what_is_taken_as_claimed_is_said_and_why_nothing_stands_beside(shown: Any) -> None:
     said = flat(shown(scored()))
     assert "sample rate 0.05, 200 steps" in said
-    assert re.search(r"assuming DP-SGD [^.]* 0\.05, [^.]* 200 steps ", said)
-    assert "beside" in said
     assert "single step" in said
     assert "single step" not in flat(shown(violation()))
 

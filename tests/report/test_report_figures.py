@@ -11,6 +11,7 @@ from dpaudit.rates import BoundCriterion
 from dpaudit.report import drawing, figure_bounds, figure_records, figure_roc, figure_scores
 from dpaudit.report.figure_roc import least, most, rectangle, roc
 from dpaudit.report.figure_scores import NO_NUMBER, AttackScores, attack_scores, histogram
+from dpaudit.report.formats import shorten
 from dpaudit.report.run_figures import NAMES, figures
 from dpaudit.results import Counts, Growth, Scores
 from dpaudit.types import Array, Claim
@@ -293,9 +294,9 @@ def test_every_figure_is_named_beforehand() -> None:
 
 
 def test_names_in_figures_are_short_and_plain() -> None:
-    assert drawing.short("mean & inv_std") == "mean & inv_std"
-    assert drawing.short("x" * 100, 20) == "x" * 19 + "…"
-    assert drawing.short("a\x1b[2J\n\udcffb") == "a [2J b"
+    assert shorten("mean & inv_std") == "mean & inv_std"
+    assert shorten("x" * 100, 20) == "x" * 19 + "…"
+    assert shorten("a\x1b[2J\n\udcffb") == "a [2J b"
 
 
 def test_a_name_in_another_script_warns_nobody(recwarn: pytest.WarningsRecorder) -> None:

@@ -70,4 +70,4 @@ def test_the_null_is_told_as_what_it_is() -> None:
     ):
         assert words in text
     assert "accuracy in" not in text
-    assert "Attacker" not in text
+    assert "\nAttacker" not in render(REPORTS[0]).partition("\nAttacks\n")[0]

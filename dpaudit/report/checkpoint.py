@@ -91,7 +91,7 @@ def document(report: CheckpointReport, where: str = "") -> Document:
 
 
 def _summary(report: CheckpointReport, digits: int, where: str) -> list[Block]:
-    outcome = LABELS[report.strength]
+    claim, outcome = report.claim, LABELS[report.strength]
     (_, auc), *_ = risk_lines(report)
     first = [("Judged", f"{shorten(report.model, 60)}; AUC {auc.partition(' ')[0]}")]
     last = [
@@ -101,7 +101,7 @@ def _summary(report: CheckpointReport, digits: int, where: str) -> list[Block]:
     ]
     return [
         Conclusion(report.strength, outcome, verdict_sentence(report, digits)),
-        *([bars(report, digits)] if report.bounds else []),
+        *([bars(claim, report.bounds[0].epsilon, digits)] if report.bounds else []),
         Facts([("Attacker", f"one score: {shorten(report.score.words, 120)}"), *first]),
         *([_table(report, digits)] if report.bounds else []),
         Facts(last),

@@ -9,7 +9,7 @@ from typing import Any
 from dpaudit.judging.compare import Comparison, ComparisonRow
 from dpaudit.judging.utility import Utility
 from dpaudit.report import formats, machine
-from dpaudit.report.document import Bar, Block, Column, Document, Facts, Row, Table, Text
+from dpaudit.report.document import Block, Column, Document, Facts, Row, Table, Text
 from dpaudit.report.formats import NOTHING, at_least, shorten
 from dpaudit.report.run_attacks import (
     BOUNDS,
@@ -22,8 +22,8 @@ from dpaudit.report.run_attacks import (
     standing_out,
 )
 from dpaudit.report.run_setting import trial_lines
-from dpaudit.report.run_verdict import SLOTS_SHOWN
-from dpaudit.report.wording import SLOTS, claimed_epsilon, promise
+from dpaudit.report.run_verdict import SLOTS_SHOWN, bars
+from dpaudit.report.wording import SLOTS, promise
 
 ABOUT = (
     "A defence changes what a model releases. No model was trained for this comparison: each "
@@ -129,11 +129,9 @@ def _summary(comparison: Comparison, first: str, where: str) -> list[Block]:
         certified = (at_least(b.epsilon) if (b := bounds.get(s)) else NOTHING for s in shown)
         attack = shorten(row.strongest or NOTHING, 20)
         rows.append(Row([shorten(row.defence, 28), attack, *certified, accuracy]))
-    marks = [("claimed", claimed_epsilon(claim), claim.epsilon)] if claim.guarantees else []
-    without = certified_behind(comparison.rows[0])
-    marks.append(("certified", at_least(without), without))
+    scale = bars(claim, certified_behind(comparison.rows[0]))
     noted = [("Next", NEXT), ("Report", [where] if where else [])]
-    return [Text([first], strong=True), Bar(marks), Table(columns, rows), Facts(noted)]
+    return [Text([first], strong=True), scale, Table(columns, rows), Facts(noted)]
 
 
 def _share(x: float | None) -> str:

@@ -25,7 +25,10 @@ def shorten(text: str, longest: int = 140) -> str:
     140 characters are two lines of facts in a terminal.
     """
     text = " ".join(printable(text).split())
-    return text if len(text) <= longest else text[: longest - 1].rstrip() + "…"
+    if len(text) <= longest:
+        return text
+    begun = text[: longest - 1]
+    return (begun.rpartition(" ")[0] or begun) + "…"
 
 
 def nearest(x: float, digits: int = 2) -> str:

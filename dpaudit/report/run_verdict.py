@@ -21,6 +21,7 @@ from dpaudit.report.wording import (
     worlds,
 )
 from dpaudit.results import Report
+from dpaudit.types import Claim
 
 NO_EVIDENCE = "A weak test is no evidence of privacy."
 
@@ -53,7 +54,7 @@ def sentence(report: Report, digits: int) -> str:
                 f"these {unit(report)} refute a claim of half as much, {half}."
             )
         case "null-passed":
-            return "no canary was planted, and no leak is certified, as it should be."
+            return "no canary was planted, and the bound that decides is 0, as it should be."
         case "null-failed":
             return (
                 f"no canary was planted, but a leak of at least {shown} is certified. Chance does "
@@ -90,15 +91,11 @@ def weakness(report: Report, shown: str, claimed: str) -> str:
     return f"only {certified} ({percent(bound.confidence)} confidence)."
 
 
-def bars(report: Report, digits: int) -> Bar:
-    """Build the claimed and the certified epsilon on one scale."""
-    bound = report.bounds[report.primary]
-    return Bar(
-        [
-            ("claimed", claimed_epsilon(report.claim, digits), report.claim.epsilon),
-            ("certified", at_least(bound.epsilon, digits), bound.epsilon),
-        ]
-    )
+def bars(claim: Claim, certified: float, digits: int = 2) -> Bar:
+    """Build what is claimed, if anything is, and what is certified, on one scale."""
+    claimed = [("claimed", claimed_epsilon(claim, digits), claim.epsilon)]
+    found = ("certified", at_least(certified, digits), certified)
+    return Bar([*(claimed if claim.guarantees else []), found])
 
 
 def summary(report: Report, digits: int, where: str = "") -> list[Block]:
@@ -111,7 +108,7 @@ def summary(report: Report, digits: int, where: str = "") -> list[Block]:
     attacked = [] if is_null(report.canary) else [("Attacker", attacker(report))]
     return [
         conclusion(report, digits),
-        bars(report, digits),
+        bars(report.claim, report.bounds[report.primary].epsilon, digits),
         Facts([*attacked, ("Judged", judged(report))]),
         attack_table(report, digits),
         Facts(ending),

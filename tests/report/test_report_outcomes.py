@@ -60,7 +60,8 @@ OUTCOMES: Mapping[str, tuple[Report, str]] = {
     ),
     "null-passed": (
         no_violation_found(canary=NOTHING_PLANTED, bounds=[NONE], primary=0),
-        "NULL CHECK PASSED: no canary was planted, and no leak is certified, as it should be.",
+        "NULL CHECK PASSED: no canary was planted, and the bound that decides is 0, as it should "
+        "be.",
     ),
     "null-failed": (
         no_violation_found(canary=NOTHING_PLANTED),

@@ -108,7 +108,7 @@ def _more(claim: Claim, bound: Bound, reach: float) -> str:
         takes = "more than can be trained"
         if needed is not None:
             takes = f"about {round_up(needed):,} (--models)"
-    return f"These models {above} {takes}. dpaudit plan shows the effect of other numbers."
+    return f"These models {above} {takes}. See dpaudit plan."
 
 
 def after_one_run(claim: Claim, bound: Bound) -> list[str]:

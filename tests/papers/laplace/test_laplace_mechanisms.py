@@ -190,7 +190,7 @@ def test_between_worlds_all_parameters_leak_what_is_told(data):
     mechanism = shifted(data, 50, 0.2, epsilon=3.0)
     pair = Replaced().build(data, 0)
     assert leak(mechanism.known(pair)) == pytest.approx(50 * 0.2 * 3.0)
-    assert "leak epsilon 30, which is known exactly" in mechanism.about(pair).deployment
+    assert "leak exactly epsilon 30" in mechanism.about(pair).deployment
 
 
 # ---------------------------------------------------------------- audits of LearningFirst

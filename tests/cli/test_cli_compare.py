@@ -41,7 +41,9 @@ def test_table_and_file_hold_the_same(cli, tmp_path):
     run()
     before = contents(tmp_path)
     defences = ("--defence", "quantize:0.01", "--defence", "quantize:0.5")
-    done = cli("compare", "run", *defences, *FAST, "--confidence", 0.9, "--json", "c.json")
+    done = cli(
+        "compare", "run", *defences, *FAST, "--confidence", 0.9, "--json", "c.json", "--verbose"
+    )
     assert done.exit_code == 0, done.output
     written = json.loads(Path("c.json").read_text())
     assert list(Draft202012Validator(load_schema("comparison")).iter_errors(written)) == []

@@ -59,7 +59,7 @@ def test_a_canary_that_changes_nothing_is_inconclusive_in_every_report(shell, np
     assert report["verdict"] == "INCONCLUSIVE"
     said = report["untested"].partition(":")[0]
     assert "changes nothing" in said
-    assert f"INCONCLUSIVE: {said}" in " ".join(done.stdout.split())
+    assert f"WEAK TEST: {said}" in " ".join(done.stdout.split())
     assert "Take a canary" in report["next_steps"][0]
     for page in (folder / "report.html", Path(shell.cwd, "a.sarif"), Path(shell.cwd, "a.xml")):
         assert said in page.read_text()

@@ -19,7 +19,7 @@ def reported():
 
 
 def test_wishart_noise_is_refuted_and_the_same_line_goes_on(cli, npz):
-    done = cli(*PCA, "--data", npz, "--set", "epsilon_pca=1", "--models", "600")
+    done = cli(*PCA, "--data", npz, "--set", "epsilon_pca=1", "--models", "600", "--verbose")
     assert done.exit_code == 0, done.stderr
     report = reported()
     assert report["verdict"] == "VIOLATION"

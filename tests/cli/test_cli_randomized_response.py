@@ -13,7 +13,7 @@ RUN = ["run", "--mechanism", "randomized-response", "--workers", "1", "--out", "
 
 
 def test_its_defaults_refute_the_paper_and_the_same_line_goes_on(cli, npz):
-    done = cli(*RUN, "--data", npz)
+    done = cli(*RUN, "--data", npz, "--verbose")
     assert done.exit_code == 0, done.stderr
     report = json.loads(Path("out/report.json").read_text())
     assert report["verdict"] == "VIOLATION"

@@ -75,7 +75,6 @@ def test_the_fastest_backend_is_chosen_named_and_kept(trained):
     assert backend["name"] == "native"
     assert "fastest" in backend["reason"]
     assert f"backend native ({backend['reason']})" in done.stderr.splitlines()
-    assert f"Backend   native ({backend['reason']})" in done.stdout.splitlines()
     assert Config.from_toml(folder / "config.toml").training.backend == "native"
 
 
@@ -97,17 +96,14 @@ def test_a_real_report_fulfils_its_schema_and_says_what_was_played(trained):
 def test_stdout_is_the_report_alone_and_progress_goes_to_stderr(undisturbed, shell):
     folder, done = undisturbed
     assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith("dpaudit: is the leak within the claimed epsilon of 8.00?")
+    assert done.stdout.startswith("WEAK TEST: ")
     assert "40/40 models" in done.stderr
     assert "/40 models" not in done.stdout
-    assert str(folder) in done.stderr
-
-    def timeless(text):
-        return [line for line in text.splitlines() if not line.startswith("Time ")]
+    assert f"{folder}/report.html" in "".join(done.stdout.split())
 
     again = shell("report", folder)
     assert again.returncode == 0
-    assert timeless(again.stdout) == timeless(done.stdout)
+    assert again.stdout == done.stdout.partition("Report ")[0]
     assert again.stderr == ""
 
 
@@ -164,7 +160,7 @@ def test_a_report_that_cannot_be_written_after_all_is_still_printed(
     monkeypatch.setattr("dpaudit.cli.output.Destination.problem", lambda *_: None)
     done = cli("report", folder, "--json", tmp_path / "nowhere" / "report.json")
     assert done.exit_code == 2
-    assert done.stdout.startswith("dpaudit: ")
+    assert done.stdout.startswith("WEAK TEST: ")
     assert "cannot write " in done.stderr
     assert done.stderr.count("\n") == 1
     done = cli("report", folder, "--json", tmp_path / "report.json")

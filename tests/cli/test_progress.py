@@ -1,7 +1,7 @@
-"""A bar that a terminal can overwrite, whatever its width."""
+"""A line of progress that a terminal can overwrite, whatever its width."""
 
 import io
-import os
+import re
 
 import pytest
 
@@ -14,16 +14,17 @@ class Terminal(io.StringIO):
 
 
 @pytest.mark.parametrize("columns", [40, 60, 80, 200])
-def test_no_line_is_wider_than_the_terminal(monkeypatch, columns):
+def test_progress_shows_the_evidence_and_is_no_wider_than_the_terminal(monkeypatch, columns):
     terminal = Terminal()
     monkeypatch.setattr("sys.stderr", terminal)
-    size = os.terminal_size((columns, 24))
-    monkeypatch.setattr("shutil.get_terminal_size", lambda *_: size)
-    progress = Progress()
-    for done in (0, 340, 1000):
-        progress(done, 1000)
-        progress.evidence(0.484, 20.0)
-    lines = terminal.getvalue().replace("\n", "\r").split("\r")
-    assert "340/1000 models" in terminal.getvalue()
-    assert max(len(line.rstrip()) for line in lines) < columns
-    assert ("[####" in terminal.getvalue()) == (columns >= 80)
+    monkeypatch.setenv("COLUMNS", str(columns))
+    monkeypatch.setenv("TERM", "xterm")
+    with Progress() as progress:
+        for done in (0, 340, 1000):
+            progress(done, 1000)
+            progress.evidence(0.484, 20.0)
+    text = re.sub(r"\x1b\[[?\d;]*[A-Za-z]", "", terminal.getvalue())
+    assert "340/1000 models" in text
+    assert ("evidence 0.484 of 20" in text) == (columns > 40)
+    assert max(len(line.rstrip()) for line in re.split(r"[\r\n]", text)) <= columns
+    assert "1000/1000 models" in text.splitlines()[-1], "the last line stays"

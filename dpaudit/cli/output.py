@@ -181,18 +181,24 @@ class Progress:
         return f", {finished / seconds:.2f}/s{ending}"
 
     def _show(self, text: str, done: int, total: int | None) -> None:
-        """Show a line with a bar that the next one replaces; rich cuts it to the terminal."""
+        """Show a line that the next one replaces, with a bar of what is counted.
+
+        rich cuts it to the terminal.
+        """
         from rich.console import Console
         from rich.progress import BarColumn, TextColumn
         from rich.progress import Progress as Bar
 
         if self._silent:
             return
+        if self._bar is not None and self._bar.tasks[0].total != total:
+            self.clear()
         if self._bar is None:
-            columns = TextColumn("{task.description}", markup=False), BarColumn(bar_width=24)
+            text_column = TextColumn("{task.description}", markup=False)
+            columns = [text_column] if total is None else [text_column, BarColumn(bar_width=24)]
             console = Console(stderr=True)
             self._bar = Bar(*columns, console=console, transient=True, auto_refresh=False)
-            self._bar.add_task("")
+            self._bar.add_task("", total=total)
             self._bar.start()
         task = self._bar.task_ids[0]
         self._bar.update(task, description=text, completed=done, total=total, refresh=True)

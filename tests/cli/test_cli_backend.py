@@ -41,11 +41,11 @@ def test_a_named_one_that_cannot_be_had_is_refused(bare, tmp_path):
     assert not (tmp_path / "run").exists()
 
 
-def test_opacus_itself_is_audited_where_it_is_asked_for(shell, tmp_path):
-    done = shell(*SMALL, "--backend", "opacus", "--out", tmp_path / "run")
-    assert done.returncode == 0, done.stderr
+def test_opacus_itself_is_audited_where_it_is_asked_for(cli, tmp_path):
+    done = cli(*SMALL, "--backend", "opacus", "--out", tmp_path / "run")
+    assert done.exit_code == 0, done.output
     assert backend(tmp_path / "run") == {"name": "opacus", "reason": "as configured"}
     # What goes on there, goes on by the same one.
-    again = shell(*SMALL, "--out", tmp_path / "run")
-    assert again.returncode == 0, again.stderr
+    again = cli(*SMALL, "--out", tmp_path / "run")
+    assert again.exit_code == 0, again.output
     assert "backend opacus (as configured)" in again.stderr.splitlines()

@@ -62,5 +62,5 @@ def test_noise_that_is_divided_by_the_batch_size_twice_is_noticed() -> None:
     def mutant(dataset: TensorDataset, seed: int) -> nn.Module:
         return train(dataset, seed, noise=NOISE / BATCH)
 
-    with pytest.raises(PrivacyViolation, match=r"above the claim of 1\.83"):
+    with pytest.raises(PrivacyViolation, match=r"the claim of epsilon 1\.83 does not hold"):
         assert_private(mutant, claim(), models=200)

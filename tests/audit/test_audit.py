@@ -57,7 +57,7 @@ def test_a_mechanism_and_a_pair_are_all_it_takes(played):
     assert report.claim == Shifted().claim
     assert report.canary["name"] == "tiny"
     text = played.report(attacks=("loss",))
-    assert "INCONCLUSIVE" in text
+    assert "WEAK TEST" in text
     assert "epsilon" in text
 
 

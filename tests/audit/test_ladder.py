@@ -9,9 +9,11 @@ from refusals import refuses
 from dpaudit.audit.ladder import RUNGS, prepare_ladder, run_ladder
 from dpaudit.executors import SerialExecutor
 from dpaudit.judging.ladder import Ladder
+from dpaudit.judging.strength import strength
 from dpaudit.report import ladder as shown
-from dpaudit.report import load_schema
+from dpaudit.report import load_schema, to_terminal
 from dpaudit.report.document import Table
+from dpaudit.report.wording import LABELS
 
 TINY = {"network": "logreg", "size": 200, "batch": "full", "models": 16, "steps": 4}
 """Full batches, whose accounting takes no time."""
@@ -110,15 +112,21 @@ def changed(rung, epsilon, verdict="NO_VIOLATION_FOUND"):
     """The rung with another deciding bound, and the verdict on it."""
     bounds = list(rung.report.bounds)
     bounds[rung.report.primary] = replace(rung.deciding, epsilon=epsilon, ceiling=99.0)
-    return replace(rung, report=replace(rung.report, bounds=bounds, verdict=verdict))
+    report = rung.report
+    reached = strength(report.claim, verdict, bounds[report.primary], canary_is_null=False)
+    return replace(rung, report=replace(report, bounds=bounds, verdict=verdict, strength=reached))
 
 
-@pytest.mark.parametrize(("share", "strength"), [(0.0, "weak"), (0.49, "weak"), (0.5, "strong")])
-def test_half_of_the_claim_makes_a_test_strong(ladder, share, strength):
+def summary(ladder):
+    return to_terminal.write(shown.document(ladder), detail="summary")
+
+
+@pytest.mark.parametrize(("share", "outcome"), [(0.0, "weak"), (0.49, "weak"), (0.5, "strong")])
+def test_half_of_the_claim_makes_a_test_strong(ladder, share, outcome):
     rung = ladder.rungs[1]
     one = changed(rung, share * rung.report.claim.epsilon)
-    assert replace(ladder, rungs=[one]).strength == strength
-    assert shown.render(replace(ladder, rungs=[one])).startswith(shown.LABELS[strength])
+    assert replace(ladder, rungs=[one]).strength == outcome
+    assert summary(replace(ladder, rungs=[one])).startswith(f"{LABELS[outcome]}: ")
 
 
 def test_one_adversary_that_refutes_is_enough_however_much_others_certify(ladder):
@@ -137,10 +145,10 @@ def test_its_json_fulfils_the_schema_also_where_an_adversary_is_left_out(ladder)
 
 
 def test_the_summary_fits_a_terminal_and_its_table_has_five_columns(ladder):
-    lines = shown.render(ladder).splitlines()
+    lines = summary(ladder).splitlines()
     assert len(lines) <= 20
     assert max(map(len, lines)) <= 80
-    (table,) = (block for block in shown.summary(ladder) if isinstance(block, Table))
+    (table,) = (b for b in shown.document(ladder).summary if isinstance(b, Table))
     assert len(table.columns) <= 5
     assert [row.cells[0] for row in table.rows] == [plan.name for plan in RUNGS]
     assert all("4 full batches" in row.cells for row in table.rows)
@@ -157,7 +165,7 @@ def test_the_summary_of_any_outcome_has_at_most_twenty_lines(ladder):
     ):
         for left in range(len(others) + 1):
             rungs = [changed(first, epsilon, verdict), *others[left:], *gone[:left]]
-            lines = shown.render(replace(ladder, rungs=rungs)).splitlines()
+            lines = summary(replace(ladder, rungs=rungs)).splitlines()
             assert len(lines) <= 20, lines
             assert max(map(len, lines)) <= 80
 

@@ -102,7 +102,8 @@ def refused(cli, tmp_path):
         assert result.stdout == ""
         assert contents(tmp_path) == before
         *before, said = result.stderr.splitlines()
-        assert all(line.startswith(("preparing ", "asking ")) for line in before)
+        told = ("preparing ", "asking ", "judging ")
+        assert all(line.startswith(told) or "never refute" in line for line in before)
         assert said.startswith("Error: ")
         assert Line(said).code
         return Line(said)

@@ -58,7 +58,7 @@ def test_every_adversary_says_what_it_controls_what_it_sees_and_what_follows(adv
     assert told.startswith(f"{adversary.name}: chose ")
     assert told.endswith(f"; sees {adversary.sees}")
     assert adversary.follows
-    assert adversary.beyond
+    assert adversary.short
     assert "(20" in adversary.paper
 
 

@@ -8,6 +8,7 @@ from report_examples import bound, inconclusive, no_violation_found, violation
 
 from dpaudit.report import render
 from dpaudit.report.ci import dump_junit, to_junit
+from dpaudit.report.run_verdict import NO_EVIDENCE
 
 WEAK = no_violation_found(bounds=[bound(fp=100, fn=110, n=250)], primary=0, published=[])
 
@@ -56,7 +57,7 @@ def test_a_failure_says_what_was_found_and_what_to_look_for():
 
 def test_a_weak_test_says_so_where_it_is_skipped():
     message = case_of(WEAK).find("skipped").get("message")
-    assert "no evidence of privacy" in message
+    assert NO_EVIDENCE in message
     assert message.endswith(WEAK.next_steps[0])
 
 

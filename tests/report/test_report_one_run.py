@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from report_examples import violation
+from report_examples import violation, with_evidence
 
 from dpaudit.estimators import OneRun, OneRunFDP
 from dpaudit.report import page, render, to_dict
@@ -90,4 +90,8 @@ def test_canaries_that_were_all_put_in_leave_nothing_to_draw() -> None:
 
 
 def test_the_page_says_that_it_shows_no_record() -> None:
-    assert contents(one_run())[0] == "It shows no training record."
+    assert (
+        contents(one_run())[0]
+        == contents(violation())[0]
+        != contents(with_evidence(violation()))[0]
+    )

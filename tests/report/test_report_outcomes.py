@@ -33,7 +33,7 @@ WEAK: Mapping[str, tuple[Report, str]] = {
         "WEAK TEST: 0.49 of the claimed epsilon 8.00 is certified; this number of models can "
         "certify at most 1.84, so it can never refute the claim.",
     ),
-    "nothing to find": (
+    "untested": (
         inconclusive(untested="The canary changes nothing that is released"),
         "WEAK TEST: The canary changes nothing that is released. The audit had nothing to find.",
     ),
@@ -90,7 +90,7 @@ def test_an_outcome_has_its_label_and_its_sentence(outcome: str) -> None:
 def test_a_weak_test_says_why_and_that_it_is_no_evidence(reason: str) -> None:
     report, sentence = WEAK[reason]
     assert report.strength == "weak"
-    assert render(report, detail="line") == f"{sentence} A weak test is no evidence of privacy."
+    assert render(report, detail="line") == f"{sentence} {NO_EVIDENCE}"
 
 
 @pytest.mark.parametrize("report", [r for r, _ in (*OUTCOMES.values(), *WEAK.values())])

@@ -10,6 +10,7 @@ from refusals import refuses
 from report_examples import bound, inconclusive, no_violation_found, violation
 
 from dpaudit.report.ci import RULES, Source, dump_sarif, source, to_sarif
+from dpaudit.report.run_verdict import NO_EVIDENCE
 
 HERE = Source(Path("my_module.py"), 7)
 
@@ -71,7 +72,7 @@ def test_a_weak_test_is_a_note_that_says_so_and_what_to_do():
     assert weak().verdict == "NO_VIOLATION_FOUND"
     found = result(weak())
     assert (found["ruleId"], found["level"]) == ("weak-test", "note")
-    assert "no evidence of privacy" in found["message"]["text"]
+    assert NO_EVIDENCE in found["message"]["text"]
     assert found["message"]["text"].endswith(weak().next_steps[0])
 
 

@@ -61,7 +61,8 @@ def test_the_same_command_goes_on_and_report_shows_the_same(cli, tmp_path):
 def test_a_configuration_that_was_saved_plays_the_same_run(cli, tmp_path):
     words = [*SMALL, *FEW, "--adversary", "worst-case", "--lr", 0.1, "--workers", 1]
     cli(*words, "--out", tmp_path / "one")
-    cli("run", "--config", tmp_path / "one" / "config.toml", "--out", tmp_path / "two")
+    saved = tmp_path / "one" / "config.toml"
+    cli("run", "--config", saved, "--workers", 1, "--out", tmp_path / "two")
     one, two = (json.loads((tmp_path / n / "report.json").read_text()) for n in ("one", "two"))
     assert one["bounds"] == two["bounds"]
 

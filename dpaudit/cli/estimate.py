@@ -9,26 +9,23 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dpaudit import checks
-from dpaudit.cli import Misuse, completion
-from dpaudit.cli.command import Command, Group, RenamedOption
+from dpaudit.cli import Misuse
+from dpaudit.cli.command import Command, Group
 from dpaudit.cli.options import (
     CONFIDENCE,
     DELTA,
-    DETAIL,
-    FILE,
     SEED,
-    claim,
+    WRITTEN,
     claim_with_delta,
     curve,
     given_only,
     option,
 )
-from dpaudit.cli.output import Progress, deliver, places
+from dpaudit.cli.output import Progress, deliver_result
 from dpaudit.errors import BadInput
 
 if TYPE_CHECKING:
     from dpaudit.judging.estimates import StatedOutcome
-    from dpaudit.report.to_terminal import Detail
 
 COUNTS = ("--fp", "--out-trials", "--fn", "--in-trials")
 GUESSES = ("--canaries", "--guesses", "--correct")
@@ -37,79 +34,45 @@ FORMS = f"counts ({' '.join(COUNTS)}), --scores FILE, or one run ({' '.join(GUES
 SLOW = 2000
 """The number of scores from which on progress is shown."""
 
-
 COUNTED = Group(
     "Counts",
-    (
-        option("--fp", type=int, metavar="N", help="Out-trials called in (false positives)."),
-        RenamedOption(
-            ["--out-trials"],
-            old="--out",
-            type=int,
-            metavar="N",
-            help="Out-trials in all (without the canary).",
-        ),
-        option("--fn", type=int, metavar="N", help="In-trials called out (false negatives)."),
-        RenamedOption(
-            ["--in-trials"],
-            old="--in",
-            type=int,
-            metavar="N",
-            help="In-trials in all (with the canary).",
-        ),
-    ),
+    option("--fp N", "Out-trials called in (false positives)."),
+    option("--out-trials N", "Out-trials in all (without the canary).", old="--out"),
+    option("--fn N", "In-trials called out (false negatives)."),
+    option("--in-trials N", "In-trials in all (with the canary).", old="--in"),
 )
 SCORES = Group(
     "Scores",
-    (
-        option(
-            "--scores",
-            type=FILE,
-            help="Scores, larger meaning in: a .csv with columns world,score (0/1 or out/in) or "
-            "out,in; or a .npz with arrays out, inn.",
-        ),
+    option(
+        "--scores PATH",
+        "Scores, larger meaning in: a .csv with columns world,score (0/1 or out/in) or out,in; or "
+        "a .npz with arrays out, inn.",
     ),
 )
 GUESSED = Group(
     "Guesses of one run",
-    (
-        option("--canaries", type=int, metavar="M", help="Canaries, each put in by a fair coin."),
-        option("--guesses", type=int, metavar="R", help="How many of them were guessed."),
-        option("--correct", type=int, metavar="V", help="How many guesses were right."),
-    ),
+    option("--canaries M", "Canaries, each put in by a fair coin."),
+    option("--guesses R", "How many of them were guessed."),
+    option("--correct V", "How many guesses were right."),
 )
 JUDGING = Group(
     "Judging",
-    (
-        claim("Judge this claim with the bounds."),
-        curve("not stated"),
-        option(
-            "--estimator",
-            multiple=True,
-            metavar="NAME",
-            shell_complete=completion.plugins("estimators"),
-            help="A name of dpaudit list; may be repeated.  [default: all that fit]",
-        ),
-        DELTA,
-        CONFIDENCE,
-        SEED,
+    option("--claim EPS[,DELTA]", "Judge this claim with the bounds."),
+    curve("not stated"),
+    option(
+        "--estimator NAME",
+        "A name of dpaudit list; may be repeated.  [default: all that fit]",
+        multiple=True,
     ),
+    DELTA,
+    CONFIDENCE,
+    SEED,
 )
-OUTPUT = Group(
-    "Output", [*DETAIL, option("--json", type=FILE, help="Also write the result as JSON.")]
-)
-
-GROUPS = (COUNTED, SCORES, GUESSED, JUDGING, OUTPUT)
+OUTPUT = WRITTEN.without("figure")
 
 
-@click.command("estimate", cls=Command, groups=GROUPS)
-def command(
-    scores: Path | None,
-    estimator: tuple[str, ...],
-    json: Path | None,
-    detail: Detail | None,
-    **given: Any,
-) -> None:
+@click.command("estimate", cls=Command, groups=(COUNTED, SCORES, GUESSED, JUDGING, OUTPUT))
+def command(scores: Path | None, estimator: tuple[str, ...], **given: Any) -> None:
     """Bound epsilon from counts, scores or guesses.
 
     Only the statistics, for the attack of another tool: the bounds that assume nothing and, with
@@ -124,23 +87,22 @@ def command(
     compared with the claim; only one that assumes nothing, or the stated curve, can refute it.
     """
     from dpaudit.judging.estimates import EstimateRequest, estimate
-    from dpaudit.report import estimates, machine
+    from dpaudit.report import estimates
     from dpaudit.results import Scores
 
-    named = ("delta", "confidence", "curve", "claim", "seed")
-    stated = given_only({name: given.pop(name) for name in named})
+    output = OUTPUT.take(given)
+    stated = given_only(JUDGING.without("estimator").take(given))
     if "claim" in stated:
         stated["claim"], stated["delta"] = claim_with_delta(stated["claim"], stated.get("delta"))
-    numbers = {f"--{name.replace('_', '-')}": n for name, n in given_only(given).items()}
-    outcome = _outcome(numbers, scores)
-    question = EstimateRequest(outcome, estimators=estimator, **stated)
+    outcome = _outcome(
+        {f"--{name.replace('_', '-')}": n for name, n in given_only(given).items()}, scores
+    )
+    request = EstimateRequest(outcome, estimators=estimator, **stated)
     many = isinstance(outcome, Scores) and len(outcome.out) + len(outcome.inn) >= SLOW
+    slow = many or ":" in request.curve
     with Progress() as progress:
-        found = estimate(
-            question, progress.say if many or ":" in question.curve else lambda text: None
-        )
-    document = estimates.document(found, places(json))
-    deliver(document, detail, (json, lambda path: machine.write(estimates.to_dict(found), path)))
+        found = estimate(request, progress.say if slow else lambda text: None)
+    deliver_result(estimates, found, output)
 
 
 def _outcome(given: Mapping[str, int], scores: Path | None) -> StatedOutcome:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,8 +18,10 @@ from dpaudit.journal import file as journal_file
 from dpaudit.results import PASSED
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
     from typing_extensions import Self
 
+    from dpaudit.judging.ladder import Ladder
     from dpaudit.report.document import Document
     from dpaudit.report.to_terminal import Detail
     from dpaudit.results import Report
@@ -98,9 +101,45 @@ def deliver(
         click.echo(write(document, color=color_wanted(), detail=detail or "summary"))
 
 
+def deliver_result(
+    words: Any,
+    result: Any,
+    given: Mapping[str, Any],
+    draw: Callable[[Any], Figure] | None = None,
+) -> None:
+    """Deliver a result by the options of `WRITTEN`, in the words of a module of reports."""
+    from dpaudit.report import drawing, machine
+
+    json, figure = given["json"], given.get("figure")
+
+    def dump(path: Path) -> None:
+        if draw is not None:
+            drawing.dump(draw(result), path)
+
+    deliver(
+        words.document(result, places(json, figure)),
+        given["detail"],
+        (json, lambda path: machine.write(words.to_dict(result), path)),
+        (figure, dump),
+    )
+
+
 def places(*paths: Path | None) -> str:
     """Name the files that were written."""
     return ", ".join(str(path) for path in paths if path is not None)
+
+
+@contextmanager
+def interruptible(progress: Progress, stopped: Callable[[], str]) -> Iterator[None]:
+    """Exit with 130 and a sentence at Ctrl-C, or at SIGTERM, such as a scheduler sends."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    except KeyboardInterrupt:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # ignore a second one while stopping
+        progress.clear()
+        click.echo(stopped(), err=True)
+        sys.exit(130)
 
 
 class Progress:
@@ -198,8 +237,8 @@ class Progress:
         self._bar.update(task, description=text, completed=done, total=total, refresh=True)
 
 
-def stop_if(found: Report, fail_on_violation: bool, fail_on_weak: bool) -> None:
+def stop_if(found: Report | Ladder, output: Mapping[str, Any]) -> None:
     """Exit with 1 if a gate is closed: for a refuted claim, or for all but a strong test."""
-    refuted = found.verdict == "VIOLATION"
-    if (fail_on_violation and refuted) or (fail_on_weak and found.strength not in PASSED):
+    refuted = output["fail_on_violation"] and found.verdict == "VIOLATION"
+    if refuted or (output["fail_on_weak"] and found.strength not in PASSED):
         sys.exit(1)

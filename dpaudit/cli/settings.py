@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +41,7 @@ def configured(file: Path | None, given: Mapping[str, Any]) -> Config:
         sentence = "--canaries (one training) and --models (many trainings) exclude each other"
         raise Misuse(sentence, "excluded-options")
     made = config.changed(**{**plugin_defaults(settings), **settings})
-    reject_without_effect(made, named)
+    _reject_combinations(made, named)
     return made
 
 
@@ -78,12 +78,17 @@ def reject_unknown(mechanism: str, named: Collection[str]) -> None:
     # The pixels of a user's function are kept in [0, 1] anyway.
     clipped = {"clip_canary"} if ":" in mechanism else set()
     unused = [name for name in named if name in unused_settings(mechanism) | clipped]
-    if unused:
-        verb = "has" if len(unused) == 1 else "have"
-        raise Misuse(f"{_flags(unused)} {verb} no effect on {mechanism}", "no-effect")
+    reject_without_effect(unused, mechanism)
 
 
-def reject_without_effect(config: Config, named: Mapping[str, Any]) -> None:
+def reject_without_effect(names: Sequence[str], on: str) -> None:
+    """Reject these options, if there are any, because they have no effect on something."""
+    if names:
+        verb = "has" if len(names) == 1 else "have"
+        raise Misuse(f"{_flags(names)} {verb} no effect on {on}", "no-effect")
+
+
+def _reject_combinations(config: Config, named: Mapping[str, Any]) -> None:
     """Reject options that have no effect in this configuration."""
     for name, why in _without_effect(config, named):
         if name in named:

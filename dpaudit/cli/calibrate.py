@@ -13,15 +13,15 @@ from dpaudit.cli.output import Progress, deliver_result
 
 CALIBRATION = Group(
     "Calibration",
-    option("--repetitions INTEGER", "Audits of each mechanism.", default=400),
+    option("--repetitions INTEGER  Audits of each mechanism.", default=400),
     option(
-        "--trials INTEGER",
-        "Trials of each world in an audit; quick methods also get 20 times as many.",
+        "--trials INTEGER  Trials of each world in an audit; quick methods also get 20 times as "
+        "many.",
         default=50,
     ),
     CONFIDENCE,
     DELTA,
-    option("--full", "Every attack, estimator and look; takes hours."),
+    option("--full  Every attack, estimator and look; takes hours."),
 )
 MACHINE = Group("Machine", SEED, WORKERS)
 

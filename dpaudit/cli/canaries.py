@@ -26,17 +26,15 @@ def command() -> None:
 
 KIT = Group(
     "Kit",
-    option("--count N", "Number of canaries, of which half are put in.", default=1000),
+    option("--count N  Number of canaries, of which half are put in.", default=1000),
     option(
-        "--kind [mislabelled|adv|blank|random]",
-        "Records of the data under another label, or with adversarial noise; empty ones with "
-        "marks; random ones.",
+        "--kind [mislabelled|adv|blank|random]  Records of the data under another label, or with "
+        "adversarial noise; empty ones with marks; random ones.",
         default="mislabelled",
     ),
-    option("--out PATH", "A new folder for the kit.", required=True),
+    option("--out PATH  A new folder for the kit.", required=True),
     option(
-        "--seed INTEGER",
-        "For tests: make the same kit again.  [default: the system's randomness]",
+        "--seed INTEGER  For tests: make the same kit again.  [default: the system's randomness]"
     ),
 )
 

@@ -51,66 +51,58 @@ class ManyReferences(Command):
 MODEL = Group(
     "Model",
     option(
-        "--network NAME|MODULE:FUNCTION",
-        "Network of a .pt, .pth or .safetensors file: a name of dpaudit list, or your function "
-        "that makes it untrained.",
+        "--network NAME|MODULE:FUNCTION  Network of a .pt, .pth or .safetensors file: a name of "
+        "dpaudit list, or your function that makes it untrained."
     ),
     option(
-        "--predictions PATH",
-        "Instead of a model: its outputs on each canary, a .csv or .npz of losses, probabilities "
-        "or logits.",
+        "--predictions PATH  Instead of a model: its outputs on each canary, a .csv or .npz of "
+        "losses, probabilities or logits."
     ),
-    option("--samples T", "Queries with MC dropout."),
-    setting("--dropout FLOAT", "Dropout rate of a named network."),
-    setting("--outputs [logits|probabilities]", "Output of the model."),
+    option("--samples T  Queries with MC dropout."),
+    setting("--dropout FLOAT  Dropout rate of a named network."),
+    setting("--outputs [logits|probabilities]  Output of the model."),
     option(
-        "--preprocess MODULE:FUNCTION",
-        "Your function from a batch of records (float32; of images channels first, bytes divided "
-        "by 255) to what the network takes.",
+        "--preprocess MODULE:FUNCTION  Your function from a batch of records (float32; of images "
+        "channels first, bytes divided by 255) to what the network takes."
     ),
 )
 CANARIES = Group(
     "Canaries",
-    option("--kit PATH", "The kit (dpaudit canaries make) that it trained with."),
-    option("--commitment SHA256", "The kit's commitment, as you kept it."),
-    option("--members PATH", "Without a kit: a .npz of records it trained on."),
-    option("--nonmembers PATH", "And a .npz of records it did not train on."),
-    option("--fair-coins", "State that a fair coin chose each member.", default=None),
-    option("--classes INTEGER", "Number of classes.  [default: by the labels]"),
+    option("--kit PATH  The kit (dpaudit canaries make) that it trained with."),
+    option("--commitment SHA256  The kit's commitment, as you kept it."),
+    option("--members PATH  Without a kit: a .npz of records it trained on."),
+    option("--nonmembers PATH  And a .npz of records it did not train on."),
+    option("--fair-coins  State that a fair coin chose each member.", default=None),
+    option("--classes INTEGER  Number of classes.  [default: by the labels]"),
 )
 JUDGING = Group(
     "Claim and judging",
-    option("--claim EPS[,DELTA]", "What the training claims."),
+    option("--claim EPS[,DELTA]  What the training claims."),
     curve("not stated"),
     DELTA,
     CONFIDENCE,
     option(
-        "--score [auto|loss|calibrated|lira|rmia|mean|inv_std|min|max]",
-        "Score of a canary; another score is another look.  [default: calibrated with "
-        "--reference, mean with --samples, else loss]",
+        "--score [auto|loss|calibrated|lira|rmia|mean|inv_std|min|max]  Score of a canary; another "
+        "score is another look.  [default: calibrated with --reference, mean with --samples, else "
+        "loss]"
     ),
     option(
-        "--reference FILE...",
-        "Models of the same network, or predictions, not trained on the canaries.",
+        "--reference FILE...  Models of the same network, or predictions, not trained on the "
+        "canaries.",
         multiple=True,
     ),
     option(
-        "--guesses R",
-        "How many of the canaries are guessed.  [default: the best of all, a half, a quarter and "
-        "an eighth, at a price]",
+        "--guesses R  How many of the canaries are guessed.  [default: the best of all, a half, a "
+        "quarter and an eighth, at a price]"
     ),
 )
 OUTPUT = Group(
     "Output",
     option(
-        "--write-scores PATH",
-        "Every score.",
-        old="--scores",
-        type=Destination(".csv"),
-        default=SAVED,
+        "--write-scores PATH  Every score.", old="--scores", type=Destination(".csv"), default=SAVED
     ),
     *DETAIL,
-    option("--json PATH", "Also write the report as JSON.", type=Destination()),
+    option("--json PATH  Also write the report as JSON.", type=Destination()),
     *GATES,
 )
 GROUPS = (MODEL, CANARIES, JUDGING, OUTPUT, Group("Machine", SEED))

@@ -15,27 +15,24 @@ from dpaudit.cli.output import Progress, deliver_result
 DEFENCES = Group(
     "Defences",
     option(
-        "--defence NAME:NUMBER",
-        "A name of dpaudit list and its number, such as quantize:0.01, or several in a row, such "
-        "as 'mean-std + quantize:0.01'; may be repeated.",
+        "--defence NAME:NUMBER  A name of dpaudit list and its number, such as quantize:0.01, or "
+        "several in a row, such as 'mean-std + quantize:0.01'; may be repeated.",
         multiple=True,
     ),
     option(
-        "--sweep NAME:LOW..HIGH",
-        "A defence with five numbers from LOW to HIGH, in equal ratios, or with those of "
-        "NAME:A,B,C; may be repeated.",
+        "--sweep NAME:LOW..HIGH  A defence with five numbers from LOW to HIGH, in equal ratios, "
+        "or with those of NAME:A,B,C; may be repeated.",
         multiple=True,
     ),
 )
 JUDGING = Group(
     "Judging",
     option(
-        "--attack NAME",
-        "A name of dpaudit list, or an expression such as 'mean & inv_std'; may be repeated.  "
-        "[default: those of the run]",
+        "--attack NAME  A name of dpaudit list, or an expression such as 'mean & inv_std'; may be "
+        "repeated.  [default: those of the run]",
         multiple=True,
     ),
-    option("--estimator NAME", "Turns scores or errors into a bound.  [default: that of the run]"),
+    option("--estimator NAME  Turns scores or errors into a bound.  [default: that of the run]"),
     CONFIDENCE,
 )
 

@@ -7,12 +7,11 @@ and prints nothing, because someone is typing at that terminal.
 from __future__ import annotations
 
 import contextlib
-import inspect
 import io
 import os
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import click
 from click.shell_completion import CompletionItem, get_completion_class
@@ -44,17 +43,14 @@ def _completer(words: Callable[[click.Context], Iterable[str]], beside: str = ""
 
 
 def _plugins(kind: str, beside: str = "") -> Completer:
-    """Return a completer to the plug-ins of a kind, beside files if a path may be meant."""
     return _completer(lambda ctx: [n for n in registry.names(kind) if n not in LISTED_ONLY], beside)
 
 
 def _with_colon(name: str) -> str:
     """Return a defence's name, with a colon if its number follows."""
-    try:
-        taken: Iterable[Any] = inspect.signature(registry.load("defences", name)).parameters
-    except Exception:
-        taken = ()  # the command itself reports what is wrong with it
-    return f"{name}:" if any(taken) else name
+    with contextlib.suppress(Exception):  # the command itself reports what is wrong with it
+        return f"{name}:" if registry.parameters(registry.load("defences", name)) else name
+    return name
 
 
 def _networks(ctx: click.Context) -> Iterable[str]:

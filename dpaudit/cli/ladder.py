@@ -15,7 +15,7 @@ from dpaudit.config.settings import Judging
 from dpaudit.types import Claim
 
 REPORTED = options.REPORTED.without("sarif", "junit")
-OUT = options.option("--out PATH", "Folder.  [default: runs/ladder-HASH]", is_eager=True)
+OUT = options.option("--out PATH  Folder.  [default: runs/ladder-HASH]", is_eager=True)
 GROUPS = (
     options.RECORDS,
     options.CANARY.without("canaries", "guesses"),

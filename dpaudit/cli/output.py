@@ -18,7 +18,6 @@ from dpaudit.journal import file as journal_file
 from dpaudit.results import PASSED
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
     from typing_extensions import Self
 
     from dpaudit.judging.ladder import Ladder
@@ -28,12 +27,6 @@ if TYPE_CHECKING:
 
 FIGURES = (".png", ".svg")
 """The formats of a figure."""
-
-DATABASE = b"SQLite format 3\0"
-"""The first bytes of any journal."""
-
-NAMED = "dpaudit.files"
-"""The key of a command's files in its context."""
 
 
 class Destination(click.Path):
@@ -45,8 +38,7 @@ class Destination(click.Path):
 
     def __init__(self, *endings: str, in_run: bool = False) -> None:
         super().__init__(path_type=Path)
-        self.endings = endings
-        self.in_run = in_run
+        self.endings, self.in_run = endings, in_run
 
     def convert(self, value: Any, param: Any, ctx: Any) -> Any:
         path = Path(value)
@@ -55,9 +47,8 @@ class Destination(click.Path):
             code, sentence = found
             raise BadValue(f"cannot write {value}: {sentence}", code, param, ctx)
         if ctx is not None and param is not None:
-            flag = param.opts[0]
-            first = ctx.meta.setdefault(NAMED, {}).setdefault(os.path.realpath(path), flag)
-            if first != flag:
+            files, flag = ctx.meta.setdefault("dpaudit.files", {}), param.opts[0]
+            if (first := files.setdefault(os.path.realpath(path), flag)) != flag:
                 raise Misuse(f"{first} and {flag} name the same file: {path}", "same-file")
         return path
 
@@ -81,7 +72,7 @@ class Destination(click.Path):
 def _is_journal(path: Path) -> bool:
     if path.is_file():  # opening a pipe would wait for its writer
         with suppress(OSError), path.open("rb") as file:
-            return file.read(len(DATABASE)) == DATABASE
+            return file.read(16) == b"SQLite format 3\0"
     return False
 
 
@@ -101,26 +92,16 @@ def deliver(
         click.echo(write(document, color=color_wanted(), detail=detail or "summary"))
 
 
-def deliver_result(
-    words: Any,
-    result: Any,
-    given: Mapping[str, Any],
-    draw: Callable[[Any], Figure] | None = None,
-) -> None:
-    """Deliver a result by the options of `WRITTEN`, in the words of a module of reports."""
+def deliver_result(words: Any, result: Any, output: Mapping[str, Any], draw: Any = None) -> None:
+    """Deliver a result by the options of `WRITTEN`; `words` is its module of dpaudit.report."""
     from dpaudit.report import drawing, machine
 
-    json, figure = given["json"], given.get("figure")
-
-    def dump(path: Path) -> None:
-        if draw is not None:
-            drawing.dump(draw(result), path)
-
+    json, figure = output["json"], output.get("figure")
     deliver(
         words.document(result, places(json, figure)),
-        given["detail"],
+        output["detail"],
         (json, lambda path: machine.write(words.to_dict(result), path)),
-        (figure, dump),
+        (figure, lambda path: drawing.dump(draw(result), path)),
     )
 
 
@@ -150,17 +131,12 @@ class Progress:
     """
 
     def __init__(self, unit: str = "models", brief: bool = False) -> None:
-        self.unit = unit
-        self.brief = brief
-        self.done = self.total = 0
         context = click.get_current_context(silent=True)
         self._silent = bool(context and context.params.get("detail") == "line")
         self._live = sys.stderr.isatty()
-        self._started: float | None = None
-        self._first = 0
-        self._printed = -1.0
-        self._evidence = ""
+        self._brief, self._evidence = brief, ""
         self._bar: Any = None
+        self.restart(unit)
 
     def __enter__(self) -> Self:
         return self
@@ -170,7 +146,8 @@ class Progress:
 
     def restart(self, unit: str) -> None:
         """Count anew, in another unit."""
-        self.unit, self.done, self.total, self._started, self._printed = unit, 0, 0, None, -1.0
+        self.unit, self.done, self.total, self._printed = unit, 0, 0, -1.0
+        self._start: tuple[float, int] | None = None
 
     def say(self, text: str) -> None:
         """Name the step that begins now."""
@@ -188,12 +165,11 @@ class Progress:
     def __call__(self, done: int, total: int) -> None:
         """Show the number that is done, of those wanted."""
         self.done, self.total = done, total
-        if self._started is None:
-            self._started, self._first = time.monotonic(), done
-        text = f"{done}/{total} {self.unit}{self._evidence}{self._pace()}"
+        self._start = self._start or (time.monotonic(), done)
+        text = f"{done}/{total} {self.unit}{self._evidence}{self._pace(*self._start)}"
         if self._live and done < total:
             self._show(text, done, total)
-        elif not self.brief and (done == total or done / total >= self._printed + 0.1):
+        elif not self._brief and (done == total or done / total >= self._printed + 0.1):
             self._printed = done / total
             self.note(text)
 
@@ -210,31 +186,31 @@ class Progress:
             self._bar.stop()
             self._bar = None
 
-    def _pace(self) -> str:
-        finished = self.done - self._first
-        if self._started is None or finished == 0:
+    def _pace(self, start: float, first: int) -> str:
+        if self.done == first:
             return ""
-        seconds = time.monotonic() - self._started
-        minutes, rest = divmod(round(seconds / finished * (self.total - self.done)), 60)
-        ending = f", {minutes}:{rest:02d} left" if self.done < self.total else ""
-        return f", {finished / seconds:.2f}/s{ending}"
+        pace = (self.done - first) / (time.monotonic() - start)
+        minutes, seconds = divmod(round((self.total - self.done) / pace), 60)
+        left = f", {minutes}:{seconds:02d} left" if self.done < self.total else ""
+        return f", {pace:.2f}/s{left}"
 
     def _show(self, text: str, done: int, total: int | None) -> None:
         """Show a line with a bar that the next one replaces; rich cuts it to the terminal."""
-        from rich.console import Console
-        from rich.progress import BarColumn, TextColumn
-        from rich.progress import Progress as Bar
+        from rich import console, progress
 
         if self._silent:
             return
         if self._bar is None:
-            columns = TextColumn("{task.description}", markup=False), BarColumn(bar_width=24)
-            console = Console(stderr=True)
-            self._bar = Bar(*columns, console=console, transient=True, auto_refresh=False)
+            text_column = progress.TextColumn("{task.description}", markup=False)
+            self._bar = progress.Progress(
+                *(text_column, progress.BarColumn(bar_width=24)),
+                console=console.Console(stderr=True),
+                transient=True,
+                auto_refresh=False,
+            )
             self._bar.add_task("")
             self._bar.start()
-        task = self._bar.task_ids[0]
-        self._bar.update(task, description=text, completed=done, total=total, refresh=True)
+        self._bar.update(0, description=text, completed=done, total=total, refresh=True)
 
 
 def stop_if(found: Report | Ladder, output: Mapping[str, Any]) -> None:

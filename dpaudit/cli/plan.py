@@ -17,18 +17,17 @@ from dpaudit.config.adversaries import PER_STEP
 
 PLAN = Group(
     "Plan",
-    option("--true-epsilon EPS", "The leak to plan for.  [default: twice the claim]", old="--true"),
+    option("--true-epsilon EPS  The leak to plan for.  [default: twice the claim]", old="--true"),
     option(
-        "--true-curve gaussian|pure|dpsgd:Q,T",
-        "Its trade-off curve; pure is randomized response, which shows most.  [default: the "
-        "claimed curve, or gaussian]",
+        "--true-curve gaussian|pure|dpsgd:Q,T  Its trade-off curve; pure is randomized response, "
+        "which shows most.  [default: the claimed curve, or gaussian]"
     ),
-    option("--power FLOAT", "The wanted chance of refuting the claim at that leak.", default=0.8),
-    option("--target-bound EPS", "Also plan the models to certify more than this.", old="--reach"),
-    option("--fixed-score", "One score, fixed beforehand: all models judge."),
+    option("--power FLOAT  The wanted chance of refuting the claim at that leak.", default=0.8),
+    option("--target-bound EPS  Also plan the models to certify more than this.", old="--reach"),
+    option("--fixed-score  One score, fixed beforehand: all models judge."),
     options.curve("the mechanism's; none with --claim"),
     options.CONFIDENCE,
-    option("--probe", "Train a few models, and tell how long all take."),
+    option("--probe  Train a few models, and tell how long all take."),
 )
 REQUEST = ("power", "true_curve", "canaries", "guesses", "fixed_score")
 """Options that a `PlanRequest` has under the same name."""

@@ -29,18 +29,18 @@ def seconds(text: str) -> float:
 
 STOPPING = (
     setting(
-        "--until-decided",
-        "Judge after every few models, and stop once the claim is refuted; --models is the most.",
+        "--until-decided  Judge after every few models, and stop once the claim is refuted; "
+        "--models is the most."
     ),
     option(
-        "--time-limit TIME",
-        "With --until-decided: train no more models after this time, such as 90s, 10m or 1h30m.",
+        "--time-limit TIME  With --until-decided: train no more models after this time, such as "
+        "90s, 10m or 1h30m.",
         old="--budget",
         type=options.Parsed(seconds, "no-time", "is not a time, such as 90s, 10m or 1h30m"),
     ),
 )
-OUT = option("--out PATH", "Folder of the run.  [default: runs/HASH]", is_eager=True)
-CLUSTER = option("--cluster ADDRESS", "A Dask scheduler, such as tcp://host:8786.")
+OUT = option("--out PATH  Folder of the run.  [default: runs/HASH]", is_eager=True)
+CLUSTER = option("--cluster ADDRESS  A Dask scheduler, such as tcp://host:8786.")
 
 GROUPS = (
     *(options.RECORDS, options.CANARY, options.MECHANISM, options.ADVERSARY),

@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from dpaudit.checkpoint.candidates import Candidates
     from dpaudit.checkpoint.models import QueryResult, QuerySettings
 
-SAVED = "dpaudit-scores.csv"
-
 
 class ManyReferences(Command):
     """A command whose --reference takes every file up to the next option."""
@@ -41,9 +39,10 @@ class ManyReferences(Command):
         spread: list[str] = []
         listing = False
         for word in args:
-            if listing and not word.startswith("-") and spread[-1] != "--reference":
+            if word.startswith("-"):
+                listing = word == "--reference"
+            elif listing and spread[-1] != "--reference":
                 spread.append("--reference")
-            listing = word == "--reference" or (listing and not word.startswith("-"))
             spread.append(word)
         return super().parse_args(ctx, spread)
 
@@ -99,7 +98,10 @@ JUDGING = Group(
 OUTPUT = Group(
     "Output",
     option(
-        "--write-scores PATH  Every score.", old="--scores", type=Destination(".csv"), default=SAVED
+        "--write-scores PATH  Every score.",
+        old="--scores",
+        type=Destination(".csv"),
+        default="dpaudit-scores.csv",
     ),
     *DETAIL,
     option("--json PATH  Also write the report as JSON.", type=Destination()),
@@ -164,17 +166,14 @@ def _reject_conflicts(given: Mapping[str, Any]) -> None:
         raise Misuse("--commitment is that of a kit (--kit)", "needs-kit")
 
 
-def _audited(given: Mapping[str, Any], progress: Progress) -> CheckpointReport:
+def _audited(given: dict[str, Any], progress: Progress) -> CheckpointReport:
     from dpaudit import checks
     from dpaudit.checkpoint import candidates, kits, models, predictions
     from dpaudit.checkpoint.audit import CheckpointRequest, audit
 
-    def only(*names: str) -> dict[str, Any]:
-        return {name: given[name] for name in names if name in given}
-
     claimed = claim_with_delta(given["claim"], given.get("delta")) if "claim" in given else None
-    judging = only("delta", "confidence", "curve", "guesses", "score", "seed")
-    request = CheckpointRequest(claimed, **judging)
+    seed, judging = given["seed"], JUDGING.without("claim", "reference").take(given)
+    request = CheckpointRequest(claimed, **judging, seed=seed)
     checks.refuse(
         [
             checks.at_least("samples", given.get("samples", 2), 2),
@@ -185,11 +184,9 @@ def _audited(given: Mapping[str, Any], progress: Progress) -> CheckpointReport:
     if "kit" in given:
         chosen = candidates.of_kit(kits.read(given["kit"]), given.get("commitment"))
     else:
-        stated, classes = "fair_coins" in given, given.get("classes")
-        files = given["members"], given["nonmembers"]
-        chosen = candidates.of_members(*files, stated, classes, given["seed"])
-    asked = only("network", "samples", "outputs", "preprocess", "dropout", "seed")
-    asking = models.QuerySettings(**asked)
+        members, others, stated = given["members"], given["nonmembers"], "fair_coins" in given
+        chosen = candidates.of_members(members, others, stated, given.get("classes"), seed)
+    asking = models.QuerySettings(**MODEL.without("predictions").take(given), seed=seed)
     progress.say("asking the model")
     path = given.get("model") or given["predictions"]
     own = _answers(path, "model" not in given, chosen, asking)

@@ -33,8 +33,9 @@ class Group:
         return Group(self.title, *(o for o in self.options if o.name not in names))
 
     def take(self, given: dict[str, Any]) -> dict[str, Any]:
-        """Remove the values of these options from those of all options, and return them."""
-        return {name: given.pop(name) for name in {str(option.name) for option in self.options}}
+        """Remove the values of these options from all that are given, and return them."""
+        names = {str(option.name) for option in self.options}
+        return {name: given.pop(name) for name in names & given.keys()}
 
 
 class RenamedOption(click.Option):

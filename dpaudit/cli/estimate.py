@@ -14,7 +14,6 @@ from dpaudit.cli.options import (
     CONFIDENCE,
     DELTA,
     SEED,
-    WRITTEN,
     claim_with_delta,
     curve,
     given_only,
@@ -73,7 +72,7 @@ JUDGING = Group(
     CONFIDENCE,
     SEED,
 )
-OUTPUT = WRITTEN.without("figure")
+OUTPUT = Group("Output", *DETAIL, option("--json PATH  Also write the result as JSON."))
 
 
 @click.command("estimate", cls=Command, groups=(COUNTED, SCORES, GUESSED, JUDGING, OUTPUT))

@@ -10,6 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from dpaudit import data
+from dpaudit.executors import SerialExecutor
 from dpaudit.seeds import generator
 from dpaudit.types import IN, OUT
 
@@ -267,7 +268,8 @@ def test_a_series_ends_with_the_first_bound_above_the_claim(catching):
     assert sum(1 - confidence for confidence in asked) == pytest.approx(catching.ERROR)
 
 
-def test_the_table_has_a_line_for_each_and_says_why(catching, tmp_path):
+def test_the_table_has_a_line_for_each_and_says_why(catching, tmp_path, monkeypatch):
+    monkeypatch.setattr("dpaudit.executors.local_pool", lambda workers: SerialExecutor())
     words = ["--only", "noise-too-small", "--models", "40", "--json", tmp_path / "a.json"]
     done = CliRunner().invoke(catching.main, [str(word) for word in words])
     assert done.exit_code == 0, done.output

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from dpaudit import registry
+from dpaudit.executors import SerialExecutor, local_pool
 
 TESTS = Path(__file__).parent
 BENCHMARKS = TESTS.parent / "benchmarks"
@@ -39,6 +40,16 @@ def plugins(plugin_paths, monkeypatch):
     registry._entries.cache_clear()
     yield
     registry._entries.cache_clear()
+
+
+@pytest.fixture
+def serial(monkeypatch):
+    """Runs with one worker do their trials in this process and need not start another."""
+
+    def pool(workers):
+        return SerialExecutor() if workers == 1 else local_pool(workers)
+
+    monkeypatch.setattr("dpaudit.audit.runner.local_pool", pool)
 
 
 @pytest.fixture(scope="session")

@@ -8,21 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dpaudit.cli import Misuse
+from dpaudit.cli import Misuse, options
 from dpaudit.cli.command import Command, Group
-from dpaudit.cli.options import (
-    CONFIDENCE,
-    DELTA,
-    DETAIL,
-    FILE,
-    GATES,
-    SEED,
-    claim_with_delta,
-    curve,
-    given_only,
-    option,
-    setting,
-)
+from dpaudit.cli.options import given_only, option, setting
 from dpaudit.cli.output import Destination, Progress, deliver, places, stop_if
 from dpaudit.cli.settings import reject_without_effect
 
@@ -77,9 +65,9 @@ CANARIES = Group(
 JUDGING = Group(
     "Claim and judging",
     option("--claim EPS[,DELTA]  What the training claims."),
-    curve("not stated"),
-    DELTA,
-    CONFIDENCE,
+    options.curve("not stated"),
+    options.DELTA,
+    options.CONFIDENCE,
     option(
         "--score [auto|loss|calibrated|lira|rmia|mean|inv_std|min|max]  Score of a canary; another "
         "score is another look.  [default: calibrated with --reference, mean with --samples, else "
@@ -103,16 +91,16 @@ OUTPUT = Group(
         type=Destination(".csv"),
         default="dpaudit-scores.csv",
     ),
-    *DETAIL,
+    *options.DETAIL,
     option("--json PATH  Also write the report as JSON.", type=Destination()),
-    *GATES,
+    *options.GATES,
 )
-GROUPS = (MODEL, CANARIES, JUDGING, OUTPUT, Group("Machine", SEED))
+GROUPS = (MODEL, CANARIES, JUDGING, OUTPUT, Group("Machine", options.SEED))
 
 
 @click.command("checkpoint", cls=ManyReferences, groups=GROUPS)
-@click.argument("model", type=FILE, required=False)
-def command(json: Path | None, write_scores: Path, **options: Any) -> None:
+@click.argument("model", type=options.FILE, required=False)
+def command(json: Path | None, write_scores: Path, **every: Any) -> None:
     """Audit your own trained model.
 
     MODEL is a checkpoint: .pt, .pth, .safetensors or .onnx. It is scored on the canaries of a kit
@@ -127,17 +115,17 @@ def command(json: Path | None, write_scores: Path, **options: Any) -> None:
     from dpaudit.files import write_whole
     from dpaudit.report import checkpoint, machine
 
-    given = given_only(options)
+    given = given_only(every)
     _reject_conflicts(given)
     with Progress() as progress:
         found = _audited(given, progress)
     deliver(
         checkpoint.document(found, places(json, write_scores)),
-        options["detail"],
+        every["detail"],
         (write_scores, lambda path: write_whole(path, checkpoint.score_table(found).encode())),
         (json, lambda path: machine.write(checkpoint.to_dict(found), path)),
     )
-    stop_if(found, options)
+    stop_if(found, every)
 
 
 def _reject_conflicts(given: Mapping[str, Any]) -> None:
@@ -171,7 +159,9 @@ def _audited(given: dict[str, Any], progress: Progress) -> CheckpointReport:
     from dpaudit.checkpoint import candidates, kits, models, predictions
     from dpaudit.checkpoint.audit import CheckpointRequest, audit
 
-    claimed = claim_with_delta(given["claim"], given.get("delta")) if "claim" in given else None
+    claimed = (
+        options.claim_with_delta(given["claim"], given.get("delta")) if "claim" in given else None
+    )
     seed, judging = given["seed"], JUDGING.without("claim", "reference").take(given)
     request = CheckpointRequest(claimed, **judging, seed=seed)
     checks.refuse(

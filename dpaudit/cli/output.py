@@ -195,20 +195,25 @@ class Progress:
         return f", {pace:.2f}/s{left}"
 
     def _show(self, text: str, done: int, total: int | None) -> None:
-        """Show a line with a bar that the next one replaces; rich cuts it to the terminal."""
+        """Show a line that the next one replaces, with a bar of what is counted.
+
+        rich cuts it to the terminal.
+        """
         from rich import console, progress
 
         if self._silent:
             return
+        if self._bar is not None and self._bar.tasks[0].total != total:
+            self.clear()
         if self._bar is None:
             text_column = progress.TextColumn("{task.description}", markup=False)
             self._bar = progress.Progress(
-                *(text_column, progress.BarColumn(bar_width=24)),
+                *([text_column] if total is None else [text_column, progress.BarColumn(24)]),
                 console=console.Console(stderr=True),
                 transient=True,
                 auto_refresh=False,
             )
-            self._bar.add_task("")
+            self._bar.add_task("", total=total)
             self._bar.start()
         self._bar.update(0, description=text, completed=done, total=total, refresh=True)
 

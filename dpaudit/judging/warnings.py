@@ -81,7 +81,7 @@ def low_accuracy(utility: Mapping[str, float]) -> list[str]:
         return []
     return [
         f"models reach {100 * reached:.0f} % accuracy; the same network without noise reaches "
-        f"{100 * possible:.0f} %. Models that learn little also leak little to outsiders"
+        f"{100 * possible:.0f} %. Weak models hide leaks"
     ]
 
 

@@ -5,7 +5,6 @@ Seeds are fixed. That a bound is above what is true has a chance of at most 5e-4
 
 import json
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import replace
 from importlib import import_module
 
@@ -14,6 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 from dpaudit.attacks.white_box import Updates
+from dpaudit.executors import SerialExecutor
 from dpaudit.seeds import trials
 
 
@@ -127,12 +127,7 @@ def test_the_score_of_an_order_is_the_likelihood_ratio_of_all_orders(cases):
 def test_the_audit_of_opacus_prints_writes_and_draws(monkeypatch, tmp_path):
     opacus_audit = import_module("reproductions.opacus.run")
 
-    @contextmanager
-    def here(workers):
-        with ThreadPoolExecutor(1) as pool:
-            yield pool
-
-    monkeypatch.setattr("dpaudit.executors.local_pool", here)
+    monkeypatch.setattr("dpaudit.executors.local_pool", lambda workers: SerialExecutor())
     words = ["--only", "records 4 to 5, one batch", "--scale", "0.1"]
     words += ["--json", tmp_path / "a.json", "--figure", tmp_path / "a.png"]
     done = CliRunner().invoke(opacus_audit.main, [str(word) for word in words])

@@ -12,6 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from dpaudit.audit import Run
+from dpaudit.executors import SerialExecutor
 from dpaudit.report.formats import at_least
 
 ROOT = Path(__file__).parents[2]
@@ -143,7 +144,8 @@ def test_many_canaries_are_guessed_in_one_training(tightness, tmp_path):
     assert found == [{b.estimator: b.epsilon for b in told.bounds}[r.estimator] for r in wanted]
 
 
-def test_tightness_prints_writes_draws_and_goes_on(tightness, tmp_path):
+def test_tightness_prints_writes_draws_and_goes_on(tightness, tmp_path, monkeypatch):
+    monkeypatch.setattr("dpaudit.executors.local_pool", lambda workers: SerialExecutor())
     words = ["--only", "worst-case full 10", "--scale", "0.002", "--repetitions", "2"]
     words += ["--keep", tmp_path, "--json", tmp_path / "a.json", "--figure", tmp_path / "a.png"]
     tables = []

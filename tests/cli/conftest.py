@@ -63,7 +63,7 @@ def shell(plugin_paths, tmp_path_factory) -> Shell:
 
 
 @pytest.fixture
-def cli(plugins, tmp_path, monkeypatch):
+def cli(plugins, serial, tmp_path, monkeypatch):
     """`dpaudit` in this process, in an empty folder."""
     (tmp_path / "empty").mkdir()
     monkeypatch.chdir(tmp_path / "empty")

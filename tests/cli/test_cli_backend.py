@@ -1,9 +1,11 @@
 """Another backend than the fastest: because it must be, or because it is asked for."""
 
 import json
-from dataclasses import replace
 
 import pytest
+
+from dpaudit.training.native import compiler
+from dpaudit.training.native.library import library
 
 RUN = "run --network logreg --noise-multiplier 2 --epochs 1 --models 4 --samples 3 --workers 1"
 SMALL = [*RUN.split(), "--canary", "random", "--attack", "loss"]
@@ -11,12 +13,15 @@ MISSING = "there is no C++ compiler (c++, g++ or clang++) here, nor a compiled k
 
 
 @pytest.fixture
-def bare(shell, tmp_path):
-    """A machine without a compiler, on which nothing has been compiled yet."""
-    (tmp_path / "bin").mkdir()
-    env = {name: value for name, value in shell.env.items() if name != "CXX"}
-    here = {"PATH": str(tmp_path / "bin"), "XDG_CACHE_HOME": str(tmp_path / "cache")}
-    return replace(shell, env={**env, **here})
+def bare(cli, tmp_path, monkeypatch):
+    """The command on a machine without a compiler, on which nothing has been compiled yet."""
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.delenv("CXX", raising=False)
+    compiler._own_folder.cache_clear()
+    library.cache_clear()
+    yield cli
+    library.cache_clear()
 
 
 def backend(folder):
@@ -25,7 +30,7 @@ def backend(folder):
 
 def test_without_a_compiler_the_next_is_taken_with_a_line_that_says_so(bare, tmp_path):
     done = bare(*SMALL, "--out", tmp_path / "run")
-    assert done.returncode == 0, done.stderr
+    assert done.exit_code == 0, done.output
     (said,) = [line for line in done.stderr.splitlines() if line.startswith("backend ")]
     assert said.startswith(f"backend torch (not native: {MISSING}")
     assert backend(tmp_path / "run")["name"] == "torch"
@@ -34,18 +39,18 @@ def test_without_a_compiler_the_next_is_taken_with_a_line_that_says_so(bare, tmp
 
 def test_a_named_one_that_cannot_be_had_is_refused(bare, tmp_path):
     done = bare(*SMALL, "--backend", "native", "--out", tmp_path / "run")
-    assert done.returncode == 2
+    assert done.exit_code == 2
     assert done.stdout == ""
     said = done.stderr.splitlines()[-1]
     assert said.startswith(f"Error: the native backend cannot train logreg here: {MISSING}")
     assert not (tmp_path / "run").exists()
 
 
-def test_opacus_itself_is_audited_where_it_is_asked_for(shell, tmp_path):
-    done = shell(*SMALL, "--backend", "opacus", "--out", tmp_path / "run")
-    assert done.returncode == 0, done.stderr
+def test_opacus_itself_is_audited_where_it_is_asked_for(cli, tmp_path):
+    done = cli(*SMALL, "--backend", "opacus", "--out", tmp_path / "run")
+    assert done.exit_code == 0, done.output
     assert backend(tmp_path / "run") == {"name": "opacus", "reason": "as configured"}
     # What goes on there, goes on by the same one.
-    again = shell(*SMALL, "--out", tmp_path / "run")
-    assert again.returncode == 0, again.stderr
+    again = cli(*SMALL, "--out", tmp_path / "run")
+    assert again.exit_code == 0, again.output
     assert "backend opacus (as configured)" in again.stderr.splitlines()

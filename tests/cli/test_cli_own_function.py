@@ -49,20 +49,20 @@ def test_the_full_game_is_played_and_only_the_same_code_goes_on_with_it(shell, n
 
 
 @pytest.mark.parametrize("more", [[], ["--until-decided"]], ids=["all", "until decided"])
-def test_a_canary_that_changes_nothing_is_inconclusive_in_every_report(shell, npz, more):
-    code, folder = Path(shell.cwd, "idle_module.py"), Path(shell.cwd, f"idle{len(more)}")
-    code.write_text(OWN)
-    files = ["--sarif", "a.sarif", "--junit", "a.xml", "--models", "160", "--out", folder.name]
-    done = shell(*words(npz, "idle_module:idle"), *files, *more)
-    assert done.returncode == 0, done.stderr
-    report = json.loads((folder / "report.json").read_text())
+def test_a_canary_that_changes_nothing_is_inconclusive_in_every_report(cli, npz, tmp_path, more):
+    name = f"idle_module_{len(more)}"  # this process imports each once
+    (tmp_path / f"{name}.py").write_text(OWN)
+    files = ["--sarif", "a.sarif", "--junit", "a.xml", "--models", "160"]
+    done = cli(*words(npz, f"../{name}.py:idle"), *files, *more)
+    assert done.exit_code == 0, done.output
+    report = json.loads(Path("run/report.json").read_text())
     assert report["verdict"] == "INCONCLUSIVE"
     said = report["untested"].partition(":")[0]
     assert "changes nothing" in said
     assert f"WEAK TEST: {said}" in " ".join(done.stdout.split())
     assert "Take a canary" in report["next_steps"][0]
-    for page in (folder / "report.html", Path(shell.cwd, "a.sarif"), Path(shell.cwd, "a.xml")):
-        assert said in page.read_text()
+    for page in ("run/report.html", "a.sarif", "a.xml"):
+        assert said in Path(page).read_text()
 
 
 @pytest.mark.parametrize(
@@ -75,7 +75,7 @@ def test_a_canary_that_changes_nothing_is_inconclusive_in_every_report(shell, np
 )
 def test_a_bad_function_leaves_nothing_behind(cli, npz, tmp_path, name, exit_code, code, facts):
     (tmp_path / f"bad_{name}.py").write_text(OWN)  # this process imports each once
-    done = cli(*words(npz, f"../bad_{name}.py:{name}"))
+    done = cli(*words(npz, f"../bad_{name}.py:{name}"), "--workers", 2)  # one of which may die
     assert done.exit_code == exit_code
     Line(done.stderr.splitlines()[-1]).tells(code, facts)
     assert done.stdout == ""

@@ -1,4 +1,4 @@
-"""Whole runs, in processes of their own; most with a mechanism that trains nothing."""
+"""Whole runs, some in processes of their own; most with a mechanism that trains nothing."""
 
 import json
 import os
@@ -93,7 +93,7 @@ def test_a_real_report_fulfils_its_schema_and_says_what_was_played(trained):
     ] + [(report["bounds"][report["primary"]]["attack"], "clopper-pearson")]
 
 
-def test_stdout_is_the_report_alone_and_progress_goes_to_stderr(undisturbed, shell):
+def test_stdout_is_the_report_alone_and_progress_goes_to_stderr(undisturbed, cli):
     folder, done = undisturbed
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("WEAK TEST: ")
@@ -101,56 +101,57 @@ def test_stdout_is_the_report_alone_and_progress_goes_to_stderr(undisturbed, she
     assert "/40 models" not in done.stdout
     assert f"{folder}/report.html" in "".join(done.stdout.split())
 
-    again = shell("report", folder)
-    assert again.returncode == 0
+    again = cli("report", folder)
+    assert again.exit_code == 0
     assert again.stdout == done.stdout.partition("Report ")[0]
     assert again.stderr == ""
 
 
-def test_same_command_again_plays_nothing_and_says_the_same(undisturbed, shell, command):
+def test_same_command_again_plays_nothing_and_says_the_same(undisturbed, cli, command):
     folder, _ = undisturbed
     before = json.loads((folder / "report.json").read_text(encoding="utf-8"))
-    again = shell(*command, "--out", folder, "--workers", 1)
+    again = cli(*command, "--out", folder, "--workers", 1)
     after = json.loads((folder / "report.json").read_text(encoding="utf-8"))
-    assert again.returncode == 0
+    assert again.exit_code == 0
     assert before["seconds"].pop("judging")
     assert after["seconds"].pop("judging")
     assert after == before, "even the training's time, for nothing was trained"
     assert "making the" not in again.stderr
 
 
-def test_a_saved_configuration_plays_the_same_run_again(undisturbed, shell, tmp_path):
+def test_a_saved_configuration_plays_the_same_run_again(undisturbed, cli, tmp_path):
     folder, _ = undisturbed
     other = tmp_path / "again"
-    done = shell("run", "--config", folder / "config.toml", "--out", other, "--workers", 1)
-    assert done.returncode == 0
+    done = cli("run", "--config", folder / "config.toml", "--out", other, "--workers", 1)
+    assert done.exit_code == 0
     assert report_of(other) == report_of(folder)
     for name, array in played(folder).items():
         np.testing.assert_array_equal(played(other)[name], array)
 
 
-def test_default_folder_is_named_after_the_configuration(shell, command, plugins):
+def test_default_folder_is_named_after_the_configuration(cli, command):
     """So the same line finds it again."""
-    assert shell(*command, "--models", 4, "--workers", 1).returncode == 0
-    (folder,) = (shell.cwd / "runs").iterdir()
+    assert cli(*command, "--models", 4, "--workers", 1).exit_code == 0
+    (folder,) = Path("runs").iterdir()
     assert files(folder) == FILES
     assert folder.name == Config.from_toml(folder / "config.toml").digest()
 
 
-def test_a_violation_fails_only_if_asked_to(shell, command, tmp_path):
+def test_a_violation_fails_only_if_asked_to(cli, command, tmp_path):
     words = [*command, "--claim", "0.01,1e-5", "--workers", 1, "--out", tmp_path / "run"]
-    assert shell(*words).returncode == 0
+    assert cli(*words).exit_code == 0
     assert report_of(tmp_path / "run")["verdict"] == "VIOLATION"
     for gate in ("--fail-on-violation", "--fail-on-weak"):
-        assert shell("report", tmp_path / "run", gate).returncode == 1
+        assert cli("report", tmp_path / "run", gate).exit_code == 1
 
 
-def test_a_weak_test_fails_only_if_asked_to(shell, command, tmp_path):
+def test_a_weak_test_fails_only_if_asked_to(cli, command, tmp_path):
     """Four models cannot decide."""
-    assert shell(*command, "--models", 4, "--workers", 1, "--out", tmp_path / "run").returncode == 0
+    words = [*command, "--models", 4, "--workers", 1, "--out", tmp_path / "run"]
+    assert cli(*words).exit_code == 0
     assert report_of(tmp_path / "run")["strength"] == "weak"
-    assert shell("report", tmp_path / "run", "--fail-on-violation").returncode == 0
-    assert shell("report", tmp_path / "run", "--fail-on-weak").returncode == 1
+    assert cli("report", tmp_path / "run", "--fail-on-violation").exit_code == 0
+    assert cli("report", tmp_path / "run", "--fail-on-weak").exit_code == 1
 
 
 def test_a_report_that_cannot_be_written_after_all_is_still_printed(
@@ -183,7 +184,7 @@ def test_a_run_that_is_stopped_while_it_prepares_denies_no_kept_models(cli, npz)
 
 @pytest.mark.parametrize("polite", [signal.SIGINT, signal.SIGTERM], ids=lambda s: s.name)
 def test_an_interrupted_run_says_so_and_goes_on_to_the_same_report(
-    undisturbed, shell, command, tmp_path, polite
+    undisturbed, shell, cli, command, tmp_path, polite
 ):
     """Ctrl-C reaches every process of the group, and comes twice from the impatient; a
     scheduler's SIGTERM reaches only the first."""
@@ -210,12 +211,12 @@ def test_an_interrupted_run_says_so_and_goes_on_to_the_same_report(
     if polite == signal.SIGTERM:
         return
     # What `report` says to do is a command that does it.
-    refused = shell("report", folder)
-    assert refused.returncode == 2
+    refused = cli("report", folder)
+    assert refused.exit_code == 2
     assert refused.stderr.count("\n") == 1
     way = shlex.split(refused.stderr.partition("go on with ")[2])[:-1]  # without the code
     assert way[:2] == ["dpaudit", "run"]
-    assert shell(*way[1:]).returncode == 0
+    assert cli(*way[1:], "--workers", 1).exit_code == 0
     assert report_of(folder) == report_of(undisturbed[0])
 
 
@@ -296,12 +297,12 @@ def test_a_file_that_cannot_be_written_is_refused_before_the_work(undisturbed, r
             refused(*words, flag, "nowhere/file").tells("folder-missing", f"{flag} nowhere/file")
 
 
-def test_files_for_other_tools_lie_where_they_were_asked_for(shell, command, tmp_path):
+def test_files_for_other_tools_lie_where_they_were_asked_for(cli, command, tmp_path):
     """Also in the folder that the run is about to make."""
     folder = tmp_path / "run"
     words = [*command, "--claim", "0.01,1e-5", "--workers", 1, "--out", folder]
     asked = ["--sarif", folder / "log.sarif", "--junit", folder / "junit.xml"]
-    assert shell(*words, *asked, "--fail-on-violation").returncode == 1
+    assert cli(*words, *asked, "--fail-on-violation").exit_code == 1
     (run,) = json.loads((folder / "log.sarif").read_text())["runs"]
     (found,) = run["results"]
     assert found["level"] == "error"
@@ -309,8 +310,8 @@ def test_files_for_other_tools_lie_where_they_were_asked_for(shell, command, tmp
     assert place.endswith("run/config.toml")
     assert 'failures="1"' in (folder / "junit.xml").read_text()
     before = {name: (folder / name).read_bytes() for name in ("log.sarif", "junit.xml")}
-    again = shell("report", folder, *asked, "--fail-on-violation")
-    assert again.returncode == 1
+    again = cli("report", folder, *asked, "--fail-on-violation")
+    assert again.exit_code == 1
     assert (folder / "log.sarif").read_bytes() == before["log.sarif"]
 
 

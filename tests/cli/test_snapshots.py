@@ -42,7 +42,7 @@ CHANGING = (
 
 
 @pytest.fixture
-def place(plugins, npz, tmp_path, monkeypatch):
+def place(plugins, serial, npz, tmp_path, monkeypatch):
     """A folder with data, a finished run, scores, and a kit with predictions on its canaries."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "80")

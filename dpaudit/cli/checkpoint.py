@@ -10,7 +10,7 @@ import click
 
 from dpaudit.cli import Misuse, options
 from dpaudit.cli.command import Command, Group
-from dpaudit.cli.options import given_only, option, setting
+from dpaudit.cli.options import claim_with_delta, given_only, option, setting
 from dpaudit.cli.output import Destination, Progress, deliver, places, stop_if
 from dpaudit.cli.settings import reject_without_effect
 
@@ -159,9 +159,7 @@ def _audited(given: dict[str, Any], progress: Progress) -> CheckpointReport:
     from dpaudit.checkpoint import candidates, kits, models, predictions
     from dpaudit.checkpoint.audit import CheckpointRequest, audit
 
-    claimed = (
-        options.claim_with_delta(given["claim"], given.get("delta")) if "claim" in given else None
-    )
+    claimed = claim_with_delta(given["claim"], given.get("delta")) if "claim" in given else None
     seed, judging = given["seed"], JUDGING.without("claim", "reference").take(given)
     request = CheckpointRequest(claimed, **judging, seed=seed)
     checks.refuse(

@@ -10,7 +10,7 @@ import click
 from dpaudit import checks
 from dpaudit.cli import Misuse, options
 from dpaudit.cli.command import Command, Group
-from dpaudit.cli.options import given_only, option
+from dpaudit.cli.options import claim_with_delta, given_only, option
 from dpaudit.cli.output import Progress, deliver_result
 from dpaudit.errors import BadInput
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 COUNTS = ("--fp", "--out-trials", "--fn", "--in-trials")
 GUESSES = ("--canaries", "--guesses", "--correct")
-FORMS = f"counts ({' '.join(COUNTS)}), --scores options.FILE, or one run ({' '.join(GUESSES)})"
+FORMS = f"counts ({' '.join(COUNTS)}), --scores FILE, or one run ({' '.join(GUESSES)})"
 POSITIVE = ("--out-trials", "--in-trials", "--guesses")
 WHOLES = {
     "--fp": "--out-trials",
@@ -80,7 +80,7 @@ def command(estimator: tuple[str, ...], **given: Any) -> None:
         dpaudit estimate --canaries 1000 --guesses 200 --correct 180
 
     Counts are of decisions by a rule that was fixed beforehand. With --claim each bound is
-    compared with the claim; only one that assumes nothing, or the stated options.curve, can refute it.
+    compared with the claim; only one that assumes nothing, or the stated curve, can refute it.
     """
     from dpaudit.judging.estimates import EstimateRequest, estimate
     from dpaudit.report import estimates
@@ -89,9 +89,7 @@ def command(estimator: tuple[str, ...], **given: Any) -> None:
     output = OUTPUT.take(given)
     stated = given_only(JUDGING.without("estimator").take(given))
     if "claim" in stated:
-        stated["claim"], stated["delta"] = options.claim_with_delta(
-            stated["claim"], stated.get("delta")
-        )
+        stated["claim"], stated["delta"] = claim_with_delta(stated["claim"], stated.get("delta"))
     outcome = _outcome({f"--{k.replace('_', '-')}": n for k, n in given_only(given).items()})
     request = EstimateRequest(outcome, estimators=estimator, **stated)
     many = isinstance(outcome, Scores) and len(outcome.out) + len(outcome.inn) >= SLOW

@@ -39,7 +39,7 @@ def command(
 
     Runs six audits of the same claim: an outsider, three adversaries who choose where training
     starts, single steps of two trainings, and one training with many canaries. Options hold for
-    all of them, but --canary, --clip-canary and --samples for the outsider alone. Without options
+    all of them, but for the outsider alone --canary, --clip-canary and --samples. Without options
     each has the training that shows most. The same command goes on where an interrupted one
     stopped.
 

@@ -38,10 +38,10 @@ def command(
     """Test one claim against every adversary that fits.
 
     Runs six audits of the same claim: an outsider, three adversaries who choose where training
-    starts, single steps of two trainings, and one training with many canaries. Options hold for
-    all of them, but for the outsider alone --canary, --clip-canary and --samples. Without options
-    each has the training that shows most. The same command goes on where an interrupted one
-    stopped.
+    starts, single steps of two trainings, and one training with many canaries. Of the options,
+    --canary, --clip-canary and --samples hold for the outsider alone, the others for all. Without
+    options each has the training that shows most. The same command goes on where an interrupted
+    one stopped.
 
     \b
         dpaudit ladder --epsilon 8

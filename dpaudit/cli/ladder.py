@@ -29,11 +29,7 @@ GROUPS = (
 
 @click.command("ladder", cls=Command, groups=GROUPS)
 def command(
-    out: Path | None,
-    workers: int | None,
-    download: bool,
-    confidence: float | None,
-    **given: Any,
+    out: Path | None, workers: int | None, download: bool, confidence: float | None, **given: Any
 ) -> None:
     """Test one claim against every adversary that fits.
 

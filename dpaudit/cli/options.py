@@ -149,9 +149,7 @@ DATA = Group(
 )
 """The source of the records."""
 
-RECORDS = DATA.plus(
-    setting("--size INTEGER  Use only this many records, drawn with the seed."),
-)
+RECORDS = DATA.plus(setting("--size INTEGER  Use only this many records, drawn with the seed."))
 """The records that models are trained on."""
 
 CANARY = Group(
@@ -194,7 +192,7 @@ ADVERSARY = Group(
     "Adversary",
     setting(
         f"--adversary [{'|'.join(ADVERSARIES)}]  "
-        "What the adversary may do and see (dpaudit explain NAME).",
+        "What the adversary may do and see (dpaudit explain NAME)."
     ),
     setting("--samples T  MC-dropout queries per model."),
     setting("--models INTEGER  Models in all, half with the canary; rounded up to 4s."),

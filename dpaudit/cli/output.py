@@ -7,7 +7,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,8 +18,6 @@ from dpaudit.journal import file as journal_file
 from dpaudit.results import PASSED
 
 if TYPE_CHECKING:
-    from typing_extensions import Self
-
     from dpaudit.judging.ladder import Ladder
     from dpaudit.report.document import Document
     from dpaudit.report.to_terminal import Detail
@@ -77,9 +75,7 @@ def _is_journal(path: Path) -> bool:
 
 
 def deliver(
-    document: Document,
-    detail: Detail | None,
-    *files: tuple[Path | None, Callable[[Path], object]],
+    document: Document, detail: Detail | None, *files: tuple[Path | None, Callable[[Path], object]]
 ) -> None:
     """Write the files that were named, and print the result even if one cannot be written."""
     from dpaudit.report.to_terminal import color_wanted, write
@@ -123,7 +119,7 @@ def interruptible(progress: Progress, stopped: Callable[[], str]) -> Iterator[No
         sys.exit(130)
 
 
-class Progress:
+class Progress(AbstractContextManager["Progress"]):
     """A bar on a terminal, plain lines elsewhere; on standard error, beside the report.
 
     A context manager that removes a half-written line at its end. With `brief`, counts are shown
@@ -137,9 +133,6 @@ class Progress:
         self._brief, self._evidence = brief, ""
         self._bar: Any = None
         self.restart(unit)
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self.clear()
@@ -195,10 +188,7 @@ class Progress:
         return f", {pace:.2f}/s{left}"
 
     def _show(self, text: str, done: int, total: int | None) -> None:
-        """Show a line that the next one replaces, with a bar of what is counted.
-
-        rich cuts it to the terminal.
-        """
+        """Show a line that the next one replaces, with a bar of what is counted, cut by rich."""
         from rich import console, progress
 
         if self._silent:

@@ -8,14 +8,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dpaudit.cli.command import Command, Group
-from dpaudit.cli.options import DATA, FILE, option
+from dpaudit.cli.options import DATA, option
 from dpaudit.cli.output import FIGURES, Destination, Progress
 
 if TYPE_CHECKING:
     from dpaudit.checkpoint.kits import Kit
-
-KINDS = ("mislabelled", "adv", "blank", "random")
-"""Those of `dpaudit.checkpoint.kits.kinds`, whose import would slow help down."""
 
 
 @click.group("canaries")
@@ -29,29 +26,15 @@ def command() -> None:
 
 KIT = Group(
     "Kit",
-    (
-        option(
-            "--count",
-            type=int,
-            metavar="N",
-            default=1000,
-            show_default=True,
-            help="Number of canaries, of which half are put in.",
-        ),
-        option(
-            "--kind",
-            type=click.Choice(KINDS),
-            default="mislabelled",
-            show_default=True,
-            help="Records of the data under another label, or with adversarial noise; empty ones "
-            "with marks; random ones.",
-        ),
-        option("--out", type=FILE, required=True, help="A new folder for the kit."),
-        option(
-            "--seed",
-            type=int,
-            help="For tests: make the same kit again.  [default: the system's randomness]",
-        ),
+    option("--count N  Number of canaries, of which half are put in.", default=1000),
+    option(
+        "--kind [mislabelled|adv|blank|random]  Records of the data under another label, or with "
+        "adversarial noise; empty ones with marks; random ones.",
+        default="mislabelled",
+    ),
+    option("--out PATH  A new folder for the kit.", required=True),
+    option(
+        "--seed INTEGER  For tests: make the same kit again.  [default: the system's randomness]"
     ),
 )
 

@@ -50,29 +50,25 @@ def explain(name: str) -> None:
 
     NAME is any name that dpaudit list shows.
     """
-    if name in ADVERSARIES:
-        _block(name, "adversaries", _adversary(ADVERSARIES[name]))
-        return
-    if name in NETWORKS:
-        _block(name, "networks", inspect.getdoc(NETWORKS[name]) or "")
-        return
     for kind in registry.KINDS:
         name = registry.current_name(kind, name)
-    kinds = [kind for kind in registry.KINDS if name in registry.names(kind)]
+    known = {kind: registry.names(kind) for kind in registry.KINDS}
+    known |= {"adversaries": [*ADVERSARIES], "networks": [*NETWORKS]}
+    kinds = [kind for kind, names in known.items() if name in names]
     if not kinds:
-        known = [known for kind in registry.KINDS for known in registry.names(kind)]
-        known += [*ADVERSARIES, *NETWORKS]
-        raise BadInput(registry.unknown("plug-ins", name, known), "unknown-name", value=name)
+        every = [name for names in known.values() for name in names]
+        raise BadInput(registry.unknown("plug-ins", name, every), "unknown-name", value=name)
     for kind in kinds:
-        _block(name, kind, registry.description(kind, name) + "\n")
+        click.secho(f"{name} ({kind})", bold=True)
+        if kind == "adversaries":
+            click.echo(_adversary(ADVERSARIES[name]))
+        elif kind == "networks":
+            click.echo(inspect.getdoc(NETWORKS[name]))
+        else:
+            click.echo(registry.description(kind, name) + "\n")
         if kind == "mechanisms" and (own := mechanism_settings.describe(name)):
             click.echo("Settings of its own, with their defaults:\n")
             click.echo("".join(f"    {line}\n" for line in own))
-
-
-def _block(name: str, kind: str, text: str) -> None:
-    click.secho(f"{name} ({kind})", bold=True)
-    click.echo(text)
 
 
 def _adversary(adversary: Adversary) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any
 
 import click
@@ -17,25 +16,26 @@ COLUMN = 26
 """The most characters of an option's spelling that help shows beside its text, not above."""
 
 
-@dataclass(frozen=True)
 class Group:
     """Options that belong together, in the order in which help shows them."""
 
-    title: str
-    options: Sequence[click.Option]
-
-    @property
-    def name(self) -> str:
+    def __init__(self, title: str, *options: click.Option) -> None:
+        self.title, self.options = title, options
+        self.name = title.split()[0].lower()
         """The word by which --help shows this group alone."""
-        return self.title.split()[0].lower()
 
     def plus(self, *options: click.Option) -> Group:
         """Return the group with more options."""
-        return replace(self, options=(*self.options, *options))
+        return Group(self.title, *self.options, *options)
 
     def without(self, *names: str) -> Group:
         """Return the group without some options, by the names of their parameters."""
-        return replace(self, options=[o for o in self.options if o.name not in names])
+        return Group(self.title, *(o for o in self.options if o.name not in names))
+
+    def take(self, given: dict[str, Any]) -> dict[str, Any]:
+        """Remove the values of these options from all that are given, and return them."""
+        names = {str(option.name) for option in self.options}
+        return {name: given.pop(name) for name in names & given.keys()}
 
 
 class RenamedOption(click.Option):
@@ -100,7 +100,7 @@ class Command(click.Command):
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         for group in self.groups:
             _write(group, ctx, formatter)
-        _write(Group("Help", [self._help]), ctx, formatter)
+        _write(Group("Help", self._help), ctx, formatter)
 
     def _show_help(self, ctx: click.Context, param: click.Parameter, name: str | None) -> None:
         if name is None or ctx.resilient_parsing:
@@ -108,14 +108,14 @@ class Command(click.Command):
         if name == ALL:
             click.echo(ctx.get_help())
             ctx.exit()
-        for group in self.groups:
-            if group.name == name:
-                formatter = ctx.make_formatter()
-                _write(group, ctx, formatter)
-                click.echo(formatter.getvalue().strip())
-                ctx.exit()
-        there = ", ".join(group.name for group in self.groups)
-        raise BadValue(f"there is no group '{name}'; there are: {there}", "no-group", param, ctx)
+        groups = {group.name: group for group in self.groups}
+        if name not in groups:
+            sentence = f"there is no group '{name}'; there are: {', '.join(groups)}"
+            raise BadValue(sentence, "no-group", param, ctx)
+        formatter = ctx.make_formatter()
+        _write(groups[name], ctx, formatter)
+        click.echo(formatter.getvalue().strip())
+        ctx.exit()
 
 
 def _write(group: Group, ctx: click.Context, formatter: click.HelpFormatter) -> None:

@@ -7,12 +7,11 @@ and prints nothing, because someone is typing at that terminal.
 from __future__ import annotations
 
 import contextlib
-import inspect
 import io
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import click
 from click.shell_completion import CompletionItem, get_completion_class
@@ -43,22 +42,15 @@ def _completer(words: Callable[[click.Context], Iterable[str]], beside: str = ""
     return complete
 
 
-def plugins(kind: str, files: bool = False) -> Completer:
-    """Return a completer to the plug-ins of a kind, beside files if a path may be meant."""
-
-    def words(ctx: click.Context) -> Iterable[str]:
-        return (name for name in registry.names(kind) if name not in LISTED_ONLY)
-
-    return _completer(words, "file" if files else "")
+def _plugins(kind: str, beside: str = "") -> Completer:
+    return _completer(lambda ctx: [n for n in registry.names(kind) if n not in LISTED_ONLY], beside)
 
 
 def _with_colon(name: str) -> str:
     """Return a defence's name, with a colon if its number follows."""
-    try:
-        taken: Iterable[Any] = inspect.signature(registry.load("defences", name)).parameters
-    except Exception:
-        taken = ()  # the command itself reports what is wrong with it
-    return f"{name}:" if any(taken) else name
+    with contextlib.suppress(Exception):  # the command itself reports what is wrong with it
+        return f"{name}:" if registry.parameters(registry.load("defences", name)) else name
+    return name
 
 
 def _networks(ctx: click.Context) -> Iterable[str]:
@@ -78,14 +70,24 @@ def _runs(ctx: click.Context) -> Iterable[str]:
     return [str(journal.parent) for journal in journals]
 
 
-defences = _completer(lambda ctx: ["none", *map(_with_colon, registry.names("defences"))])
-deciding = _completer(lambda ctx: ["auto", *(ctx.params.get("attack") or Judging.attacks)])
-networks = _completer(_networks)
-curves = _completer(lambda ctx: ["gaussian", "none", "dpsgd:"])
-true_curves = _completer(lambda ctx: ["gaussian", "pure", "dpsgd:"])
 explained = _completer(_explained)
 runs = _completer(_runs, "dir")
+_defences = _completer(lambda ctx: ["none", *map(_with_colon, registry.names("defences"))])
 
+COMPLETERS: Mapping[str, Completer] = {
+    "data": _plugins("data", "file"),
+    "canary": _plugins("canaries"),
+    "mechanism": _plugins("mechanisms", "file"),
+    "network": _completer(_networks),
+    "attack": _plugins("attacks"),
+    "primary": _completer(lambda ctx: ["auto", *(ctx.params.get("attack") or Judging.attacks)]),
+    "estimator": _plugins("estimators"),
+    "defence": _defences,
+    "sweep": _defences,
+    "curve": _completer(lambda ctx: ["gaussian", "none", "dpsgd:"]),
+    "true_curve": _completer(lambda ctx: ["gaussian", "pure", "dpsgd:"]),
+}
+"""Completers to the values of options, by the names of the options."""
 
 SHELLS = {
     "bash": ("~/.bashrc", 'eval "$(dpaudit completion bash)"'),

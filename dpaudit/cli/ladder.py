@@ -2,66 +2,42 @@
 
 from __future__ import annotations
 
-import signal
-import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+from dpaudit.cli import options
 from dpaudit.cli.command import Command, Group
-from dpaudit.cli.options import (
-    ADVERSARY,
-    CANARY,
-    CONFIDENCE,
-    FILE,
-    MACHINE,
-    MECHANISM,
-    RECORDS,
-    REPORTED,
-    option,
-)
-from dpaudit.cli.output import Progress, deliver, places
+from dpaudit.cli.output import Progress, deliver, interruptible, places, stop_if
 from dpaudit.cli.settings import ladder_settings
 from dpaudit.config.settings import Judging
 from dpaudit.types import Claim
 
-if TYPE_CHECKING:
-    from dpaudit.report.to_terminal import Detail
-
-OUT = option("--out", type=FILE, is_eager=True, help="Folder.  [default: runs/ladder-HASH]")
+REPORTED = options.REPORTED.without("sarif", "junit")
+OUT = options.option("--out PATH  Folder.  [default: runs/ladder-HASH]", is_eager=True)
 GROUPS = (
-    RECORDS,
-    CANARY,
-    MECHANISM,
-    ADVERSARY.without("adversary"),
-    Group("Judging", [CONFIDENCE]),
-    Group("Output", [OUT, *REPORTED.without("sarif", "junit").options]),
-    MACHINE.without("file"),
+    options.RECORDS,
+    options.CANARY.without("canaries", "guesses"),
+    options.MECHANISM,
+    options.ADVERSARY.without("adversary"),
+    Group("Judging", options.CONFIDENCE),
+    Group("Output", OUT, *REPORTED.options),
+    options.MACHINE.without("file"),
 )
 
 
 @click.command("ladder", cls=Command, groups=GROUPS)
 def command(
-    download: bool,
-    workers: int | None,
-    confidence: float | None,
-    out: Path | None,
-    json: Path | None,
-    html: Path | None,
-    no_canary_image: bool,
-    fail_on_violation: bool,
-    fail_on_weak: bool,
-    detail: Detail | None,
-    **given: Any,
+    out: Path | None, workers: int | None, download: bool, confidence: float | None, **given: Any
 ) -> None:
     """Test one claim against every adversary that fits.
 
     Runs six audits of the same claim: an outsider, three adversaries who choose where training
-    starts, single steps of two trainings, and one training with many canaries. Options hold for
-    all of them, but --canary, --clip-canary and --samples for the outsider alone. Without options
-    each has the training that shows most. The same command goes on where an interrupted one
-    stopped.
+    starts, single steps of two trainings, and one training with many canaries. Of the options,
+    --canary, --clip-canary and --samples hold for the outsider alone, the others for all. Without
+    options each has the training that shows most. The same command goes on where an interrupted
+    one stopped.
 
     \b
         dpaudit ladder --epsilon 8
@@ -70,38 +46,31 @@ def command(
     from dpaudit.report import ladder as shown
     from dpaudit.report.wording import claim_unit
 
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
-    sure = Judging.confidence if confidence is None else confidence
-    settings, begun, folder = ladder_settings(given), list[str](), None
-    with Progress() as progress:
+    output = REPORTED.take(given)
+    settings, begun, folder = ladder_settings(given), list[str](), out
 
-        def begin(name: str, claim: Claim) -> None:
-            begun.append(name)
-            progress.restart(claim_unit(claim))
-            progress.note(f"{name} ({len(begun)} of {len(prepared.configs)})")
+    def begin(name: str, claim: Claim) -> None:
+        begun.append(name)
+        progress.restart(claim_unit(claim))
+        progress.note(f"{name} ({len(begun)} of {len(prepared.configs)})")
 
-        try:
-            prepared = prepare_ladder(settings, sure, progress.say, download)
-            folder = out or prepared.folder
-            image = not no_canary_image
-            found = run_ladder(prepared, folder, workers, begin, progress, progress.say, image)
-        except KeyboardInterrupt:
-            signal.signal(signal.SIGINT, signal.SIG_IGN)  # ignore a second one while stopping
-            progress.clear()
-            sentence = "Stopped before the first model; the same command starts again."
-            if begun:
-                at = f"{progress.done} {progress.unit} of {begun[-1]}"
-                kept = ", ".join([*begun[:-1], at])
-                sentence = f"Stopped: {kept} are kept in {folder}; the same command goes on there."
-            click.echo(sentence, err=True)
-            sys.exit(130)
+    def stopped() -> str:
+        if not begun:
+            return "Stopped before the first model; the same command starts again."
+        kept = ", ".join([*begun[:-1], f"{progress.done} {progress.unit} of {begun[-1]}"])
+        return f"Stopped: {kept} are kept in {folder}; the same command goes on there."
+
+    with Progress() as progress, interruptible(progress, stopped):
+        sure = Judging.confidence if confidence is None else confidence
+        prepared = prepare_ladder(settings, sure, progress.say, download)
+        folder, image = out or prepared.folder, not output["no_canary_image"]
+        found = run_ladder(prepared, folder, workers, begin, progress, progress.say, image)
+    json, html = output["json"], output["html"]
     deliver(
         shown.document(found, places(html or folder / "report.html", json)),
-        detail,
+        output["detail"],
         (folder, lambda path: shown.write_folder(found, path)),
         (json, lambda path: shown.dump(found, path)),
         (html, lambda path: shown.dump_html(found, path)),
     )
-    weak = fail_on_weak and found.strength == "weak"
-    if weak or (fail_on_violation and found.verdict == "VIOLATION"):
-        sys.exit(1)
+    stop_if(found, output)

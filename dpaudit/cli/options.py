@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -10,34 +11,83 @@ import click
 
 from dpaudit.accounting import NUMERICAL
 from dpaudit.checks import MOST
-from dpaudit.cli import BadValue, Misuse, completion
-from dpaudit.cli.command import Group
+from dpaudit.cli import BadValue, Misuse
+from dpaudit.cli.command import Group, RenamedOption
+from dpaudit.cli.completion import COMPLETERS
 from dpaudit.cli.output import FIGURES, Destination
 from dpaudit.config import DEFAULT
 from dpaudit.config.adversaries import ADVERSARIES
 from dpaudit.config.settings import BACKENDS, Budget, Judging
 
-FILE = click.Path(path_type=Path)
+
+class Parsed(click.types.StringParamType):
+    """A value that a function reads from text; its ValueError rejects the text."""
+
+    def __init__(self, read: Callable[[str], Any], code: str, problem: str) -> None:
+        self.read, self.code, self.problem = read, code, problem
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        try:
+            return self.read(value)
+        except ValueError:
+            raise BadValue(f"'{value}' {self.problem}", self.code, param, ctx) from None
 
 
-def option(*flags: str, help: str, **more: Any) -> click.Option:
-    """Return an option; left out, its value is None or, if it may be repeated, empty."""
-    return click.Option(flags, help=help, **more)
-
-
-# ---------------------------------------------------------------- values
-
-
-def _claim(ctx: click.Context, param: click.Parameter, text: str | None) -> Any:
+def _claim(text: str) -> tuple[float, float | None]:
     """Return EPS or EPS,DELTA as two numbers; the delta is None if it is left out."""
-    if text is None:
-        return None
     epsilon, comma, delta = text.partition(",")
-    try:
-        return float(epsilon), float(delta) if comma else None
-    except ValueError:
-        sentence = f"'{text}' is not EPS or EPS,DELTA, such as 8 or 8,1e-5"
-        raise BadValue(sentence, "no-claim", param, ctx) from None
+    return float(epsilon), float(delta) if comma else None
+
+
+def _batch(text: str) -> int | str:
+    return text if text == "full" else int(text)
+
+
+FILE = click.Path(path_type=Path)
+TYPES: Mapping[str, Any] = {
+    **dict.fromkeys(("INTEGER", *"MNRTV"), int),
+    **dict.fromkeys(("FLOAT", "EPS"), float),
+    **dict.fromkeys(("PATH", "FILE..."), FILE),
+    "EPS[,DELTA]": Parsed(_claim, "no-claim", "is not EPS or EPS,DELTA, such as 8 or 8,1e-5"),
+    "N|full": Parsed(_batch, "no-number", "is neither a number of records nor full"),
+}
+"""The type of a value, by its word in usage; any other word stands for text."""
+
+
+def _name(usage: str) -> str:
+    """Return the name of an option's parameter."""
+    return re.split("[ /]", usage.lstrip("-"))[0].replace("-", "_")
+
+
+def option(manual: str, *names: str, **more: Any) -> click.Option:
+    """Return an option from its line of a manual, such as '--trials INTEGER  Number of trials.'.
+
+    Without a word it is a flag. Values are completed by the name of the option.
+    """
+    usage, _, text = manual.partition("  ")
+    spelling, _, word = usage.partition(" ")
+    if word.startswith("["):
+        more["type"] = click.Choice(word.strip("[]").split("|"))
+    elif word:
+        more = {"type": TYPES.get(word), "metavar": word, **more}
+    elif "flag_value" not in more:
+        more["is_flag"] = True
+    kind = RenamedOption if "old" in more else click.Option
+    more |= {"show_default": "default" in more, "shell_complete": COMPLETERS.get(_name(usage))}
+    return kind([spelling, *names], help=text, **more)
+
+
+def setting(manual: str) -> click.Option:
+    """Return the option of a setting of the run; left out, the configuration's value holds."""
+    value = DEFAULT[_name(manual)]
+    if value not in (None, (), True, False) and "[default" not in manual:
+        manual += f"  [default: {value}]"
+    return option(manual, default=None, multiple=value == ())
+
+
+def given_only(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options that were given; the others have the defaults of what takes them."""
+    return {name: value for name, value in options.items() if value not in (None, ())}
 
 
 def claim_with_delta(
@@ -53,93 +103,34 @@ def claim_with_delta(
     return epsilon, own
 
 
-def _batch(ctx: click.Context, param: click.Parameter, text: str | None) -> Any:
-    """Return a number of records, or 'full'."""
-    if text is None or text == "full":
-        return text
-    try:
-        return int(text)
-    except ValueError:
-        sentence = f"'{text}' is neither a number of records nor full"
-        raise BadValue(sentence, "no-number", param, ctx) from None
-
-
-COMPLETE: Mapping[str, completion.Completer] = {
-    "data": completion.plugins("data", files=True),
-    "canary": completion.plugins("canaries"),
-    "mechanism": completion.plugins("mechanisms", files=True),
-    "network": completion.networks,
-}
-
-
-def setting(flag: str, kind: Any, text: str, **more: Any) -> click.Option:
-    """Return the option of a setting of the run; left out, the configuration's value holds."""
-    name = flag.split("/")[0].lstrip("-").replace("-", "_")
-    value = DEFAULT[name]
-    shown = "" if value in (None, (), True, False) else f"  [default: {value}]"
-    more |= {"multiple": value == (), "shell_complete": COMPLETE.get(name)}
-    return click.Option([flag], type=kind, default=None, help=text + shown, **more)
-
-
-def given_only(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options that were given; the others have the defaults of what takes them."""
-    return {name: value for name, value in options.items() if value not in (None, ())}
-
-
 # ---------------------------------------------------------------- single options
 
-DELTA = option(
-    "--delta", type=float, help=f"Delta of the claim and the bounds.  [default: {Budget.delta:g}]"
-)
-CONFIDENCE = option(
-    "--confidence", type=float, help=f"Confidence of the bounds.  [default: {Judging.confidence}]"
-)
+DELTA = setting("--delta FLOAT  Delta of the claim and the bounds.")
+CONFIDENCE = setting("--confidence FLOAT  Confidence of the bounds.")
+SEED = option("--seed INTEGER  Seed of all random numbers.", default=0)
 WORKERS = option(
-    "--workers",
+    "--workers INTEGER RANGE  Worker processes.  [default: one per core]",
     type=click.IntRange(1, MOST["workers"]),
-    help="Worker processes.  [default: one per core]",
-)
-SEED = option("--seed", type=int, default=0, show_default=True, help="Seed of all random numbers.")
-CANARIES = option(
-    "--canaries",
-    type=int,
-    metavar="M",
-    help="Train once with M canaries, each put in by a fair coin, instead of many models "
-    "(--adversary white-box).",
-)
-GUESSES = option(
-    "--guesses",
-    type=int,
-    metavar="R",
-    help="How many of the M canaries are guessed.  [default: the number expected to show most]",
 )
 DETAIL = (
-    option("--verbose", "detail", flag_value="all", help="Print the details, too."),
-    option("--quiet", "detail", flag_value="line", help="Print one line, and no progress."),
+    option("--verbose  Print the details, too.", "detail", flag_value="all"),
+    option("--quiet  Print one line, and no progress.", "detail", flag_value="line"),
 )
-FAIL_ON_VIOLATION = option(
-    "--fail-on-violation", is_flag=True, help="Exit with 1 if the claim is refuted."
+GATES = (
+    option("--fail-on-violation  Exit with 1 if the claim is refuted."),
+    option(
+        "--fail-on-weak  Exit with 1 unless the claim held against a strong test: at least half is "
+        "certified."
+    ),
 )
-FAIL_ON_WEAK = option(
-    "--fail-on-weak",
-    is_flag=True,
-    help="Exit with 1 unless the claim held against a strong test: at least half is certified.",
-)
-
-
-def claim(text: str) -> click.Option:
-    """Return the option of the claim; without DELTA, `claim_with_delta` completes it."""
-    return option("--claim", metavar="EPS[,DELTA]", callback=_claim, help=text)
+"""Options that `stop_if` takes."""
 
 
 def curve(default: str) -> click.Option:
     """Return the option of the claimed trade-off curve."""
     return option(
-        "--curve",
-        metavar="gaussian|none|dpsgd:Q,T",
-        shell_complete=completion.curves,
-        help="The claimed trade-off curve; dpsgd with sample rate Q and T steps (add or remove "
-        f"one record).  [default: {default}]",
+        "--curve gaussian|none|dpsgd:Q,T  The claimed trade-off curve; dpsgd with sample rate Q "
+        f"and T steps (add or remove one record).  [default: {default}]"
     )
 
 
@@ -147,129 +138,88 @@ def curve(default: str) -> click.Option:
 
 DATA = Group(
     "Data",
-    (
-        setting(
-            "--data", str, "A name of dpaudit list, a .npz, a .csv or a folder of class folders."
-        ),
-        setting("--data-root", str, "Folder of cifar10, mnist, fashion-mnist.", metavar="FOLDER"),
-        option("--download", is_flag=True, help="Download the data set if it is not there."),
-        setting("--label", str, "Column of a .csv with the class.", metavar="COLUMN"),
-        setting(
-            "--bounds",
-            str,
-            "Public bounds of a number column of a .csv; may be repeated.",
-            metavar="COLUMN=LOW:HIGH",
-        ),
-        setting(
-            "--ignore", str, "Column of a .csv to leave out; may be repeated.", metavar="COLUMN"
-        ),
+    setting("--data TEXT  A name of dpaudit list, a .npz, a .csv or a folder of class folders."),
+    setting("--data-root FOLDER  Folder of cifar10, mnist, fashion-mnist."),
+    option("--download  Download the data set if it is not there."),
+    setting("--label COLUMN  Column of a .csv with the class."),
+    setting(
+        "--bounds COLUMN=LOW:HIGH  Public bounds of a number column of a .csv; may be repeated."
     ),
+    setting("--ignore COLUMN  Column of a .csv to leave out; may be repeated."),
 )
 """The source of the records."""
 
-RECORDS = DATA.plus(
-    setting("--size", int, "Use only this many records, drawn with the seed."),
-)
+RECORDS = DATA.plus(setting("--size INTEGER  Use only this many records, drawn with the seed."))
 """The records that models are trained on."""
 
 CANARY = Group(
     "Canary",
-    (
-        setting("--canary", str, "How the canary is made (dpaudit list).", metavar="NAME"),
-        setting(
-            "--clip-canary/--no-clip-canary", None, "Keep the values of a made canary in [0, 1]."
-        ),
+    setting("--canary NAME  How the canary is made (dpaudit list)."),
+    setting("--clip-canary/--no-clip-canary  Keep the values of a made canary in [0, 1]."),
+    option(
+        "--canaries M  Train once with M canaries, each put in by a fair coin, instead of many "
+        "models (--adversary white-box)."
+    ),
+    option(
+        "--guesses R  How many of the M canaries are guessed.  [default: the number expected to "
+        "show most]"
     ),
 )
-"""The canary of an audit that trains many models."""
+"""The canary of an audit that trains many models, or the canaries of one training."""
 
 MECHANISM = Group(
     "Mechanism and claim",
-    (
-        setting(
-            "--mechanism",
-            str,
-            "A name of dpaudit list, or your MODULE:FUNCTION.",
-            metavar="NAME|FUNCTION",
-        ),
-        setting(
-            "--set",
-            str,
-            "A setting of the mechanism; may be repeated.",
-            metavar="NAME=VALUE",
-        ),
-        setting("--epsilon", float, "Train to claim this epsilon."),
-        setting("--noise-multiplier", float, "Or train with this noise; the claim follows."),
-        setting("--delta", float, "Delta of the claim."),
-        claim("The claim to judge; needed with a function."),
-        setting("--accountant", click.Choice(NUMERICAL), "Computes the claim."),
-        setting("--network", str, "Network (dpaudit list).", metavar="NAME"),
-        setting("--epochs", int, "Epochs of each training."),
-        setting("--steps", int, "Steps of each training, instead of epochs."),
-        setting("--batch", str, "Expected batch size.", metavar="N|full", callback=_batch),
-        setting("--lr", float, "Learning rate."),
-        setting("--clip", float, "Clipping norm of each record's gradient."),
-        setting("--dropout", float, "Dropout rate, in MC dropout too."),
-        setting("--init", click.Choice(["random", "fixed"]), "Initial weights."),
-        setting(
-            "--outputs",
-            click.Choice(["logits", "probabilities"]),
-            "Your model's output.",
-        ),
-    ),
+    setting("--mechanism NAME|FUNCTION  A name of dpaudit list, or your MODULE:FUNCTION."),
+    setting("--set NAME=VALUE  A setting of the mechanism; may be repeated."),
+    setting("--epsilon FLOAT  Train to claim this epsilon."),
+    setting("--noise-multiplier FLOAT  Or train with this noise; the claim follows."),
+    setting("--delta FLOAT  Delta of the claim."),
+    option("--claim EPS[,DELTA]  The claim to judge; needed with a function."),
+    setting(f"--accountant [{'|'.join(NUMERICAL)}]  Computes the claim."),
+    setting("--network NAME  Network (dpaudit list)."),
+    setting("--epochs INTEGER  Epochs of each training."),
+    setting("--steps INTEGER  Steps of each training, instead of epochs."),
+    setting("--batch N|full  Expected batch size."),
+    setting("--lr FLOAT  Learning rate."),
+    setting("--clip FLOAT  Clipping norm of each record's gradient."),
+    setting("--dropout FLOAT  Dropout rate, in MC dropout too."),
+    setting("--init [random|fixed]  Initial weights."),
+    setting("--outputs [logits|probabilities]  Your model's output."),
 )
 """The mechanism that is audited, its training, and its claim."""
 
 ADVERSARY = Group(
     "Adversary",
-    (
-        setting(
-            "--adversary",
-            click.Choice(list(ADVERSARIES)),
-            "What the adversary may do and see (dpaudit explain NAME).",
-        ),
-        setting("--samples", int, "MC-dropout queries per model.", metavar="T"),
-        setting("--models", int, "Models in all, half with the canary; rounded up to 4s."),
+    setting(
+        f"--adversary [{'|'.join(ADVERSARIES)}]  "
+        "What the adversary may do and see (dpaudit explain NAME)."
     ),
+    setting("--samples T  MC-dropout queries per model."),
+    setting("--models INTEGER  Models in all, half with the canary; rounded up to 4s."),
 )
 """Who attacks, and how many models there are to tell apart."""
 
 JUDGING = Group(
     "Judging",
-    (
-        option(
-            "--attack",
-            multiple=True,
-            metavar="NAME",
-            help="A name of dpaudit list, or an expression such as 'mean & inv_std'; may be "
-            f"repeated.  [default: {', '.join(Judging.attacks)}]",
-            shell_complete=completion.plugins("attacks"),
-        ),
-        option(
-            "--estimator",
-            metavar="NAME",
-            help="Turns scores or errors into a bound.  [default: the exact test that fits]",
-            shell_complete=completion.plugins("estimators"),
-        ),
-        option(
-            "--defence",
-            metavar="NAME:NUMBER",
-            help="Applied to the outputs first, such as quantize:0.01.  [default: none]",
-            shell_complete=completion.defences,
-        ),
-        option(
-            "--primary",
-            metavar="NAME|all",
-            help="The attack whose bound decides, or all, which share the error.  [default: "
-            "chosen on half of the models]",
-            shell_complete=completion.deciding,
-        ),
-        CONFIDENCE,
-        option(
-            "--raw-scores/--no-raw-scores",
-            default=None,
-            help="Keep the low bits of scores, to audit floating-point noise.  [default: rounded]",
-        ),
+    option(
+        "--attack NAME  A name of dpaudit list, or an expression such as 'mean & inv_std'; may be "
+        "repeated.  "
+        f"[default: {', '.join(Judging.attacks)}]",
+        multiple=True,
+    ),
+    setting(
+        "--estimator NAME  Turns scores or errors into a bound.  [default: the exact test that "
+        "fits]"
+    ),
+    setting("--defence NAME:NUMBER  Applied to the outputs first, such as quantize:0.01."),
+    setting(
+        "--primary NAME|all  The attack whose bound decides, or all, which share the error.  "
+        "[default: chosen on half of the models]"
+    ),
+    CONFIDENCE,
+    setting(
+        "--raw-scores/--no-raw-scores  Keep the low bits of scores, to audit floating-point "
+        "noise.  [default: rounded]"
     ),
 )
 """Attacks, estimator, the bound that decides, and its confidence."""
@@ -278,36 +228,29 @@ _REPORT = Destination(in_run=True)
 
 REPORTED = Group(
     "Output",
-    (
-        *DETAIL,
-        option("--json", type=_REPORT, help="Also write the report as JSON."),
-        option("--html", type=_REPORT, help="Also write the report as a page."),
-        option("--sarif", type=_REPORT, help="Also write it as SARIF, for code scanning."),
-        option("--junit", type=_REPORT, help="Also write it as JUnit XML, for test reports."),
-        option("--no-canary-image", is_flag=True, help="Leave the canary out of page and figures."),
-        FAIL_ON_VIOLATION,
-        FAIL_ON_WEAK,
-    ),
+    *DETAIL,
+    option("--json PATH  Also write the report as JSON.", type=_REPORT),
+    option("--html PATH  Also write the report as a page.", type=_REPORT),
+    option("--sarif PATH  Also write it as SARIF, for code scanning.", type=_REPORT),
+    option("--junit PATH  Also write it as JUnit XML, for test reports.", type=_REPORT),
+    option("--no-canary-image  Leave the canary out of page and figures."),
+    *GATES,
 )
 """The files of a report, and the exit code of a violation."""
 
 WRITTEN = Group(
     "Output",
-    (
-        *DETAIL,
-        option("--json", type=Destination(), help="Also write the result as JSON."),
-        option("--figure", type=Destination(*FIGURES), help="Also draw it, as .png or .svg."),
-    ),
+    *DETAIL,
+    option("--json PATH  Also write the result as JSON.", type=Destination()),
+    option("--figure PATH  Also draw it, as .png or .svg.", type=Destination(*FIGURES)),
 )
 """The files of a result that has one figure."""
 
 MACHINE = Group(
     "Machine",
-    (
-        option("--config", "file", type=FILE, help="Start from a saved config.toml."),
-        setting("--seed", int, "Seed of all random numbers; another one is another audit."),
-        setting("--backend", click.Choice(BACKENDS), "Implementation of DP-SGD."),
-        WORKERS,
-    ),
+    option("--config PATH  Start from a saved config.toml.", "file"),
+    setting("--seed INTEGER  Seed of all random numbers; another one is another audit."),
+    setting(f"--backend [{'|'.join(BACKENDS)}]  Implementation of DP-SGD."),
+    WORKERS,
 )
 """Where models are trained, and from which seed."""

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,20 +18,13 @@ from dpaudit.journal import file as journal_file
 from dpaudit.results import PASSED
 
 if TYPE_CHECKING:
-    from typing_extensions import Self
-
+    from dpaudit.judging.ladder import Ladder
     from dpaudit.report.document import Document
     from dpaudit.report.to_terminal import Detail
     from dpaudit.results import Report
 
 FIGURES = (".png", ".svg")
 """The formats of a figure."""
-
-DATABASE = b"SQLite format 3\0"
-"""The first bytes of any journal."""
-
-NAMED = "dpaudit.files"
-"""The key of a command's files in its context."""
 
 
 class Destination(click.Path):
@@ -42,8 +36,7 @@ class Destination(click.Path):
 
     def __init__(self, *endings: str, in_run: bool = False) -> None:
         super().__init__(path_type=Path)
-        self.endings = endings
-        self.in_run = in_run
+        self.endings, self.in_run = endings, in_run
 
     def convert(self, value: Any, param: Any, ctx: Any) -> Any:
         path = Path(value)
@@ -52,9 +45,8 @@ class Destination(click.Path):
             code, sentence = found
             raise BadValue(f"cannot write {value}: {sentence}", code, param, ctx)
         if ctx is not None and param is not None:
-            flag = param.opts[0]
-            first = ctx.meta.setdefault(NAMED, {}).setdefault(os.path.realpath(path), flag)
-            if first != flag:
+            files, flag = ctx.meta.setdefault("dpaudit.files", {}), param.opts[0]
+            if (first := files.setdefault(os.path.realpath(path), flag)) != flag:
                 raise Misuse(f"{first} and {flag} name the same file: {path}", "same-file")
         return path
 
@@ -78,14 +70,12 @@ class Destination(click.Path):
 def _is_journal(path: Path) -> bool:
     if path.is_file():  # opening a pipe would wait for its writer
         with suppress(OSError), path.open("rb") as file:
-            return file.read(len(DATABASE)) == DATABASE
+            return file.read(16) == b"SQLite format 3\0"
     return False
 
 
 def deliver(
-    document: Document,
-    detail: Detail | None,
-    *files: tuple[Path | None, Callable[[Path], object]],
+    document: Document, detail: Detail | None, *files: tuple[Path | None, Callable[[Path], object]]
 ) -> None:
     """Write the files that were named, and print the result even if one cannot be written."""
     from dpaudit.report.to_terminal import color_wanted, write
@@ -98,12 +88,38 @@ def deliver(
         click.echo(write(document, color=color_wanted(), detail=detail or "summary"))
 
 
+def deliver_result(words: Any, result: Any, output: Mapping[str, Any], draw: Any = None) -> None:
+    """Deliver a result by the options of `WRITTEN`; `words` is its module of dpaudit.report."""
+    from dpaudit.report import drawing, machine
+
+    json, figure = output["json"], output.get("figure")
+    deliver(
+        words.document(result, places(json, figure)),
+        output["detail"],
+        (json, lambda path: machine.write(words.to_dict(result), path)),
+        (figure, lambda path: drawing.dump(draw(result), path)),
+    )
+
+
 def places(*paths: Path | None) -> str:
     """Name the files that were written."""
     return ", ".join(str(path) for path in paths if path is not None)
 
 
-class Progress:
+@contextmanager
+def interruptible(progress: Progress, stopped: Callable[[], str]) -> Iterator[None]:
+    """Exit with 130 and a sentence at Ctrl-C, or at SIGTERM, such as a scheduler sends."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    except KeyboardInterrupt:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # ignore a second one while stopping
+        progress.clear()
+        click.echo(stopped(), err=True)
+        sys.exit(130)
+
+
+class Progress(AbstractContextManager["Progress"]):
     """A bar on a terminal, plain lines elsewhere; on standard error, beside the report.
 
     A context manager that removes a half-written line at its end. With `brief`, counts are shown
@@ -111,27 +127,20 @@ class Progress:
     """
 
     def __init__(self, unit: str = "models", brief: bool = False) -> None:
-        self.unit = unit
-        self.brief = brief
-        self.done = self.total = 0
         context = click.get_current_context(silent=True)
         self._silent = bool(context and context.params.get("detail") == "line")
         self._live = sys.stderr.isatty()
-        self._started: float | None = None
-        self._first = 0
-        self._printed = -1.0
-        self._evidence = ""
+        self._brief, self._evidence = brief, ""
         self._bar: Any = None
-
-    def __enter__(self) -> Self:
-        return self
+        self.restart(unit)
 
     def __exit__(self, *_: object) -> None:
         self.clear()
 
     def restart(self, unit: str) -> None:
         """Count anew, in another unit."""
-        self.unit, self.done, self.total, self._started, self._printed = unit, 0, 0, None, -1.0
+        self.unit, self.done, self.total, self._printed = unit, 0, 0, -1.0
+        self._start: tuple[float, int] | None = None
 
     def say(self, text: str) -> None:
         """Name the step that begins now."""
@@ -149,12 +158,11 @@ class Progress:
     def __call__(self, done: int, total: int) -> None:
         """Show the number that is done, of those wanted."""
         self.done, self.total = done, total
-        if self._started is None:
-            self._started, self._first = time.monotonic(), done
-        text = f"{done}/{total} {self.unit}{self._evidence}{self._pace()}"
+        self._start = self._start or (time.monotonic(), done)
+        text = f"{done}/{total} {self.unit}{self._evidence}{self._pace(*self._start)}"
         if self._live and done < total:
             self._show(text, done, total)
-        elif not self.brief and (done == total or done / total >= self._printed + 0.1):
+        elif not self._brief and (done == total or done / total >= self._printed + 0.1):
             self._printed = done / total
             self.note(text)
 
@@ -171,41 +179,37 @@ class Progress:
             self._bar.stop()
             self._bar = None
 
-    def _pace(self) -> str:
-        finished = self.done - self._first
-        if self._started is None or finished == 0:
+    def _pace(self, start: float, first: int) -> str:
+        if self.done == first:
             return ""
-        seconds = time.monotonic() - self._started
-        minutes, rest = divmod(round(seconds / finished * (self.total - self.done)), 60)
-        ending = f", {minutes}:{rest:02d} left" if self.done < self.total else ""
-        return f", {finished / seconds:.2f}/s{ending}"
+        pace = (self.done - first) / (time.monotonic() - start)
+        minutes, seconds = divmod(round((self.total - self.done) / pace), 60)
+        left = f", {minutes}:{seconds:02d} left" if self.done < self.total else ""
+        return f", {pace:.2f}/s{left}"
 
     def _show(self, text: str, done: int, total: int | None) -> None:
-        """Show a line that the next one replaces, with a bar of what is counted.
-
-        rich cuts it to the terminal.
-        """
-        from rich.console import Console
-        from rich.progress import BarColumn, TextColumn
-        from rich.progress import Progress as Bar
+        """Show a line that the next one replaces, with a bar of what is counted, cut by rich."""
+        from rich import console, progress
 
         if self._silent:
             return
         if self._bar is not None and self._bar.tasks[0].total != total:
             self.clear()
         if self._bar is None:
-            text_column = TextColumn("{task.description}", markup=False)
-            columns = [text_column] if total is None else [text_column, BarColumn(bar_width=24)]
-            console = Console(stderr=True)
-            self._bar = Bar(*columns, console=console, transient=True, auto_refresh=False)
+            text_column = progress.TextColumn("{task.description}", markup=False)
+            self._bar = progress.Progress(
+                *([text_column] if total is None else [text_column, progress.BarColumn(24)]),
+                console=console.Console(stderr=True),
+                transient=True,
+                auto_refresh=False,
+            )
             self._bar.add_task("", total=total)
             self._bar.start()
-        task = self._bar.task_ids[0]
-        self._bar.update(task, description=text, completed=done, total=total, refresh=True)
+        self._bar.update(0, description=text, completed=done, total=total, refresh=True)
 
 
-def stop_if(found: Report, fail_on_violation: bool, fail_on_weak: bool) -> None:
+def stop_if(found: Report | Ladder, output: Mapping[str, Any]) -> None:
     """Exit with 1 if a gate is closed: for a refuted claim, or for all but a strong test."""
-    refuted = found.verdict == "VIOLATION"
-    if (fail_on_violation and refuted) or (fail_on_weak and found.strength not in PASSED):
+    refuted = output["fail_on_violation"] and found.verdict == "VIOLATION"
+    if refuted or (output["fail_on_weak"] and found.strength not in PASSED):
         sys.exit(1)

@@ -4,91 +4,41 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from dpaudit.cli import Misuse, completion
-from dpaudit.cli.command import Command, Group, RenamedOption
-from dpaudit.cli.options import (
-    ADVERSARY,
-    CANARIES,
-    CANARY,
-    CONFIDENCE,
-    GUESSES,
-    MACHINE,
-    MECHANISM,
-    RECORDS,
-    WRITTEN,
-    curve,
-    option,
-)
-from dpaudit.cli.output import Progress, deliver, places
+from dpaudit.cli import Misuse, options
+from dpaudit.cli.command import Command, Group
+from dpaudit.cli.options import option
+from dpaudit.cli.output import Progress, deliver_result
 from dpaudit.cli.settings import configured
 from dpaudit.config.adversaries import PER_STEP
 
-if TYPE_CHECKING:
-    from dpaudit.report.to_terminal import Detail
-
+PLAN = Group(
+    "Plan",
+    option("--true-epsilon EPS  The leak to plan for.  [default: twice the claim]", old="--true"),
+    option(
+        "--true-curve gaussian|pure|dpsgd:Q,T  Its trade-off curve; pure is randomized response, "
+        "which shows most.  [default: the claimed curve, or gaussian]"
+    ),
+    option("--power FLOAT  The wanted chance of refuting the claim at that leak.", default=0.8),
+    option("--target-bound EPS  Also plan the models to certify more than this.", old="--reach"),
+    option("--fixed-score  One score, fixed beforehand: all models judge."),
+    options.curve("the mechanism's; none with --claim"),
+    options.CONFIDENCE,
+    option("--probe  Train a few models, and tell how long all take."),
+)
 REQUEST = ("power", "true_curve", "canaries", "guesses", "fixed_score")
 """Options that a `PlanRequest` has under the same name."""
 
-
-PLAN = Group(
-    "Plan",
-    (
-        RenamedOption(
-            ["--true-epsilon"],
-            old="--true",
-            type=float,
-            metavar="EPS",
-            help="The leak to plan for.  [default: twice the claim]",
-        ),
-        option(
-            "--true-curve",
-            metavar="gaussian|pure|dpsgd:Q,T",
-            shell_complete=completion.true_curves,
-            help="Its trade-off curve; pure is randomized response, which shows most.  [default: "
-            "the claimed curve, or gaussian]",
-        ),
-        option(
-            "--power",
-            type=float,
-            default=0.8,
-            show_default=True,
-            help="The wanted chance of refuting the claim at that leak.",
-        ),
-        RenamedOption(
-            ["--target-bound"],
-            old="--reach",
-            type=float,
-            metavar="EPS",
-            help="Also plan the models to certify more than this.",
-        ),
-        option(
-            "--fixed-score", is_flag=True, help="One score, fixed beforehand: all models judge."
-        ),
-        curve("the mechanism's; none with --claim"),
-        CONFIDENCE,
-        option("--probe", is_flag=True, help="Train a few models, and tell how long all take."),
-    ),
-)
-
-GROUPS = (PLAN, RECORDS, CANARY.plus(CANARIES, GUESSES), MECHANISM, ADVERSARY, WRITTEN, MACHINE)
+SETTINGS = (options.RECORDS, options.CANARY, options.MECHANISM, options.ADVERSARY)
+GROUPS = (PLAN, *SETTINGS, options.WRITTEN, options.MACHINE)
 
 
 @click.command("plan", cls=Command, groups=GROUPS)
 def command(
-    true_epsilon: float | None,
-    target_bound: float | None,
-    probe: bool,
-    json: Path | None,
-    figure: Path | None,
-    detail: Detail | None,
-    download: bool,
-    workers: int | None,
-    file: Path | None,
-    **given: Any,
+    probe: bool, download: bool, workers: int | None, file: Path | None, **given: Any
 ) -> None:
     """Tell what an audit can show before it is run.
 
@@ -104,10 +54,11 @@ def command(
     from dpaudit.audit import forecast
     from dpaudit.judging import plan
     from dpaudit.judging.plan_request import PlanRequest
-    from dpaudit.report import drawing, figure_methods, machine
+    from dpaudit.report import figure_methods
     from dpaudit.report import plan as plan_report
 
-    claimed = given.pop("curve")
+    output, claimed = options.WRITTEN.take(given), given.pop("curve")
+    true, reach = given.pop("true_epsilon"), given.pop("target_bound")
     wanted = {name: given.pop(name) for name in REQUEST}
     if wanted["canaries"] is not None and (given["models"] is not None or wanted["fixed_score"]):
         other = "--fixed-score" if given["models"] is None else "--models"
@@ -131,22 +82,17 @@ def command(
             **({} if claimed is None else {"curve": claimed}),
             models=config.volume.models,
             confidence=config.judging.confidence,
-            reach=target_bound,
-            true=true_epsilon,
+            reach=reach,
+            true=true,
             adversary=config.attacker.adversary,
         )
         # The probe first: it refuses what cannot be trained before anything is computed.
         pace = forecast.probe(config, workers, progress.say, download) if probe else None
         progress.say("planning")
         found = replace(plan.plan(question), pace=pace)
-    deliver(
-        plan_report.document(found, places(json, figure)),
-        detail,
-        (json, lambda path: machine.write(plan_report.to_dict(found), path)),
-        (
-            figure,
-            lambda path: drawing.dump(
-                figure_methods.draw_plan(question, plan.plan_curves(question)), path
-            ),
-        ),
+    deliver_result(
+        plan_report,
+        found,
+        output,
+        lambda _: figure_methods.draw_plan(question, plan.plan_curves(question)),
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,47 +15,22 @@ from dpaudit.cli.command import Command
 from dpaudit.cli.options import JUDGING, REPORTED
 from dpaudit.cli.output import deliver, places, stop_if
 from dpaudit.report.run import document
-from dpaudit.report.to_terminal import Detail
 from dpaudit.results import Report
 
 if TYPE_CHECKING:
     from dpaudit.audit.folder import Run
 
-SHOWN = (
-    "json",
-    "html",
-    "sarif",
-    "junit",
-    "no_canary_image",
-    "fail_on_violation",
-    "fail_on_weak",
-    "detail",
-)
-"""The parameters that `REPORTED` gives a command."""
 
-
-def show(
-    run: Run,
-    found: Report,
-    *,
-    json: Path | None,
-    html: Path | None,
-    sarif: Path | None,
-    junit: Path | None,
-    no_canary_image: bool,
-    fail_on_violation: bool,
-    fail_on_weak: bool,
-    detail: Detail | None,
-    keep: bool = False,
-) -> None:
+def show(run: Run, found: Report, output: Mapping[str, Any], keep: bool = False) -> None:
     """Print the report and write its files; with `keep`, into the run's folder, too."""
-    if no_canary_image and found.evidence:
+    if output["no_canary_image"] and found.evidence:
         found = replace(found, evidence=replace(found.evidence, canary=None, original=None))
+    json, html, sarif, junit = (output[name] for name in ("json", "html", "sarif", "junit"))
     folder = run.path if keep else None
     written = places(html or (run.path / "report.html" if keep else None), json, sarif, junit)
     deliver(
         document(found, written),
-        detail,
+        output["detail"],
         (folder, lambda path: report.dump(found, path / "report.json")),
         (folder, lambda path: report.write_folder(found, path)),
         (json, lambda path: report.dump(found, path)),
@@ -65,7 +41,7 @@ def show(
         ),
         (junit, lambda path: report.dump_junit(found, path)),
     )
-    stop_if(found, fail_on_violation, fail_on_weak)
+    stop_if(found, output)
 
 
 @click.command("report", cls=Command, groups=(JUDGING, REPORTED))
@@ -79,6 +55,5 @@ def command(run: Path, attack: tuple[str, ...], **given: Any) -> None:
     """
     from dpaudit.audit import Run
 
-    shown = {name: given.pop(name) for name in SHOWN}
-    found = Run(run).judge(attacks=attack, **given)
-    show(Run(run), found, **shown)
+    output = REPORTED.take(given)
+    show(Run(run), Run(run).judge(attacks=attack, **given), output)

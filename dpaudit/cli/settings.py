@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +11,7 @@ from dpaudit.cli import Misuse
 from dpaudit.cli.options import claim_with_delta, given_only
 from dpaudit.config import Config, mechanism_settings, plugin_defaults, unused_settings
 from dpaudit.config.adversaries import ADVERSARIES, PER_STEP
-
-OWN_TRAINING = "dpsgd"
-"""The mechanism that takes all settings of training."""
+from dpaudit.config.settings import Target
 
 
 def ladder_settings(given: Mapping[str, Any]) -> dict[str, Any]:
@@ -36,12 +34,14 @@ def configured(file: Path | None, given: Mapping[str, Any]) -> Config:
         if "delta" in unused_settings(mechanism):  # it is the claim's delta only
             named.pop("delta", None)
     settings = _settings(config, named)
-    reject_unknown(mechanism, named)
+    # The pixels of a user's function are kept in [0, 1] anyway.
+    unused = unused_settings(mechanism) | ({"clip_canary"} if ":" in mechanism else set())
+    reject_without_effect([name for name in named if name in unused], mechanism)
     if "models" in named and named.get("canaries", config.attacker.canaries) > 1:
         sentence = "--canaries (one training) and --models (many trainings) exclude each other"
         raise Misuse(sentence, "excluded-options")
     made = config.changed(**{**plugin_defaults(settings), **settings})
-    reject_without_effect(made, named)
+    _reject_combinations(made, named)
     return made
 
 
@@ -58,11 +58,9 @@ def _settings(config: Config, named: Mapping[str, Any]) -> dict[str, Any]:
     if "data" in named:
         settings |= {"fingerprint": None, "data": data.absolute(named["data"])}
     other = named.get("mechanism", config.target.mechanism) != config.target.mechanism
-    kept = () if other else config.target.set
-    if "set" in named:
-        settings["set"] = mechanism_settings.merge_texts(kept, named["set"])
-    elif other:
-        settings["set"] = ()
+    if other or "set" in named:
+        kept = () if other else config.target.set
+        settings["set"] = mechanism_settings.merge_texts(kept, named.get("set", ()))
     if "mechanism" in named:
         settings["code"] = None
         where, _, function = named["mechanism"].rpartition(":")
@@ -73,17 +71,14 @@ def _settings(config: Config, named: Mapping[str, Any]) -> dict[str, Any]:
     return settings
 
 
-def reject_unknown(mechanism: str, named: Collection[str]) -> None:
-    """Reject options that a mechanism does not use."""
-    # The pixels of a user's function are kept in [0, 1] anyway.
-    clipped = {"clip_canary"} if ":" in mechanism else set()
-    unused = [name for name in named if name in unused_settings(mechanism) | clipped]
-    if unused:
-        verb = "has" if len(unused) == 1 else "have"
-        raise Misuse(f"{_flags(unused)} {verb} no effect on {mechanism}", "no-effect")
+def reject_without_effect(names: Sequence[str], on: str) -> None:
+    """Reject these options, if there are any, because they have no effect on something."""
+    if names:
+        verb = "has" if len(names) == 1 else "have"
+        raise Misuse(f"{_flags(names)} {verb} no effect on {on}", "no-effect")
 
 
-def reject_without_effect(config: Config, named: Mapping[str, Any]) -> None:
+def _reject_combinations(config: Config, named: Mapping[str, Any]) -> None:
     """Reject options that have no effect in this configuration."""
     for name, why in _without_effect(config, named):
         if name in named:
@@ -105,7 +100,7 @@ def _without_effect(config: Config, named: Collection[str]) -> Iterator[tuple[st
     known = "clip_canary" in named and canary in registry.names("canaries")
     if known and "clip" not in registry.parameters(registry.load("canaries", canary)):
         yield "clip_canary", f"on {canary}, to which no adversarial noise is added"
-    if config.target.mechanism != OWN_TRAINING:
+    if config.target.mechanism != Target.mechanism:  # which takes all settings of training
         return
     if config.training.batch == "full":
         yield "accountant", "on full batches, whose epsilon is computed exactly"

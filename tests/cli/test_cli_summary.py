@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 from conftest import DPAUDIT
-from playground import finished, observe, worlds_and_indices
+from playground import observe, worlds_and_indices, write_journal
 
 from dpaudit.checkpoint import kits
 from dpaudit.cli import main
@@ -49,7 +49,7 @@ def place(npz, tmp_path_factory):
     (here / "own.npz").write_bytes(npz.read_bytes())
     draw = np.random.default_rng(0)
     seen = observe(worlds_and_indices(40)[0], draw, 4.0)
-    finished(here / "judged/journal.sqlite", seen)
+    write_journal(here / "judged/journal.sqlite", seen)
     flat = here / "flat.npz"
     np.savez(flat, x=draw.uniform(size=(300, 4)).astype(np.float32), y=np.arange(300) % 3)
     kit = kits.make(str(flat), here / "kit", "random", 120, seed=5)

@@ -7,7 +7,7 @@ import time
 import pytest
 from jsonschema import Draft202012Validator
 
-from dpaudit.cli.run import _seconds
+from dpaudit.cli.run import seconds as read_seconds
 from dpaudit.journal import Journal
 from dpaudit.report import load_schema
 
@@ -120,4 +120,4 @@ def test_what_cannot_be_is_refused_in_one_sentence(refused, command):
     ("text", "seconds"), [("90s", 90), ("10m", 600), ("1.5h", 5400), ("1h30m", 5400)]
 )
 def test_a_budget_is_a_time(text, seconds):
-    assert _seconds(None, None, text) == seconds
+    assert read_seconds(text) == seconds

@@ -4,13 +4,13 @@ import shlex
 
 import pytest
 
-from dpaudit.cli.report import SHOWN
+from dpaudit.cli.options import REPORTED
 from dpaudit.cli.run import command
 from dpaudit.cli.settings import configured
 from dpaudit.config import Config
 from dpaudit.testing import command_line
 
-OTHERS = {*SHOWN, "download", "workers", "cluster", "budget", "out", "file"}
+OTHERS = {"download", "workers", "cluster", "time_limit", "out", "file"}
 """What the command takes beside settings."""
 
 
@@ -31,4 +31,5 @@ def test_the_command_line_reads_it_as_the_same_configuration(config):
     name, verb, *words = shlex.split(command_line(config))
     assert (name, verb) == ("dpaudit", "run")
     params = command.make_context("run", words).params
+    REPORTED.take(params)
     assert configured(None, {k: v for k, v in params.items() if k not in OTHERS}) == config

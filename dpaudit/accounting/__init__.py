@@ -175,7 +175,7 @@ def least_noise(target: float, spent: Callable[[float], float], most: float = 1e
     return math.ceil(high * scale) / scale
 
 
-@lru_cache(maxsize=128)  # the settings of one run are prepared several times
+@lru_cache(maxsize=128)
 def _pld(c: DPSGDCurve, delta: float, coarsest: float = INTERVAL) -> float:
     from dp_accounting.pld import privacy_loss_distribution as pld
 
@@ -190,6 +190,7 @@ def _pld(c: DPSGDCurve, delta: float, coarsest: float = INTERVAL) -> float:
     return float(once.self_compose(c.steps).get_epsilon_for_delta(delta))
 
 
+@lru_cache(maxsize=128)
 def _opacus(name: str, c: DPSGDCurve, delta: float) -> float:
     from opacus.accountants import create_accountant
 

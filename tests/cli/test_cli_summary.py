@@ -34,9 +34,9 @@ COMMANDS = {
 }
 OUTCOME = "|".join(map(re.escape, LABELS.values()))
 FIRST = {
-    "compare": r"Without a defence, the strongest attack certifies \d",
-    "plan": r"40 models refute a claim of 1\.00 with a chance of \d",
-    "calibrate": r"TOO FEW REPETITIONS TO TELL: ",
+    "compare": r"Without .* \d",
+    "plan": r"40 models .* \d+ %",
+    "calibrate": r"TOO FEW [A-Z ]+: ",
     "estimate": r"The leak is at least epsilon 3\.599 ",
 }
 every = pytest.mark.parametrize("name", COMMANDS)

@@ -60,8 +60,8 @@ def draw_calibration(calibration: Calibration) -> Figure:
         columns = figure.subplots(1, len(mechanisms), sharey=True, squeeze=False)[0]
         for axes, mechanism in zip(columns, mechanisms, strict=True):
             rows = [row for row in calibration.rows if row.mechanism == mechanism]
+            name_rows(axes, names)
             _column(axes, rows, methods, calibration.setting.level)
-        name_rows(columns[0], names)
         figure.supxlabel(
             "false alarms: audits above the true epsilon, in %\n"
             "(at the right of a row: its mean as a share of the true epsilon)",
@@ -101,8 +101,6 @@ def _column(
     axes.set_xscale("function", functions=(lambda x: np.sqrt(np.abs(x)), np.square))
     axes.set_xticks(TICKS, [f"{100 * x:g}" for x in TICKS])
     axes.set_xlim(0, 1.03)
-    axes.tick_params(axis="y", length=0)
-    axes.grid(axis="x")
 
 
 RING: dict[str, Any] = {
@@ -147,9 +145,8 @@ def draw_defences(comparison: Comparison) -> Figure:
         use.margins(x=0.1)
         use.set_xlabel("accuracy, %")
         for axes in (leak, use):
-            axes.tick_params(axis="y", length=0)
+            name_rows(axes, [shorten(d.defence, 30) for d, _ in useful])
             axes.grid()
-        name_rows(leak, [shorten(d.defence, 30) for d, _ in useful])
         figure.legend(loc="outside lower center", ncols=2)
         return figure
 

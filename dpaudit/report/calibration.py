@@ -89,10 +89,8 @@ def retested(row: CalibrationRow) -> str:
     """Say that a row was measured twice, and what had been found at first."""
     if row.first is None:
         return ""
-    return (
-        f"({row.measured.repetitions:,} fresh audits, {percent(row.confidence)} interval; at first "
-        f"{row.first.alarms:,} of {row.first.repetitions:,})"
-    )
+    again = f"{row.measured.repetitions:,} fresh audits, {percent(row.confidence)} interval"
+    return f"({again}; at first {row.first.alarms:,} of {row.first.repetitions:,})"
 
 
 def _cells(row: CalibrationRow) -> list[str]:

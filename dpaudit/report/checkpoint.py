@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Any
 
@@ -106,10 +106,8 @@ def _setting(report: CheckpointReport, digits: int) -> Facts:
         records.append("That a fair coin chose each of them is the user's statement.")
     score = [f"{report.score.name}: {report.score.words}; fixed before any coin was looked at"]
     if report.references:
-        score.append(
-            f"Reference models: {', '.join(report.references)}. They must not have been trained on "
-            "these canaries, whose coins they would give away."
-        )
+        named = ", ".join(report.references)
+        score.append(f"Reference models, which must not have had these canaries: {named}")
     facts = [
         ("Claim", claim_lines(claim, digits) if claim.guarantees else []),
         ("Model", [report.model]),
@@ -223,24 +221,15 @@ def to_dict(report: CheckpointReport) -> dict[str, Any]:
 
 def score_table(report: CheckpointReport) -> str:
     """Write a CSV row for each record: number, label, coin, guess, score and statistics."""
-    statistics = report.outputs.statistics
+    outputs, candidates = report.outputs, report.candidates
     text = io.StringIO(newline="")
     rows = csv.writer(text, lineterminator="\n")
-    rows.writerow(["canary", "label", "coin", "guess", "score", "log_odds", "loss", *statistics])
+    rows.writerow(
+        ["canary", "label", "coin", "guess", "score", "log_odds", "loss", *outputs.statistics]
+    )
+    numbers = [outputs.log_odds, 0.0 - outputs.log_p, *outputs.statistics.values()]
     for i, score in enumerate(report.scores):
-        numbers: Sequence[float] = [
-            report.outputs.log_odds[i],
-            -report.outputs.log_p[i] + 0.0,
-            *(values[i] for values in statistics.values()),
-        ]
-        rows.writerow(
-            [
-                i,
-                int(report.candidates.records.y[i]),
-                "in" if report.candidates.put_in[i] else "out",
-                GUESSES[int(report.calls[i])],
-                repr(float(score)),
-                *(f"{number:.9g}" for number in numbers),
-            ]
-        )
+        label, coin = int(candidates.records.y[i]), "in" if candidates.put_in[i] else "out"
+        first = [i, label, coin, GUESSES[int(report.calls[i])], repr(float(score))]
+        rows.writerow([*first, *(f"{values[i]:.9g}" for values in numbers)])
     return text.getvalue()

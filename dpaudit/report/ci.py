@@ -170,16 +170,9 @@ def to_junit(report: Report) -> bytes:
     outcome = OUTCOMES.get(_outcome(report))
     seconds = f"{sum(report.seconds.values()):.3f}"
     suites = ElementTree.Element("testsuites")
-    suite = _element(
-        suites,
-        "testsuite",
-        name="dpaudit",
-        tests="1",
-        failures=str(int(outcome == "failure")),
-        errors="0",
-        skipped=str(int(outcome == "skipped")),
-        time=seconds,
-    )
+    failures, skipped = (str(int(outcome == kind)) for kind in ("failure", "skipped"))
+    counts = {"tests": "1", "failures": failures, "errors": "0", "skipped": skipped}
+    suite = _element(suites, "testsuite", name="dpaudit", **counts, time=seconds)
     properties = _element(suite, "properties")
     for name, value in numbers(report).items():
         text = "no limit" if value is None else str(value)

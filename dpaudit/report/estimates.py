@@ -128,8 +128,7 @@ def _beside(estimates: Estimates) -> list[str]:
 FIXED: dict[type, str] = {
     Counts: "The decision rule must have been fixed beforehand. If a threshold was chosen on these "
     "trials, every number here is too large: give --scores instead.",
-    Guesses: "Independent fair coins must have put the canaries in. All of them must be counted, "
-    "and the number of guesses must have been fixed before the scores were seen.",
+    Guesses: "All canaries must be counted, and the number of guesses fixed before the scores.",
     Scores: "The score must have been fixed without these trials; larger means in. exact-scan "
     "allows for the choice of a threshold; paired-auc pairs trials by their order in the file.",
 }
@@ -142,10 +141,9 @@ def reading(estimates: Estimates) -> list[str]:
     unnamed = [b.estimator for b in estimates.shown if not estimates.named(b)]
     parts = {
         FIXED[type(estimates.request.outcome)]: True,
-        "A bound that assumes a curve holds only for a mechanism with that curve. For another "
-        "mechanism it may be far above the truth.": assumed & {"gaussian", "accountant"},
-        "A bound that assumes a prior may exceed the truth more often than its percentage says, "
-        "and refutes nothing.": "prior" in assumed,
+        "A bound that assumes a curve may be far above the truth for another mechanism.": assumed
+        & {"gaussian", "accountant"},
+        "A bound that assumes a prior refutes nothing.": "prior" in assumed,
         "The upper end of an interval limits this decision rule, not the mechanism.": any(
             b.interval for b in estimates.shown
         ),

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 MARKERS = {"by curve": "s", "no assumptions": "o", "by prior": "^"}
 DECIDES, CEILING, BEYOND = "certified, decides", "ceiling", "ceiling, far to the right"
-ESTIMATE, NULL = "in-sample estimate (not a bound)", "the same on shuffled labels: mean to 95 %"
+ESTIMATE, NULL = "in-sample estimate (not a bound)", "on shuffled labels, mean to 95 %"
 
 NEAR = 1.5
 """A ceiling so many times beyond all else is pointed to."""
@@ -104,7 +104,7 @@ def _shuffled(p: Published) -> bool:
 
 def _never(slot: str) -> str:
     """Return the legend of a bound that does not decide."""
-    return f"certified {slot}, never decides" if slot != "by prior" else "credible by prior"
+    return f"{slot}, never decides" if slot != "by prior" else "credible by prior"
 
 
 def _row(axes: Axes, row: AttackRow, y: float, columns: list[str], scale: Axis) -> None:

@@ -67,11 +67,9 @@ def draw_calibration(calibration: Calibration) -> Figure:
             "(at the right of a row: its mean as a share of the true epsilon)",
             fontsize=9,
         )
-        handles: dict[str, Any] = {}
-        for axes in columns:
-            drawn, labels = axes.get_legend_handles_labels()
-            handles.update(zip(labels, drawn, strict=True))
-        figure.legend(handles.values(), handles, loc="outside upper center", ncols=len(handles))
+        drawn = (axes.get_legend_handles_labels() for axes in columns)
+        known = {label: handle for pair in drawn for handle, label in zip(*pair, strict=True)}
+        figure.legend(known.values(), known, loc="outside upper center", ncols=len(known))
         return figure
 
 

@@ -85,15 +85,15 @@ def sentence(ladder: Ladder) -> str:
     rung, report, bound = ladder.strongest
     shown, claimed = at_least(bound.epsilon, digits), nearest(report.claim.epsilon, digits)
     sure = f"({percent(ladder.confidence)} confidence, all attackers together)"
+    of = f"{shown} of the claimed epsilon {claimed} {sure}."
     match ladder.strength:
         case "refuted":
             text = f"the claim of epsilon {claimed} does not hold; {rung.name} certifies {shown}"
             return f"{text} {sure}."
         case "strong":
-            return f"{rung.name} certifies {shown} of the claimed epsilon {claimed} {sure}."
+            return f"{rung.name} certifies {of}"
         case "weak":
-            text = f"no attacker certifies more than {shown} of the claimed epsilon {claimed}"
-            return f"{text} {sure}. {NO_EVIDENCE}"
+            return f"no attacker certifies more than {of} {NO_EVIDENCE}"
     return f"{rung.name} certifies {shown} {sure}. Nothing is claimed, so nothing is refuted."
 
 
@@ -143,18 +143,14 @@ def _insiders(ladder: Ladder) -> list[str]:
     if len(ladder.played) == 1:
         return []
     put_in = [r.name for r, report, _ in ladder.played if "label" not in report.canary]
-    start = "All but the observer choose where training starts"
-    return [
-        f"{start}; these also put gradients in: {', '.join(put_in)}." if put_in else f"{start}."
-    ]
+    gradients = f"; these also put gradients in: {', '.join(put_in)}" if put_in else ""
+    return [f"All but the observer choose where training starts{gradients}."]
 
 
 def next_step(ladder: Ladder) -> str:
     """Return the advice on the ladder as a whole."""
     if ladder.strength == "refuted":
         return f"Look for what breaks the claim: see the report of {ladder.strongest[0].name}."
-    if ladder.strength == "strong":
-        return "More models (--models) come nearer to the claim."
     return "More models (--models) certify more, if there is more to find."
 
 

@@ -21,15 +21,8 @@ from dpaudit.files import write_whole
 from dpaudit.judging.strength import strength
 from dpaudit.results import Bound, Published, Report
 
-VERSIONS = {
-    "report": 1,
-    "comparison": 1,
-    "checkpoint": 1,
-    "plan": 1,
-    "estimates": 1,
-    "calibration": 2,
-    "ladder": 1,
-}
+FIRST = ("report", "comparison", "checkpoint", "plan", "estimates", "ladder")
+VERSIONS = {**dict.fromkeys(FIRST, 1), "calibration": 2}
 """Of each contract; grows when a reader of the old one would misread the new one."""
 
 
@@ -170,8 +163,8 @@ def check_numbers(bounds: Iterable[Bound], published: Iterable[Published] = ()) 
         most = f"at most its ceiling {bound.ceiling}, {of}"
         _require(reachable, "bound.epsilon", bound.epsilon, most, "above-ceiling")
         _require(0 <= bound.delta < 1, "bound.delta", bound.delta, f"in [0, 1), {of}")
-        certain = 0 < bound.confidence < 1
-        _require(certain, "bound.confidence", bound.confidence, f"in (0, 1), {of}")
+        sure = bound.confidence
+        _require(0 < sure < 1, "bound.confidence", sure, f"in (0, 1), {of}")
     for p in published:
         number = p.epsilon_in_sample
         wanted = f"a number >= 0, of attack {p.attack!r}"

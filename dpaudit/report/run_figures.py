@@ -67,8 +67,8 @@ def _evidence(growth: Growth, report: Report) -> Figure:
         "evidence",
         "Evidence against the claim",
         "The value of a stake of 1 that was bet against the claim. If the claim holds, it "
-        f"ever reaches {growth.needed:.3g} with a probability of at most {1 / growth.needed:.3g}; "
-        "as soon as what decides is there, the claim is refuted.",
+        f"reaches {growth.needed:.3g} at any time with a probability of at most "
+        f"{1 / growth.needed:.3g}; as soon as what decides is there, the claim is refuted.",
         f"After {trials}: {', '.join(named)}; the most by what decides "
         f"was {max(growth.wealth):.3g} of {growth.needed:.3g}.",
         figure_bounds.draw_evidence(growth, report.bounds, unit(report)),

@@ -180,6 +180,7 @@ def contents(report: Report) -> list[str]:
         )
     return [
         shown,
-        "It also has the scores of this audit, and names of data, plug-ins and software.",
+        "It also has the numbers and scores of this audit, how the canary was made, and names of "
+        "data, plug-ins and software.",
         "It is one file: it loads nothing from the network and runs no scripts.",
     ]

@@ -12,18 +12,23 @@ from dpaudit.calibration.all_methods import REACH
 from dpaudit.calibration.calibrate import MANY
 from dpaudit.calibration.results import Calibration, CalibrationRow
 from dpaudit.report import machine
-from dpaudit.report.document import Block, Column, Document, Facts, Row, Table, Text
+from dpaudit.report.document import Column, Document, Facts, Row, Table, Text, words
 from dpaudit.report.formats import NOTHING, at_most, nearest, percent, power
+from dpaudit.report.run_verdict import ending
 from dpaudit.versions import versions
 
-COLUMNS = [
-    Column("attack", words=True),
-    Column("judged by", words=True),
-    Column("false\nalarms"),
-    Column("its\ninterval"),
-    Column("mean\nepsilon"),
-    Column("of the\ntruth"),
-]
+TITLES = ("false\nalarms", "its\ninterval", "mean\nepsilon", "of the\ntruth")
+NEXT = "--verbose shows every bound."
+READING = (
+    "A false alarm is a number above the true epsilon. Its rate has a two-sided "
+    f"{percent(results.SURE)} interval. A bound whose interval lies above what is allowed is "
+    f"measured again in {results.AGAIN} times the audits, which alone decide. 'picked' decides a "
+    "run, 'until decided' one that may stop at any pair; 'pure curve' is that of (epsilon, delta) "
+    "itself. A 'best cut' is the threshold that shows most on the judged trials, a 'best count' "
+    "the number of guesses that does. Bounds under an accountant's curve are rounded down to one "
+    f"of a few curves, none above {REACH:g} times the truth: no alarm changes, and their mean is "
+    "too low. A row far below its level is conservative, and would hide a small fault."
+)
 HEADINGS = {
     "bound": "bounds",
     "credible": "credible under a prior, which states no error rate",
@@ -36,45 +41,30 @@ def document(calibration: Calibration, where: str = "") -> Document:
     s = calibration.setting
     each = f"{s.repetitions:,} audits of each, {s.trials:,} or {MANY * s.trials:,} trials a world"
     facts = [
-        ("Run", [each]),
-        ("Asked", [f"delta {power(s.delta)}, {percent(s.confidence)} confidence"]),
-        ("Allowed", [f"false alarms in {_rate(s.level)} of audits"]),
+        ("Run", each),
+        ("Asked", f"delta {power(s.delta)}, {percent(s.confidence)} confidence"),
+        ("Allowed", f"false alarms in {_rate(s.level)} of audits"),
     ]
-    rows = [
-        row
-        for _, part in groupby(calibration.rows, key=lambda row: (row.mechanism, row.trials))
-        for row in _part(list(part))
-    ]
-    first = verdict(calibration)
-    summary: list[Block] = [
-        Text([first], strong=True),
-        _short_table(calibration),
-        Facts([("Next", "--verbose shows every bound."), ("Report", [where] if where else [])]),
-    ]
-    return Document(summary, [Facts(facts), Table(COLUMNS, rows), Text([reading()])], first)
+    parts = groupby(calibration.rows, key=lambda row: (row.mechanism, row.trials))
+    rows = [row for _, part in parts for row in _part(list(part))]
+    table = Table([*words("attack", "judged by"), *map(Column, TITLES)], rows)
+    first, end = Text([verdict(calibration)], strong=True), ending([NEXT], where)
+    return Document([first, _short_table(calibration), end], [Facts(facts), table, Text([READING])])
 
 
 def _short_table(calibration: Calibration) -> Table:
     """Build a row for each mechanism: its bound that is wrong most often, and other rules."""
     titles = ("bounds", "most false alarms", "allowed", "other tools' most")
-    rows = []
+    rows, level = [], _rate(calibration.setting.level)
     for name, part in groupby(calibration.rows, key=lambda row: row.mechanism):
-        by = {of: [r.rate for r in group] for of, group in _by_standing(list(part))}
-        most = (f"{100 * max(rates):.1f} %" if (rates := by.get(of)) else NOTHING for of in KINDS)
-        alarms, others = most
-        cells = [f"{len(by.get('bound', [])):,}", alarms, _rate(calibration.setting.level), others]
-        rows.append(Row([name, *cells]))
-    return Table([Column("mechanism", words=True), *map(Column, titles)], rows)
+        of = [(row.standing, row.rate) for row in part]
+        bounds, others = ([x for kind, x in of if kind == k] for k in ("bound", "no bound"))
+        rows.append(Row([name, f"{len(bounds):,}", _most(bounds), level, _most(others)]))
+    return Table([*words("mechanism"), *map(Column, titles)], rows)
 
 
-KINDS = ("bound", "no bound")
-
-
-def _by_standing(
-    rows: Sequence[CalibrationRow],
-) -> Iterator[tuple[str, Iterator[CalibrationRow]]]:
-    ordered = sorted(rows, key=lambda row: row.standing)
-    return groupby(ordered, key=lambda row: row.standing)
+def _most(rates: Sequence[float]) -> str:
+    return f"{100 * max(rates):.1f} %" if rates else NOTHING
 
 
 def _rate(share: float) -> str:
@@ -83,9 +73,8 @@ def _rate(share: float) -> str:
 
 def _part(calibrated: Sequence[CalibrationRow]) -> Iterator[Row]:
     first = calibrated[0]
-    yield Row(
-        [f"{first.mechanism}, epsilon {nearest(first.epsilon)}; {first.trials:,} trials a world:"]
-    )
+    mechanism = f"{first.mechanism}, epsilon {nearest(first.epsilon)}"
+    yield Row([f"{mechanism}; {first.trials:,} trials a world:"])
     for standing, heading in HEADINGS.items():
         below = [row for row in calibrated if row.standing == standing]
         if below and standing != "bound":
@@ -100,10 +89,8 @@ def retested(row: CalibrationRow) -> str:
     """Say that a row was measured twice, and what had been found at first."""
     if row.first is None:
         return ""
-    return (
-        f"({row.measured.repetitions:,} fresh audits, {percent(row.confidence)} interval; at first "
-        f"{row.first.alarms:,} of {row.first.repetitions:,})"
-    )
+    again = f"{row.measured.repetitions:,} fresh audits, {percent(row.confidence)} interval"
+    return f"({again}; at first {row.first.alarms:,} of {row.first.repetitions:,})"
 
 
 def _cells(row: CalibrationRow) -> list[str]:
@@ -116,24 +103,6 @@ def _cells(row: CalibrationRow) -> list[str]:
         nearest(row.measured.mean),
         NOTHING if row.share is None else f"{100 * row.share:.0f} %",
     ]
-
-
-def reading() -> str:
-    """Explain a row, and what it leaves open."""
-    return (
-        "A false alarm is a number above the true epsilon, at this delta or at the one that a "
-        f"mechanism is named with. Its rate has an interval ({percent(results.SURE)}, two-sided). "
-        "A bound whose interval lies above what is allowed is measured again in "
-        f"{results.AGAIN} times the audits, which alone decide. The mean is over all audits; a "
-        "bound that could not show more with so few trials is no worse for a low one. 'picked' "
-        "decides a run, 'until decided' a run that may stop at any of its pairs; 'pure curve' is "
-        "that of (epsilon, delta) itself. A 'best cut' is the threshold that shows most on the "
-        "judged trials, a 'best count' the number of guesses that does. Bounds under an "
-        "accountant's curve are rounded down to one of a few curves, none above "
-        f"{REACH:g} times the truth: no alarm changes, and their mean is too low. A row far below "
-        "its level is conservative, and would hide a small fault, such as a rule that is chosen "
-        "on the trials that judge it."
-    )
 
 
 def verdict(calibration: Calibration) -> str:

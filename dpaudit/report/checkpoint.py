@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Any
 
@@ -21,27 +21,19 @@ from dpaudit.report.document import (
     Row,
     Table,
     Text,
+    words,
 )
 from dpaudit.report.formats import at_least, at_most, nearest, percent, power, shorten
-from dpaudit.report.run_verdict import bars, sentence, warning_lines
-from dpaudit.report.wording import (
-    EPSILON,
-    LABELS,
-    claim_lines,
-    digits_needed,
-    question,
-    stands_on,
-)
+from dpaudit.report.run_verdict import bars, ending, sentence
+from dpaudit.report.wording import EPSILON, claim_lines, digits_needed, question, stands_on
 
 KIT = (
-    "One model was trained with many planted records, the canaries, each of them put in or left "
-    "out by a fair coin. A score then guesses from the model which of them were in: the better it "
-    f"guesses, the more a training gives away about one record. {EPSILON}"
+    "One model was trained with many planted records, the canaries, each put in or left out by a "
+    f"fair coin. A score guesses from the model which were in. {EPSILON}"
 )
 MEMBERS = (
     "One model is asked about records that it was trained on, the members, and about others. A "
-    "score guesses which are which: the better it guesses, the more the model gives away about "
-    "one record."
+    "score guesses which are which."
 )
 UNLESS = (
     "Nothing here shows that one did, so nothing is decided. State --fair-coins if coins were "
@@ -58,11 +50,9 @@ NO_COIN = (
 )
 RISK = "Risk of this model by this score, which describes it and bounds no epsilon:"
 COLUMNS = [
-    Column("estimator", words=True),
-    Column("epsilon\nat least"),
-    Column("ceiling"),
-    Column("right\nguesses"),
-    Column("assumes", words=True),
+    *words("estimator"),
+    *map(Column, ("epsilon\nat least", "ceiling", "right\nguesses")),
+    *words("assumes"),
 ]
 GUESSES = {1: "in", -1: "out", 0: ""}
 
@@ -87,30 +77,21 @@ def document(report: CheckpointReport, where: str = "") -> Document:
     if report.next_steps:
         details += [Heading("What to do next"), Text(report.next_steps, mark="-")]
     title = question(claim, digits) if claim.guarantees else "how much does this model leak?"
-    return Document(_summary(report, digits, where), details, in_one_line(report, digits), title)
+    return Document(_summary(report, digits, where), details, title)
 
 
 def _summary(report: CheckpointReport, digits: int, where: str) -> list[Block]:
-    claim, outcome = report.claim, LABELS[report.strength]
-    (_, auc), *_ = risk_lines(report)
-    first = [("Judged", f"{shorten(report.model, 60)}; AUC {auc.partition(' ')[0]}")]
-    last = [
-        ("Warning", warning_lines(report.warnings)),
-        ("Next", [shorten(step) for step in report.next_steps[:1]]),
-        ("Report", [where] if where else []),
+    scored = [
+        ("Attacker", f"one score: {shorten(report.score.words, 120)}"),
+        ("Judged", f"{shorten(report.model, 60)}; AUC {nearest(report.risk.auc, 3)}"),
     ]
-    return [
-        Conclusion(report.strength, outcome, verdict_sentence(report, digits)),
-        *([bars(claim, report.bounds[0].epsilon, digits)] if report.bounds else []),
-        Facts([("Attacker", f"one score: {shorten(report.score.words, 120)}"), *first]),
-        *([_table(report, digits)] if report.bounds else []),
-        Facts(last),
-    ]
-
-
-def in_one_line(report: CheckpointReport, digits: int) -> str:
-    """Return the outcome in one line."""
-    return f"{LABELS[report.strength]}: {verdict_sentence(report, digits)}"
+    summary: list[Block] = [Conclusion(report.strength, verdict_sentence(report, digits))]
+    if report.bounds:
+        summary.append(bars(report.claim, report.bounds[0].epsilon, digits))
+    summary.append(Facts(scored))
+    if report.bounds:
+        summary.append(_table(report, digits))
+    return [*summary, ending(report.next_steps, where, report.warnings)]
 
 
 def _setting(report: CheckpointReport, digits: int) -> Facts:
@@ -125,53 +106,38 @@ def _setting(report: CheckpointReport, digits: int) -> Facts:
         records.append("That a fair coin chose each of them is the user's statement.")
     score = [f"{report.score.name}: {report.score.words}; fixed before any coin was looked at"]
     if report.references:
-        score.append(
-            f"Reference models: {', '.join(report.references)}. They must not have been trained on "
-            "these canaries, whose coins they would give away."
-        )
-    return Facts(
-        [
-            ("Claim", claim_lines(claim, digits) if claim.guarantees else []),
-            ("Model", [report.model]),
-            ("Canaries" if candidates.coins == "kit" else "Records", records),
-            ("Score", score),
-        ]
-    )
+        named = ", ".join(report.references)
+        score.append(f"Reference models, which must not have had these canaries: {named}")
+    facts = [
+        ("Claim", claim_lines(claim, digits) if claim.guarantees else []),
+        ("Model", [report.model]),
+        ("Canaries" if candidates.coins == "kit" else "Records", records),
+        ("Score", score),
+    ]
+    return Facts(facts)
 
 
 def risk_lines(report: CheckpointReport) -> Iterator[tuple[str, str]]:
     """Yield the figures of risk, each with its name."""
     risk = report.risk
     low, high = risk.interval
-    yield (
-        "AUC",
-        f"{nearest(risk.auc, 3)} ({percent(risk.confidence)} interval {at_least(low, 3)} … "
-        f"{at_most(high, 3)}, by Hoeffding's bound)",
-    )
+    interval = f"{percent(risk.confidence)} interval {at_least(low, 3)} … {at_most(high, 3)}"
+    yield "AUC", f"{nearest(risk.auc, 3)} ({interval}, by Hoeffding's bound)"
     others = int((~report.candidates.put_in).sum())
-    what, which = ("canaries", "were left out")
-    if report.candidates.coins != "kit":
-        what, which = ("records", "are no members")
+    kit = report.candidates.coins == "kit"
+    what, which = ("canaries", "were left out") if kit else ("records", "are no members")
     for fpr, tpr in risk.tpr.items():
         text = f"needs more {what}: {nonmembers_needed(fpr):,} that {which}, not {others:,}"
         yield f"TPR at {percent(fpr)} FPR", text if tpr is None else percent(round(tpr, 3))
 
 
 def _table(report: CheckpointReport, digits: int) -> Table:
-    rows = [
-        Row(
-            [
-                bound.estimator,
-                at_least(bound.epsilon, digits),
-                nearest(bound.ceiling, digits),
-                f"{guesses.correct:,} of {guesses.guesses:,}",
-                stands_on(bound, report.request.family),
-            ],
-            marked=bound is report.bounds[0],
-        )
-        for bound in report.bounds
-        if (guesses := bound.guesses)
-    ]
+    rows = []
+    for bound in report.bounds:
+        right = f"{bound.guesses.correct:,} of {bound.guesses.guesses:,}" if bound.guesses else ""
+        numbers = [at_least(bound.epsilon, digits), nearest(bound.ceiling, digits), right]
+        cells = [bound.estimator, *numbers, stands_on(bound, report.request.family)]
+        rows.append(Row(cells, marked=bound is report.bounds[0]))
     return Table(COLUMNS, rows)
 
 
@@ -190,10 +156,7 @@ def reading(report: CheckpointReport) -> list[str]:
 def _looks(report: CheckpointReport) -> str:
     """Say what the bounds allow for of looking again, and what they do not."""
     if report.candidates.looks is None:
-        return (
-            "Another score that is tried because of what this one showed is a selection which no "
-            "number here allows for: fix it beforehand (--score), or train with a kit."
-        )
+        return "Fix the score beforehand (--score): no number here allows for trying several."
     if report.looks == 1:
         return (
             "This is the first look at the kit's coins. Any other (another model, score or number "
@@ -202,8 +165,7 @@ def _looks(report: CheckpointReport) -> str:
     wanted, held = percent(report.request.confidence), percent(report.bounds[0].confidence)
     return (
         f"This is look {report.looks:,} at the kit's coins, held to {held} confidence instead of "
-        f"{wanted}. That allows for the looks before it, not for a score that was made up because "
-        "of what they showed of single canaries: for that, train with a fresh kit."
+        f"{wanted}. A score that was made up because of earlier looks needs a fresh kit."
     )
 
 
@@ -259,24 +221,15 @@ def to_dict(report: CheckpointReport) -> dict[str, Any]:
 
 def score_table(report: CheckpointReport) -> str:
     """Write a CSV row for each record: number, label, coin, guess, score and statistics."""
-    statistics = report.outputs.statistics
+    outputs, candidates = report.outputs, report.candidates
     text = io.StringIO(newline="")
     rows = csv.writer(text, lineterminator="\n")
-    rows.writerow(["canary", "label", "coin", "guess", "score", "log_odds", "loss", *statistics])
+    rows.writerow(
+        ["canary", "label", "coin", "guess", "score", "log_odds", "loss", *outputs.statistics]
+    )
+    numbers = [outputs.log_odds, 0.0 - outputs.log_p, *outputs.statistics.values()]
     for i, score in enumerate(report.scores):
-        numbers: Sequence[float] = [
-            report.outputs.log_odds[i],
-            -report.outputs.log_p[i] + 0.0,
-            *(values[i] for values in statistics.values()),
-        ]
-        rows.writerow(
-            [
-                i,
-                int(report.candidates.records.y[i]),
-                "in" if report.candidates.put_in[i] else "out",
-                GUESSES[int(report.calls[i])],
-                repr(float(score)),
-                *(f"{number:.9g}" for number in numbers),
-            ]
-        )
+        label, coin = int(candidates.records.y[i]), "in" if candidates.put_in[i] else "out"
+        first = [i, label, coin, GUESSES[int(report.calls[i])], repr(float(score))]
+        rows.writerow([*first, *(f"{values[i]:.9g}" for values in numbers)])
     return text.getvalue()

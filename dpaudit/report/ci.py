@@ -22,9 +22,7 @@ from dpaudit.results import Report
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 
 
-def _rule(
-    id: str, level: str, title: str, text: str, advice: str, **properties: Any
-) -> dict[str, Any]:
+def _rule(id: str, level: str, title: str, text: str, advice: str, *tags: str) -> dict[str, Any]:
     return {
         "id": id,
         "name": id.title().replace("-", ""),
@@ -32,7 +30,7 @@ def _rule(
         "fullDescription": {"text": text},
         "help": {"text": advice},
         "defaultConfiguration": {"level": level},
-        "properties": properties,
+        "properties": {"tags": ["privacy", *tags], "precision": "very-high"},
     }
 
 
@@ -42,33 +40,25 @@ RULES = {
         "An audit has certified an epsilon above the claimed one: attacks tell models with one "
         "record from models without it more surely than the claim allows.",
         BREAKS,
-        tags=["privacy", "security"],
-        precision="very-high",
+        "security",
     ),
     "WEAK": _rule(
         *("weak-test", "note", "The privacy claim was tested too weakly"),
         "The claim was not refuted, and less than half of it was certified. A weak test is no "
         "evidence of privacy.",
         "Try stronger attackers (dpaudit ladder) or more models; the message says which.",
-        tags=["privacy"],
     ),
     "INCONCLUSIVE": _rule(
         *("audit-inconclusive", "note", "The audit could not have refuted the privacy claim"),
         "The models are too few to certify an epsilon above the claimed one, or the canary "
         "changes nothing that is released: the audit says nothing about the claim.",
-        "Train more models (dpaudit plan says how many), or take another canary; the message "
-        "says which.",
-        tags=["privacy"],
+        "Train more models (dpaudit plan), or take another canary; the message says which.",
     ),
 }
 """The SARIF rule of each outcome that is a result; a strong test without a violation is none."""
 
-OUTCOMES = {
-    "VIOLATION": "failure",
-    "WEAK": "skipped",
-    "INCONCLUSIVE": "skipped",
-    "NO_GUARANTEE_CLAIMED": "skipped",
-}
+SKIPPED = ("WEAK", "INCONCLUSIVE", "NO_GUARANTEE_CLAIMED")
+OUTCOMES = {"VIOLATION": "failure", **dict.fromkeys(SKIPPED, "skipped")}
 """The JUnit outcome of each result; a claim that held against a strong test has passed."""
 
 
@@ -180,16 +170,9 @@ def to_junit(report: Report) -> bytes:
     outcome = OUTCOMES.get(_outcome(report))
     seconds = f"{sum(report.seconds.values()):.3f}"
     suites = ElementTree.Element("testsuites")
-    suite = _element(
-        suites,
-        "testsuite",
-        name="dpaudit",
-        tests="1",
-        failures=str(int(outcome == "failure")),
-        errors="0",
-        skipped=str(int(outcome == "skipped")),
-        time=seconds,
-    )
+    failures, skipped = (str(int(outcome == kind)) for kind in ("failure", "skipped"))
+    counts = {"tests": "1", "failures": failures, "errors": "0", "skipped": skipped}
+    suite = _element(suites, "testsuite", name="dpaudit", **counts, time=seconds)
     properties = _element(suite, "properties")
     for name, value in numbers(report).items():
         text = "no limit" if value is None else str(value)

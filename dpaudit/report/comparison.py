@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
 from dpaudit.judging.compare import Comparison, ComparisonRow
 from dpaudit.judging.utility import Utility
 from dpaudit.report import formats, machine
-from dpaudit.report.document import Block, Column, Document, Facts, Row, Table, Text
+from dpaudit.report.document import Block, Column, Document, Facts, Row, Table, Text, words
 from dpaudit.report.formats import NOTHING, at_least, shorten
 from dpaudit.report.run_attacks import (
     BOUNDS,
@@ -22,7 +21,7 @@ from dpaudit.report.run_attacks import (
     standing_out,
 )
 from dpaudit.report.run_setting import trial_lines
-from dpaudit.report.run_verdict import SLOTS_SHOWN, bars
+from dpaudit.report.run_verdict import SLOTS_SHOWN, bars, ending
 from dpaudit.report.wording import SLOTS, promise
 
 ABOUT = (
@@ -37,34 +36,17 @@ STANDING = (
 )
 NEXT = "A comparison decides nothing about the claim. --verbose shows every attack."
 FIXED = "Attacks (the strongest has >) and rules were chosen on other models than those that judge."
-OUTPUTS = [
-    Column("without\na label"),
-    Column("calibration\nerror"),
-    Column("negative log-\nlikelihood"),
-    Column("correlation\nof the std"),
-    Column("mean change\nof the std"),
-]
-OUTPUTS_LEGEND = [
-    (
-        "Calibration error",
-        "how far confidence is from accuracy (expected calibration error, 15 bins); 0 is best.",
-    ),
-    (
-        "Negative log-likelihood",
-        "of the right labels, in nats, each at least a millionth; outputs that do not add up to 1 "
-        "are scaled, and empty outputs count as uniform. Less is better.",
-    ),
-    (
-        "Std",
-        "the MC-dropout uncertainty behind the defence against that without it, over records and "
-        "classes: a correlation of 1 and no change are best.",
-    ),
-]
-UNDEFINED = (
-    NOTHING,
-    "not released, or not defined: labels alone have no confidence, and a std that is the same "
-    "everywhere has no correlation.",
+OUTPUTS = (
+    *("without\na label", "calibration\nerror", "negative log-\nlikelihood"),
+    *("correlation\nof the std", "mean change\nof the std"),
 )
+CALIBRATION = "how far confidence is from accuracy, in 15 bins; 0 is best."
+LIKELIHOOD = (
+    "of the right labels, in nats, each at least a millionth. Outputs that do not add up to 1 are "
+    "scaled, and empty ones count as uniform. Less is better."
+)
+STD = "the uncertainty behind the defence against that without it; 1 and no change are best."
+UNDEFINED = "not released, or not defined, as the correlation of a std that is the same everywhere."
 
 
 def document(comparison: Comparison, where: str = "") -> Document:
@@ -72,30 +54,24 @@ def document(comparison: Comparison, where: str = "") -> Document:
     check(comparison)
     claim = comparison.claim
     setting = [
-        ("Claim", [f"{promise(claim)}, for: {claim.unit}"]),
-        ("Data", [formats.value(comparison.data.get("name", ""))]),
-        ("Canary", [formats.value(comparison.canary.get("name", ""))]),
+        ("Claim", f"{promise(claim)}, for: {claim.unit}"),
+        ("Data", formats.value(comparison.data.get("name", ""))),
+        ("Canary", formats.value(comparison.canary.get("name", ""))),
         ("Models", trial_lines(comparison.models, comparison.canary)),
     ]
     estimates = {f"{p.attack} behind {d.defence}": p for d in comparison.rows for p in d.published}
-    measured = [d.utility for d in comparison.rows if d.utility]
     details: list[Block] = [
         Text([ABOUT, STANDING]),
         Facts(setting),
         *_outputs(comparison),
-        Facts(_utility_legend(measured)),
+        Facts(_utility_legend(comparison)),
         *_attacks(comparison),
         Text([standing_out(estimates)]),
         Facts(bound_legend("models", FIXED)),
-        Facts(published_legend([p for d in comparison.rows for p in d.published], "models")),
+        Facts(published_legend(estimates.values(), "models")),
     ]
-    first = sentence(comparison)
-    return Document(
-        _summary(comparison, first, where),
-        details,
-        first,
-        "what does each defence stop, and what does it cost?",
-    )
+    title = "what does each defence stop, and what does it cost?"
+    return Document(_summary(comparison, where), details, title)
 
 
 def sentence(comparison: Comparison) -> str:
@@ -110,18 +86,13 @@ def sentence(comparison: Comparison) -> str:
 
 def certified_behind(row: ComparisonRow) -> float:
     """Return the largest certified epsilon of the attack that is strongest behind a defence."""
-    bounds = (b.epsilon for b in row.bounds if b.attack == row.strongest)
-    return max((b for b in bounds), default=0.0)
+    return max((b.epsilon for b in row.bounds if b.attack == row.strongest), default=0.0)
 
 
-def _summary(comparison: Comparison, first: str, where: str) -> list[Block]:
-    claim, slots_there = comparison.claim, slots(b for d in comparison.rows for b in d.bounds)
-    shown = [slot for slot in SLOTS_SHOWN if slot in slots_there][:2]
-    columns = [
-        *(Column(name, words=True) for name in ("defence", "strongest attack")),
-        *(Column(SLOTS_SHOWN[slot]) for slot in shown),
-        Column("accuracy"),
-    ]
+def _summary(comparison: Comparison, where: str) -> list[Block]:
+    there = slots(b for d in comparison.rows for b in d.bounds)
+    shown = [slot for slot in SLOTS_SHOWN if slot in there][:2]
+    numbers = map(Column, [*(SLOTS_SHOWN[slot] for slot in shown), "accuracy"])
     rows = []
     for row in comparison.rows:
         bounds = {SLOTS[b.assumption]: b for b in row.bounds if b.attack == row.strongest}
@@ -129,32 +100,29 @@ def _summary(comparison: Comparison, first: str, where: str) -> list[Block]:
         certified = (at_least(b.epsilon) if (b := bounds.get(s)) else NOTHING for s in shown)
         attack = shorten(row.strongest or NOTHING, 20)
         rows.append(Row([shorten(row.defence, 28), attack, *certified, accuracy]))
-    scale = bars(claim, certified_behind(comparison.rows[0]))
-    noted = [("Next", NEXT), ("Report", [where] if where else [])]
-    return [Text([first], strong=True), scale, Table(columns, rows), Facts(noted)]
+    return [
+        Text([sentence(comparison)], strong=True),
+        bars(comparison.claim, certified_behind(comparison.rows[0])),
+        Table([*words("defence", "strongest attack"), *numbers], rows),
+        ending([NEXT], where),
+    ]
 
 
 def _share(x: float | None) -> str:
     return NOTHING if x is None else f"{100 * x:.1f} %"
 
 
-def _utility_legend(measured: Sequence[Utility]) -> list[tuple[str, str]]:
+def _utility_legend(comparison: Comparison) -> list[tuple[str, str]]:
+    measured = [d.utility for d in comparison.rows if d.utility]
     if not measured:
         return [("Accuracy", "not measured: the run kept no outputs on test records.")]
     most = max(measured, key=lambda utility: utility.models * utility.records)
-    return [
-        (
-            "Accuracy",
-            f"of what is released behind the defence, on {most.records:,} test records, the mean "
-            f"over {most.models:,} models; a Bayesian network is asked about each as often as "
-            "about the canary, and 32 times at most.",
-        ),
-        (
-            "Without a label",
-            "records for which no single class is the largest, so that no label can be given. "
-            "They count as errors in the accuracy.",
-        ),
-    ]
+    accuracy = (
+        f"of what is released behind the defence, on {most.records:,} test records, the mean over "
+        f"{most.models:,} models; with dropout, of 32 passes at most."
+    )
+    tied = "records with no single largest class. They count as errors in the accuracy."
+    return [("Accuracy", accuracy), ("Without a label", tied)]
 
 
 def _outputs(comparison: Comparison) -> list[Block]:
@@ -163,18 +131,18 @@ def _outputs(comparison: Comparison) -> list[Block]:
     shown = {cell for row in rows for cell in row.cells[1:]}
     if shown == {NOTHING}:
         return []
-    entries = [*OUTPUTS_LEGEND, *([UNDEFINED] if NOTHING in shown else [])]
-    return [Table([Column("defence", words=True), *OUTPUTS], rows), Facts(entries)]
+    entries = [
+        *(("Calibration error", CALIBRATION), ("Negative log-likelihood", LIKELIHOOD)),
+        *(("Std", STD), (NOTHING, UNDEFINED if NOTHING in shown else "")),
+    ]
+    return [Table([*words("defence"), *map(Column, OUTPUTS)], rows), Facts(entries)]
 
 
 def _output_cells(utility: Utility | None) -> list[str]:
     if utility is None:
         return [NOTHING] * len(OUTPUTS)
-    numbers = (
-        (utility.negative_log_likelihood, 3),
-        (utility.std_correlation, 3),
-        (utility.std_change, 4),
-    )
+    numbers = [(utility.negative_log_likelihood, 3), (utility.std_correlation, 3)]
+    numbers.append((utility.std_change, 4))
     return [
         _share(utility.undecidable),
         _share(utility.calibration_error),

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias, Union
 
+from dpaudit.report.wording import LABELS
 from dpaudit.results import Strength
 
 if TYPE_CHECKING:
@@ -38,26 +39,33 @@ class Text:
 
 @dataclass(frozen=True)
 class Facts:
-    """Labels or terms, each with one or several lines of text, below an optional title."""
+    """Labels or terms, each with one or several lines of text; empty ones are left out."""
 
     entries: Sequence[tuple[str, str | Sequence[str]]]
-    title: str = ""
 
     @property
     def rows(self) -> list[tuple[str, Sequence[str]]]:
         """The labels that have text, with their lines."""
         rows = ((label, [x] if isinstance(x, str) else x) for label, x in self.entries)
-        return [(label, lines) for label, lines in rows if lines]
+        return [(label, lines) for label, x in rows if (lines := [line for line in x if line])]
 
 
 @dataclass(frozen=True)
 class Conclusion:
-    """An outcome, its label, the sentence that it rests on, and notes on both."""
+    """An outcome, and the sentence that it rests on."""
 
     outcome: Strength
-    label: str
     sentence: str
-    notes: Sequence[str] = ()
+
+    @property
+    def label(self) -> str:
+        """The outcome, as people read it."""
+        return LABELS[self.outcome]
+
+    @property
+    def line(self) -> str:
+        """Both in one line."""
+        return f"{self.label}: {self.sentence}"
 
 
 @dataclass(frozen=True)
@@ -80,6 +88,11 @@ class Column:
         return " ".join(self.title.replace(f"{SOFT_HYPHEN}\n", "").split())
 
 
+def words(*titles: str) -> list[Column]:
+    """Return columns of words."""
+    return [Column(title, words=True) for title in titles]
+
+
 @dataclass(frozen=True)
 class Row:
     """A cell for each column; a single cell is a heading within the table.
@@ -93,11 +106,10 @@ class Row:
 
 @dataclass(frozen=True)
 class Table:
-    """Columns and rows, below an optional caption."""
+    """Columns and rows."""
 
     columns: Sequence[Column]
     rows: Sequence[Row]
-    caption: str = ""
 
 
 @dataclass(frozen=True)
@@ -126,14 +138,21 @@ Block: TypeAlias = Union[Heading, Text, Facts, Conclusion, Bar, Table, Figure, L
 class Document:
     """A summary of at most `LINES` lines in a terminal, and the details, below a title.
 
-    `line` is the result in one line; `name` stands in a browser's title bar.
+    `name` stands in a browser's title bar.
     """
 
     summary: Sequence[Block]
     details: Sequence[Block] = ()
-    line: str = ""
     title: str = ""
     name: str = "dpaudit"
+
+    @property
+    def line(self) -> str:
+        """The result in one line: the first one of the summary."""
+        first = self.summary[0]
+        if isinstance(first, Conclusion):
+            return first.line
+        return first.lines[0] if isinstance(first, Text) else ""
 
 
 LINES, COLUMNS = 20, 80

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 WIDTH = 5.6
 """Inches; type of 10 points is 17 pixels high on a page of 700, and 9 on a phone."""
 SMALL = 9.0
+FAR = 5.0
+"""A claim so many times beyond all else is pointed to: it would flatten the rest."""
 
 PAPER, INK, MUTED, FAINT = "#ffffff", "#1b1f24", "#59626b", "#d6dade"
 OUT, IN, CLAIM = "#0072b2", "#d55e00", "#00795a"
@@ -86,6 +88,25 @@ def name_rows(axes: Axes, names: Sequence[str]) -> None:
     """Name the rows 0, 1, … of a figure on the left, the first on top."""
     axes.set_yticks(range(len(names)), names)
     axes.set_ylim(len(names) - 0.5, -0.5)
+    axes.tick_params(axis="y", length=0)
+    axes.grid(axis="x")
+
+
+def upright(axes: Axes, x: float, text: str, color: str, width: float, ha: str = "center") -> None:
+    """Draw a vertical line with its name above."""
+    axes.axvline(x, color=color, linewidth=width)
+    look: dict[str, Any] = {"ha": ha, "va": "bottom", "transform": axes.get_xaxis_transform()}
+    axes.text(x, 1.01, text, color=color, **look)
+
+
+def claim_line(axes: Axes, claimed: float, text: str, end: float) -> None:
+    """Draw the claim as a vertical line, or point to it if it is beyond the end of the axis."""
+    if claimed <= end:
+        upright(axes, claimed, text, CLAIM, 2)
+        return
+    place, arrow = "axes fraction", {"arrowstyle": "->", "color": CLAIM}
+    look: dict[str, Any] = {"color": CLAIM, "ha": "right", "va": "center", "arrowprops": arrow}
+    axes.annotate(f"{text}, far to the right", (1, 1.05), (0.8, 1.05), place, place, **look)
 
 
 def beside(axes: Axes, y: float, text: str, color: str, offset: float = 4, **look: Any) -> None:

@@ -18,10 +18,11 @@ from dpaudit.report.document import (
     Row,
     Table,
     Text,
+    words,
 )
 from dpaudit.report.formats import NOTHING, at_least, at_most, nearest, percent, power
-from dpaudit.report.run_verdict import NO_EVIDENCE
-from dpaudit.report.wording import LABELS, stands_on
+from dpaudit.report.run_verdict import NO_EVIDENCE, ending
+from dpaudit.report.wording import stands_on
 from dpaudit.results import Bound, Counts, Guesses, Scores
 from dpaudit.versions import versions
 
@@ -36,61 +37,48 @@ def document(estimates: Estimates, where: str = "") -> Document:
     assumed = any(bound.assumption == "gaussian" for bound in estimates.shown)
     curve = question.curve or "not stated" + ("; Gaussian where one is assumed" if assumed else "")
     at = f"delta {power(question.delta)}, {percent(question.confidence)} confidence each"
-    beside = _beside(estimates)
     details: list[Block] = [
-        Facts([("Given", outcome_line(question)), ("Asked", at), ("Curve", curve)]),
-        *([Text(beside, mark="")] if beside else []),
+        Facts([("Asked", at), ("Curve", curve)]),
+        Text(_beside(estimates), mark=""),
         Facts([(bound.estimator, bound.sentence) for bound in estimates.shown]),
         Heading("How to read it"),
         Text(reading(estimates), mark="-"),
     ]
     best = max(estimates.bounds, key=lambda bound: (bound.assumption == "none", bound.epsilon))
-    first = sentence(estimates, best)
-    summary: list[Block] = [first if isinstance(first, Conclusion) else Text([first], strong=True)]
+    summary: list[Block] = [sentence(estimates, best)]
     if question.claim is not None:
         decides = estimates.deciding or best
         certified = _on_its_side(decides.epsilon, question.claim)
         claimed = ("claimed", f"{question.claim:.12g}", question.claim)
         summary.append(Bar([claimed, ("certified", certified, decides.epsilon)]))
-    noted = [
-        ("Given", outcome_line(question)),
-        ("Next", NEXT),
-        ("Report", [where] if where else []),
-    ]
-    return Document([*summary, _table(estimates), Facts(noted)], details, _line(first))
+    summary += [Facts([("Given", outcome_line(question))]), _table(estimates)]
+    return Document([*summary, ending([NEXT], where)], details)
 
 
-def _line(first: Conclusion | str) -> str:
-    return first if isinstance(first, str) else f"{first.label}: {first.sentence}"
-
-
-def sentence(estimates: Estimates, best: Bound) -> Conclusion | str:
+def sentence(estimates: Estimates, best: Bound) -> Conclusion | Text:
     """Say what follows for the claim, or how much leaks at least where none is stated."""
     question, bound = estimates.request, estimates.deciding
     sure = percent(question.confidence)
     if question.claim is None:
-        return (
-            f"The leak is at least epsilon {at_least(best.epsilon, DIGITS)} ({best.estimator}, "
-            f"{sure} confidence, no assumptions)."
-        )
+        leak = f"The leak is at least epsilon {at_least(best.epsilon, DIGITS)}"
+        on = f"({best.estimator}, {sure} confidence, no assumptions)"
+        return Text([f"{leak} {on}."], strong=True)
     limit = f"{question.claim:.12g}"
     if bound is None:
-        return (
-            f"Nothing is decided about the claim of {limit}: only one bound decides, and it must "
-            "be named beforehand (--estimator NAME)."
-        )
+        why = "only one bound decides, and it must be named beforehand (--estimator NAME)"
+        return Text([f"Nothing is decided about the claim of {limit}: {why}."], strong=True)
     shown = _on_its_side(bound.epsilon, question.claim)
     if bound.epsilon > question.claim:
         text = f"the claim of epsilon {limit} does not hold; the leak is at least {shown}"
-        return Conclusion("refuted", LABELS["refuted"], f"{text} ({sure} confidence).")
+        return Conclusion("refuted", f"{text} ({sure} confidence).")
     if bound.ceiling < question.claim:
         most = f"the largest bound that these trials can give is {nearest(bound.ceiling, DIGITS)}"
         text = f"{shown} of the claimed epsilon {limit} is certified; {most}."
-        return Conclusion("weak", LABELS["weak"], f"{text} {NO_EVIDENCE}")
+        return Conclusion("weak", f"{text} {NO_EVIDENCE}")
     text = f"{shown} of the claimed epsilon {limit} is certified ({sure} confidence)."
     if bound.epsilon >= question.claim / 2:
-        return Conclusion("strong", LABELS["strong"], text)
-    return Conclusion("weak", LABELS["weak"], f"only {text} {NO_EVIDENCE}")
+        return Conclusion("strong", text)
+    return Conclusion("weak", f"only {text} {NO_EVIDENCE}")
 
 
 def outcome_line(question: EstimateRequest) -> str:
@@ -105,27 +93,17 @@ def outcome_line(question: EstimateRequest) -> str:
 
 def _table(estimates: Estimates) -> Table:
     intervals = any(bound.interval for bound in estimates.shown)
-    columns = [
-        Column("estimator", words=True),
-        Column("epsilon\nat least"),
-        *([Column("two-sided\ninterval")] if intervals else []),
-        Column("ceiling"),
-        Column("assumes", words=True),
-    ]
+    titles = ["epsilon\nat least", *(["two-sided\ninterval"] if intervals else []), "ceiling"]
     rows = []
     for bound in estimates.shown:
+        interval = NOTHING
+        if bound.interval is not None:
+            low, high = bound.interval
+            interval = f"{at_least(low, DIGITS)} … {at_most(high, DIGITS)}"
         ceiling = "no limit" if math.isinf(bound.ceiling) else nearest(bound.ceiling, DIGITS)
-        cells = [bound.estimator, at_least(bound.epsilon, DIGITS)]
-        interval = [_interval(bound.interval)] if intervals else []
-        rows.append(Row([*cells, *interval, ceiling, stands_on(bound, estimates.request.family)]))
-    return Table(columns, rows)
-
-
-def _interval(interval: tuple[float, float] | None) -> str:
-    if interval is None:
-        return NOTHING
-    low, high = interval
-    return f"{at_least(low, DIGITS)} … {at_most(high, DIGITS)}"
+        numbers = [at_least(bound.epsilon, DIGITS), *([interval] if intervals else []), ceiling]
+        rows.append(Row([bound.estimator, *numbers, stands_on(bound, estimates.request.family)]))
+    return Table([*words("estimator"), *map(Column, titles), *words("assumes")], rows)
 
 
 def _beside(estimates: Estimates) -> list[str]:
@@ -134,18 +112,14 @@ def _beside(estimates: Estimates) -> list[str]:
     o = estimates.request.outcome
     if estimates.point is not None and isinstance(o, Counts):
         skipped = " A direction without an error is skipped." if min(o.fp, o.fn) == 0 else ""
-        lines.append(
-            f"Point estimate {nearest(estimates.point, DIGITS)}: the formula on the observed rates "
-            f"themselves. It describes them, and bounds nothing.{skipped}"
-        )
+        point = nearest(estimates.point, DIGITS)
+        lines.append(f"Point estimate {point}, of the observed rates; it is no bound.{skipped}")
     for left in estimates.left_out:
         named = left.estimator in left.reason.lower()
         lines.append(f"Left out: {left.reason if named else f'{left.estimator}: {left.reason}'}.")
     hidden = [bound for bound in estimates.bounds if bound not in estimates.shown]
-    for assumption, when in (
-        ("prior", "unless named (--estimator)"),
-        ("gaussian", "without --curve"),
-    ):
+    conditions = ("prior", "unless named (--estimator)"), ("gaussian", "without --curve")
+    for assumption, when in conditions:
         if names := [bound.estimator for bound in hidden if bound.assumption == assumption]:
             lines.append(f"Not shown {when}: {', '.join(names)}.")
     return lines
@@ -154,8 +128,7 @@ def _beside(estimates: Estimates) -> list[str]:
 FIXED: dict[type, str] = {
     Counts: "The decision rule must have been fixed beforehand. If a threshold was chosen on these "
     "trials, every number here is too large: give --scores instead.",
-    Guesses: "Independent fair coins must have put the canaries in. All of them must be counted, "
-    "and the number of guesses must have been fixed before the scores were seen.",
+    Guesses: "All canaries must be counted, and the number of guesses fixed before the scores.",
     Scores: "The score must have been fixed without these trials; larger means in. exact-scan "
     "allows for the choice of a threshold; paired-auc pairs trials by their order in the file.",
 }
@@ -168,10 +141,9 @@ def reading(estimates: Estimates) -> list[str]:
     unnamed = [b.estimator for b in estimates.shown if not estimates.named(b)]
     parts = {
         FIXED[type(estimates.request.outcome)]: True,
-        "A bound that assumes a curve holds only for a mechanism with that curve. For another "
-        "mechanism it may be far above the truth.": assumed & {"gaussian", "accountant"},
-        "A bound that assumes a prior may exceed the truth more often than its percentage says, "
-        "and refutes nothing.": "prior" in assumed,
+        "A bound that assumes a curve may be far above the truth for another mechanism.": assumed
+        & {"gaussian", "accountant"},
+        "A bound that assumes a prior refutes nothing.": "prior" in assumed,
         "The upper end of an interval limits this decision rule, not the mechanism.": any(
             b.interval for b in estimates.shown
         ),

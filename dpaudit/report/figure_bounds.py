@@ -12,11 +12,13 @@ import numpy as np
 from dpaudit.report.drawing import (
     CLAIM,
     FAINT,
+    FAR,
     INK,
     MUTED,
     OUT,
     PAPER,
     blank,
+    claim_line,
     name_rows,
     style,
 )
@@ -30,10 +32,10 @@ if TYPE_CHECKING:
 
 MARKERS = {"by curve": "s", "no assumptions": "o", "by prior": "^"}
 DECIDES, CEILING, BEYOND = "certified, decides", "ceiling", "ceiling, far to the right"
-ESTIMATE, NULL = "in-sample estimate (not a bound)", "the same on shuffled labels: mean to 95 %"
+ESTIMATE, NULL = "in-sample estimate (not a bound)", "on shuffled labels, mean to 95 %"
 
-FAR, NEAR = 5.0, 1.5
-"""A claim, or a ceiling, so many times beyond all else is pointed to: it would flatten it."""
+NEAR = 1.5
+"""A ceiling so many times beyond all else is pointed to."""
 
 LEAST = 1e-3
 """Less is drawn as this: how much of a stake is lost says nothing of the claim."""
@@ -77,7 +79,9 @@ def draw(report: Report, digits: int) -> Figure:
         axes = figure.add_subplot()
         for i, row in enumerate(rows):
             _row(axes, row, i, columns, scale)
-        _claim(axes, report, digits, scale)
+        claimed = report.claim.epsilon
+        text = f"claim {nearest(claimed, digits)}" if report.claim.guarantees else "no claim"
+        claim_line(axes, scale.place(claimed), text, scale.infinity or scale.end)
         _frame(axes, rows, scale)
         handles, labels = axes.get_legend_handles_labels()
         known = dict(zip(labels, handles, strict=True))
@@ -100,7 +104,7 @@ def _shuffled(p: Published) -> bool:
 
 def _never(slot: str) -> str:
     """Return the legend of a bound that does not decide."""
-    return f"certified {slot}, never decides" if slot != "by prior" else "credible by prior"
+    return f"{slot}, never decides" if slot != "by prior" else "credible by prior"
 
 
 def _row(axes: Axes, row: AttackRow, y: float, columns: list[str], scale: Axis) -> None:
@@ -128,24 +132,6 @@ def _row(axes: Axes, row: AttackRow, y: float, columns: list[str], scale: Axis) 
         axes.plot(low, line, MARKERS[slot], color=color, ls="", ms=size, label=name)
 
 
-def _claim(axes: Axes, report: Report, digits: int, scale: Axis) -> None:
-    claimed = report.claim.epsilon
-    text = f"claim {nearest(claimed, digits)}" if report.claim.guarantees else "no claim"
-    if math.isfinite(claimed) and claimed > scale.end:
-        look: dict[str, Any] = {"color": CLAIM, "ha": "right", "va": "center"}
-        arrow = {"arrowstyle": "->", "color": CLAIM}
-        axes.annotate(
-            f"{text}, far to the right",
-            *((1, 1.05), (0.8, 1.05), "axes fraction", "axes fraction", arrow),
-            **look,
-        )
-        return
-    x = scale.place(claimed)
-    axes.axvline(x, color=CLAIM, linewidth=2)
-    place: Any = axes.get_xaxis_transform()
-    axes.text(x, 1.01, text, color=CLAIM, ha="center", va="bottom", transform=place)
-
-
 def _frame(axes: Axes, rows: list[AttackRow], scale: Axis) -> None:
     from matplotlib.ticker import MaxNLocator
 
@@ -154,8 +140,6 @@ def _frame(axes: Axes, rows: list[AttackRow], scale: Axis) -> None:
     name_rows(axes, [shorten(row.attack, 24) + decides[bool(row.deciding)] for row in rows])
     for label, row in zip(axes.get_yticklabels(), rows, strict=True):
         label.set_fontweight("bold" if row.deciding else "normal")
-    axes.tick_params(axis="y", length=0)
-    axes.grid(axis="x")
     ticks = [x for x in MaxNLocator(9).tick_values(0, scale.end) if x <= scale.end]
     labels = [f"{x:g}" for x in ticks]
     if scale.infinity is not None:
@@ -179,12 +163,9 @@ def draw_evidence(growth: Growth, bounds: Sequence[Bound], units: str) -> Figure
             axes.plot(trials[-1], wealth[-1], "o", color=color, ms=4, zorder=3, clip_on=False)
         axes.axhline(growth.needed, color=CLAIM, linewidth=2)
         box = {"facecolor": PAPER, "edgecolor": "none", "pad": 1}
-        place: Any = ("axes fraction", "data")
+        look: dict[str, Any] = {"textcoords": "offset points", "color": CLAIM, "bbox": box}
         text = f"refutes the claim: {value(round(growth.needed, 6))}"
-        points = "offset points"
-        axes.annotate(
-            text, (0, growth.needed), (3, 5), place, textcoords=points, color=CLAIM, bbox=box
-        )
+        axes.annotate(text, (0, growth.needed), (3, 5), ("axes fraction", "data"), **look)
         axes.set_yscale("log")
         axes.yaxis.set_major_formatter(lambda wealth, _: f"{wealth:g}")
         axes.yaxis.set_minor_formatter(lambda *_: "")

@@ -6,14 +6,22 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from dpaudit.judging.ladder import Ladder
-from dpaudit.report.drawing import CLAIM, INK, MUTED, OUT, PAPER, SMALL, blank, name_rows, style
+from dpaudit.report.drawing import (
+    FAR,
+    INK,
+    MUTED,
+    OUT,
+    PAPER,
+    SMALL,
+    blank,
+    claim_line,
+    name_rows,
+    style,
+)
 from dpaudit.report.formats import at_least, nearest
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-FAR = 5.0
-"""A claim so many times beyond every bound is not drawn: it would flatten the bars."""
 
 
 def draw(ladder: Ladder, digits: int) -> Figure:
@@ -40,15 +48,10 @@ def draw(ladder: Ladder, digits: int) -> Figure:
                 look |= {"color": PAPER if inside else INK, "textcoords": "offset points"}
                 offset = (-4 if inside else 3, 0)
                 axes.annotate(at_least(x, digits), (x, place), offset, fontsize=SMALL, **look)
-        if not beyond:
-            axes.axvline(claimed, color=CLAIM, linewidth=2)
-            above: Any = axes.get_xaxis_transform()
-            text = f"claim {nearest(claimed, digits)}"
-            axes.text(claimed, 1.01, text, color=CLAIM, ha="center", va="bottom", transform=above)
+        if math.isfinite(claimed):
+            claim_line(axes, claimed, f"claim {nearest(claimed, digits)}", end)
         axes.set_xlim(0, 1.1 * end or 1.0)
         axes.set_xlabel("epsilon: 0 is no leak, more is worse")
         name_rows(axes, [rung.name for rung, *_ in ladder.played])
-        axes.tick_params(axis="y", length=0)
-        axes.grid(axis="x")
         figure.legend(loc="outside lower center", ncols=2)
         return figure

@@ -60,18 +60,16 @@ def draw_calibration(calibration: Calibration) -> Figure:
         columns = figure.subplots(1, len(mechanisms), sharey=True, squeeze=False)[0]
         for axes, mechanism in zip(columns, mechanisms, strict=True):
             rows = [row for row in calibration.rows if row.mechanism == mechanism]
+            name_rows(axes, names)
             _column(axes, rows, methods, calibration.setting.level)
-        name_rows(columns[0], names)
         figure.supxlabel(
             "false alarms: audits above the true epsilon, in %\n"
             "(at the right of a row: its mean as a share of the true epsilon)",
             fontsize=9,
         )
-        handles: dict[str, Any] = {}
-        for axes in columns:
-            drawn, labels = axes.get_legend_handles_labels()
-            handles.update(zip(labels, drawn, strict=True))
-        figure.legend(handles.values(), handles, loc="outside upper center", ncols=len(handles))
+        drawn = (axes.get_legend_handles_labels() for axes in columns)
+        known = {label: handle for pair in drawn for handle, label in zip(*pair, strict=True)}
+        figure.legend(known.values(), known, loc="outside upper center", ncols=len(known))
         return figure
 
 
@@ -101,8 +99,6 @@ def _column(
     axes.set_xscale("function", functions=(lambda x: np.sqrt(np.abs(x)), np.square))
     axes.set_xticks(TICKS, [f"{100 * x:g}" for x in TICKS])
     axes.set_xlim(0, 1.03)
-    axes.tick_params(axis="y", length=0)
-    axes.grid(axis="x")
 
 
 RING: dict[str, Any] = {
@@ -147,9 +143,8 @@ def draw_defences(comparison: Comparison) -> Figure:
         use.margins(x=0.1)
         use.set_xlabel("accuracy, %")
         for axes in (leak, use):
-            axes.tick_params(axis="y", length=0)
+            name_rows(axes, [shorten(d.defence, 30) for d, _ in useful])
             axes.grid()
-        name_rows(leak, [shorten(d.defence, 30) for d, _ in useful])
         figure.legend(loc="outside lower center", ncols=2)
         return figure
 

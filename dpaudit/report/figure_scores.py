@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpaudit.report.drawing import IN, INK, MUTED, OUT, SMALL, blank, style
+from dpaudit.report.drawing import IN, INK, MUTED, OUT, SMALL, blank, style, upright
 from dpaudit.report.formats import shorten
 from dpaudit.report.wording import PLANTED, Worlds
 from dpaudit.results import Bound, Guesses, Report, Scores
@@ -240,9 +240,7 @@ def draw_guesses(attack: AttackScores, guesses: Guesses) -> Figure:
         left, right = axes.get_xlim()
         for place, text, side in ((low, "called out ", "right"), (high, " called in", "left")):
             if left < place < right:
-                axes.axvline(place, color=INK, linewidth=1.2)
-                look: dict[str, Any] = {"ha": side, "va": "bottom", "fontsize": 9}
-                axes.text(place, 1.01, text, transform=axes.get_xaxis_transform(), **look)
+                upright(axes, place, text, INK, 1.2, side)
         axes.set_ylabel("share of canaries")
         name = shorten(attack.attack, 40)
         axes.set_xlabel(f"score by {name}: the further right, the more like in")

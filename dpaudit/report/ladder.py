@@ -7,12 +7,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from dpaudit.errors import write_error
 from dpaudit.files import write_whole
 from dpaudit.judging.ladder import Ladder, Rung
-from dpaudit.report import drawing, figure_ladder, machine, to_html
+from dpaudit.report import figure_ladder, machine, to_html
 from dpaudit.report.document import (
-    Bar,
     Block,
     Column,
     Conclusion,
@@ -24,24 +22,23 @@ from dpaudit.report.document import (
     Row,
     Table,
     Text,
+    words,
 )
 from dpaudit.report.formats import NOTHING, at_least, nearest, percent, shorten
-from dpaudit.report.machine import check
+from dpaudit.report.run import write_page
 from dpaudit.report.run_setting import recipe
-from dpaudit.report.run_verdict import NO_EVIDENCE
-from dpaudit.report.wording import LABELS, claimed_epsilon, digits_needed, promise, unit
+from dpaudit.report.run_verdict import NO_EVIDENCE, bars, ending
+from dpaudit.report.wording import LABELS, digits_needed, promise, unit
 from dpaudit.results import Report
 
 COLUMNS = (
-    *(Column(name, words=True) for name in ("attacker", "may do and sees", "training")),
-    Column("certified"),
-    Column("no assumptions"),
+    *words("attacker", "may do and sees", "training"),
+    *map(Column, ("certified", "no assumptions")),
 )
 
 STANDS_ON = (
-    "The bound that decides is the certified one, which assumes the curve of the claim, where "
-    "there is one. The bound without assumptions holds for any mechanism. 0.00 means that nothing "
-    "was found, not that nothing leaks."
+    "The certified bound decides. It assumes the curve of the claim, where there is one; the bound "
+    "without assumptions holds for any mechanism."
 )
 
 
@@ -57,44 +54,28 @@ def document(ladder: Ladder, where: str = "", page: bool = False) -> Document:
         title = "How much of the claim each attacker certifies"
         figure = [Figure("ladder", title, text, numbers, figure_ladder.draw(ladder, digits))]
     sections = [block for rung in ladder.rungs for block in _section(rung)]
-    label = LABELS[ladder.strength]
-    shared = (
-        f"All deciding bounds hold together with {percent(ladder.confidence)} confidence: each is "
-        f"held to {percent(ladder.strongest[-1].confidence)}."
-    )
+    each = percent(ladder.strongest[-1].confidence)
+    together = percent(ladder.confidence)
+    shared = f"Each deciding bound is held to {each}, all together to {together} confidence."
     return Document(
         _summary(ladder, digits, where),
         [*figure, Text([*_insiders(ladder), STANDS_ON, shared]), *sections],
-        f"{label}: {sentence(ladder)}",
         f"one claim, every attacker: {promise(ladder.claim, digits)}",
-        f"dpaudit ladder: {label}",
+        f"dpaudit ladder: {LABELS[ladder.strength]}",
     )
 
 
 def _summary(ladder: Ladder, digits: int, where: str) -> list[Block]:
     strongest, _, bound = ladder.strongest
-    marks = (
-        ("claimed", claimed_epsilon(ladder.claim, digits), ladder.claim.epsilon),
-        ("certified", at_least(bound.epsilon, digits), bound.epsilon),
-    )
-    rows = [
-        Row(
-            [rung.name, powers(rung), training(report), *_numbers(rung, digits)],
-            marked=rung is strongest,
-        )
-        for rung, report, _ in ladder.played
-    ]
+    rows = []
+    for rung, report, _ in ladder.played:
+        cells = [rung.name, powers(rung), training(report), *_numbers(rung, digits)]
+        rows.append(Row(cells, marked=rung is strongest))
     return [
-        Conclusion(ladder.strength, LABELS[ladder.strength], sentence(ladder)),
-        Bar(marks),
+        Conclusion(ladder.strength, sentence(ladder)),
+        bars(ladder.claim, bound.epsilon, digits),
         Table(COLUMNS, rows),
-        Facts(
-            [
-                ("Left out", left_out(ladder)),
-                ("Next", next_step(ladder)),
-                ("Report", [where] if where else []),
-            ]
-        ),
+        Facts([("Left out", left_out(ladder)), *ending([next_step(ladder)], where).entries]),
     ]
 
 
@@ -104,15 +85,15 @@ def sentence(ladder: Ladder) -> str:
     rung, report, bound = ladder.strongest
     shown, claimed = at_least(bound.epsilon, digits), nearest(report.claim.epsilon, digits)
     sure = f"({percent(ladder.confidence)} confidence, all attackers together)"
+    of = f"{shown} of the claimed epsilon {claimed} {sure}."
     match ladder.strength:
         case "refuted":
             text = f"the claim of epsilon {claimed} does not hold; {rung.name} certifies {shown}"
             return f"{text} {sure}."
         case "strong":
-            return f"{rung.name} certifies {shown} of the claimed epsilon {claimed} {sure}."
+            return f"{rung.name} certifies {of}"
         case "weak":
-            text = f"no attacker certifies more than {shown} of the claimed epsilon {claimed}"
-            return f"{text} {sure}. {NO_EVIDENCE}"
+            return f"no attacker certifies more than {of} {NO_EVIDENCE}"
     return f"{rung.name} certifies {shown} {sure}. Nothing is claimed, so nothing is refuted."
 
 
@@ -162,34 +143,29 @@ def _insiders(ladder: Ladder) -> list[str]:
     if len(ladder.played) == 1:
         return []
     put_in = [r.name for r, report, _ in ladder.played if "label" not in report.canary]
-    start = "All but the observer choose where training starts"
-    return [
-        f"{start}; these also put gradients in: {', '.join(put_in)}." if put_in else f"{start}."
-    ]
+    gradients = f"; these also put gradients in: {', '.join(put_in)}" if put_in else ""
+    return [f"All but the observer choose where training starts{gradients}."]
 
 
 def next_step(ladder: Ladder) -> str:
     """Return the advice on the ladder as a whole."""
     if ladder.strength == "refuted":
         return f"Look for what breaks the claim: see the report of {ladder.strongest[0].name}."
-    if ladder.strength == "strong":
-        return "More models (--models) come nearer to the claim."
     return "More models (--models) certify more, if there is more to find."
 
 
 def _section(rung: Rung) -> list[Block]:
     """Build the section of one adversary, with a link to its own report."""
-    rows: list[tuple[str, Sequence[str]]] = [("Chooses", [rung.chose]), ("Sees", [rung.sees])]
-    if rung.report is None:
-        return [Heading(rung.name), Facts([*rows, ("Left out", [rung.left_out])])]
     report = rung.report
+    rows: list[tuple[str, str | Sequence[str]]] = [("Chooses", rung.chose), ("Sees", rung.sees)]
+    if report is None:
+        return [Heading(rung.name), Facts([*rows, ("Left out", rung.left_out)])]
     if report.attacker != rung.adversary:  # described by the mechanism
-        rows = [("Attacker", [report.adversary])]
-    if report.training:
-        rows.append(("Training", recipe(report.training)))
-    rows += [("Trials", [trials(report)]), ("Meaning", [report.deployment])]
-    facts = Facts([(label, [line for line in lines if line]) for label, lines in rows])
-    return [Heading(rung.name), facts, Link("The whole report", f"{rung.folder}/report.html")]
+        rows = [("Attacker", report.adversary)]
+    rows.append(("Training", recipe(report.training) if report.training else []))
+    rows += [("Trials", trials(report)), ("Meaning", report.deployment)]
+    link = Link("The whole report", f"{rung.folder}/report.html")
+    return [Heading(rung.name), Facts(rows), link]
 
 
 def to_dict(ladder: Ladder) -> dict[str, Any]:
@@ -212,21 +188,14 @@ def _rung_values(rung: Rung) -> Mapping[str, Any]:
     values |= {"chose": rung.chose, "sees": rung.sees, "left_out": rung.left_out}
     if report is None:
         return {**values, **dict.fromkeys(PLAYED)}
-    check(report)
+    machine.check(report)
     bounds = (rung.deciding, rung.by_curve, rung.without_assumptions)
-    return {
-        **values,
-        "folder": rung.folder,
-        "verdict": report.verdict,
-        "claimed": report.claim.epsilon,
-        "training": report.training or None,
-        "models": report.models,
-        "canaries": report.guesses and report.guesses.canaries,
-        **{
-            name: bound and machine.bound_values(bound)
-            for name, bound in zip(PLAYED[-3:], bounds, strict=True)
-        },
-    }
+    played = (
+        *(rung.folder, report.verdict, report.claim.epsilon, report.training or None),
+        *(report.models, report.guesses and report.guesses.canaries),
+        *(bound and machine.bound_values(bound) for bound in bounds),
+    )
+    return {**values, **dict(zip(PLAYED, played, strict=True))}
 
 
 PLAYED = (
@@ -248,11 +217,5 @@ def dump_html(ladder: Ladder, path: str | os.PathLike[str]) -> None:
 
 def write_folder(ladder: Ladder, folder: Path) -> None:
     """Write report.json, report.html and figures/ladder.png into the ladder's folder."""
-    images = folder / "figures"
-    try:
-        images.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise write_error(images, error) from error
+    write_page(document(ladder, page=True), folder)
     dump(ladder, folder / "report.json")
-    dump_html(ladder, folder / "report.html")
-    drawing.dump(figure_ladder.draw(ladder, _digits(ladder)), images / "ladder.png")

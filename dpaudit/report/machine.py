@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, fields
 from importlib.resources import files
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -21,15 +21,8 @@ from dpaudit.files import write_whole
 from dpaudit.judging.strength import strength
 from dpaudit.results import Bound, Published, Report
 
-VERSIONS = {
-    "report": 1,
-    "comparison": 1,
-    "checkpoint": 1,
-    "plan": 1,
-    "estimates": 1,
-    "calibration": 2,
-    "ladder": 1,
-}
+FIRST = ("report", "comparison", "checkpoint", "plan", "estimates", "ladder")
+VERSIONS = {**dict.fromkeys(FIRST, 1), "calibration": 2}
 """Of each contract; grows when a reader of the old one would misread the new one."""
 
 
@@ -152,13 +145,8 @@ def check_strength(report: Report) -> None:
     null = report.canary.get("name") == "none"
     if report.strength != strength(report.claim, report.verdict, bound, null):
         shown = "no bound" if bound is None else f"bound {bound.epsilon}"
-        raise BadInput(
-            f"the strength {report.strength} contradicts its numbers: {report.verdict}, claim "
-            f"{report.claim.epsilon}, {shown}",
-            "contradiction",
-            option="strength",
-            value=report.strength,
-        )
+        numbers = f"{report.verdict}, claim {report.claim.epsilon}, {shown}"
+        _contradict("strength", report.strength, numbers)
 
 
 def check_numbers(bounds: Iterable[Bound], published: Iterable[Published] = ()) -> None:
@@ -175,8 +163,8 @@ def check_numbers(bounds: Iterable[Bound], published: Iterable[Published] = ()) 
         most = f"at most its ceiling {bound.ceiling}, {of}"
         _require(reachable, "bound.epsilon", bound.epsilon, most, "above-ceiling")
         _require(0 <= bound.delta < 1, "bound.delta", bound.delta, f"in [0, 1), {of}")
-        certain = 0 < bound.confidence < 1
-        _require(certain, "bound.confidence", bound.confidence, f"in (0, 1), {of}")
+        sure = bound.confidence
+        _require(0 < sure < 1, "bound.confidence", sure, f"in (0, 1), {of}")
     for p in published:
         number = p.epsilon_in_sample
         wanted = f"a number >= 0, of attack {p.attack!r}"
@@ -190,20 +178,17 @@ def _require(fits: bool, option: str, value: Any, wanted: str, code: str = "out-
 
 def _check_steps(report: Report) -> None:
     """Refuse numbers on the leak of single steps beside a claim about all of them."""
-    for bound in report.bounds:
-        if bound.assumption != "accountant":
-            raise BadInput(
-                f"the bound of attack {bound.attack!r} by {bound.estimator} is on the leak of a "
-                "single step, and the claim is about the training that they make up",
-                "single-steps",
-                option="bounds",
-            )
+    of_steps = [
+        ("bounds", f"the bound of attack {bound.attack!r} by {bound.estimator} is")
+        for bound in report.bounds
+        if bound.assumption != "accountant"
+    ]
     if report.published:
-        raise BadInput(
-            "in-sample estimates are of single steps, and the claim is about all",
-            "single-steps",
-            option="published",
-        )
+        of_steps.append(("published", "in-sample estimates are"))
+    if of_steps:
+        option, numbers = of_steps[0]
+        sentence = f"{numbers} of single steps, and the claim is about the whole training"
+        raise BadInput(sentence, "single-steps", option=option)
 
 
 def _check_verdict(report: Report) -> None:
@@ -213,21 +198,16 @@ def _check_verdict(report: Report) -> None:
     """
     bound, claimed = report.bounds[report.primary], report.claim.epsilon
     refuted = bound.epsilon > claimed
-    decides = bound.assumption == "none"
+    holds = not refuted or bound.assumption != "none"
+    could = report.reach >= claimed and not report.untested
+    fits = {"VIOLATION": refuted, "NO_VIOLATION_FOUND": holds and could, "INCONCLUSIVE": holds}
     if not report.claim.guarantees:
-        fits = report.verdict == "NO_GUARANTEE_CLAIMED"
-    elif report.verdict == "VIOLATION":
-        fits = refuted
-    elif report.verdict == "NO_VIOLATION_FOUND":
-        could = report.reach >= claimed and not report.untested
-        fits = could and not (refuted and decides)
-    else:
-        fits = report.verdict == "INCONCLUSIVE" and not (refuted and decides)
-    if not fits:
-        raise BadInput(
-            f"the verdict {report.verdict} contradicts its numbers: claim {claimed}, "
-            f"bound {bound.epsilon}, ceiling {report.reach}",
-            "contradiction",
-            option="verdict",
-            value=report.verdict,
-        )
+        fits = {"NO_GUARANTEE_CLAIMED": True}
+    if not fits.get(report.verdict):
+        numbers = f"claim {claimed}, bound {bound.epsilon}, ceiling {report.reach}"
+        _contradict("verdict", report.verdict, numbers)
+
+
+def _contradict(option: str, value: str, numbers: str) -> NoReturn:
+    sentence = f"the {option} {value} contradicts its numbers: {numbers}"
+    raise BadInput(sentence, "contradiction", option=option, value=value)

@@ -15,8 +15,9 @@ from dpaudit.judging import plan as planning
 from dpaudit.judging.plan import ModelsUntilDecided, Plan
 from dpaudit.judging.plan_request import PlanRequest
 from dpaudit.report import machine
-from dpaudit.report.document import Bar, Block, Column, Document, Facts, Row, Table, Text
-from dpaudit.report.formats import NOTHING, duration, nearest, percent, power, shorten
+from dpaudit.report.document import Bar, Block, Column, Document, Facts, Row, Table, Text, words
+from dpaudit.report.formats import NOTHING, duration, nearest, percent, power
+from dpaudit.report.run_verdict import ending
 from dpaudit.results import Assumption
 from dpaudit.versions import versions
 
@@ -31,24 +32,17 @@ ASSUMES: dict[Assumption, str] = {
 def document(plan: Plan, where: str = "") -> Document:
     """Build the document: the request, the table, how to read it and what to do."""
     q = plan.request
-    claim = f"epsilon {_epsilon(q.claim)}, delta {power(q.delta)}, {_curve(q.curve)}"
-    facts = Facts(
-        [
-            ("Claim", [claim]),
-            (q.unit.capitalize(), _number(plan)),
-            ("Supposed", _supposed(q)),
-            ("Time", [_pace(plan)] if plan.pace else []),
-        ]
-    )
-    details: list[Block] = [facts, _ceilings(plan), Text([reading(q)]), Text(steps(plan), mark="-")]
-    first = sentence(plan)
-    summary: list[Block] = [
-        Text([first], strong=True),
-        _bars(plan),
-        _short_table(plan),
-        Facts([("Next", shorten(steps(plan)[0])), ("Report", [where] if where else [])]),
+    facts = [
+        ("Claim", [f"epsilon {_epsilon(q.claim)}, delta {power(q.delta)}, {_curve(q.curve)}"]),
+        (q.unit.capitalize(), _number(plan)),
+        ("Supposed", _supposed(q)),
+        ("Time", [_pace(plan)]),
     ]
-    return Document(summary, details, first)
+    advice = steps(plan)
+    first, end = Text([sentence(plan)], strong=True), ending(advice, where)
+    summary: list[Block] = [first, _bars(plan), _short_table(plan), end]
+    reading = Text([f"{READING}{_interpolated(q)}"])
+    return Document(summary, [Facts(facts), _ceilings(plan), reading, Text(advice, mark="-")])
 
 
 def sentence(plan: Plan) -> str:
@@ -71,20 +65,11 @@ def _short_table(plan: Plan) -> Table:
     """Build the table of the summary, with five columns."""
     q = plan.request
     titles = ("typical bound", "chance", f"{q.unit} for {percent(q.goal.power)}")
-    columns = [Column("estimator", words=True), *map(Column, titles), Column("assumes", words=True)]
-    rows = [
-        Row(
-            [
-                row.estimator,
-                nearest(row.typical),
-                chance(row.chance),
-                _needed(row.for_power, row),
-                ASSUMES[row.assumption],
-            ]
-        )
-        for row in plan.rows
-    ]
-    return Table(columns, rows)
+    rows = []
+    for row in plan.rows:
+        numbers = nearest(row.typical), chance(row.chance), _needed(row.for_power, row)
+        rows.append(Row([row.estimator, *numbers, ASSUMES[row.assumption]]))
+    return Table([*words("estimator"), *map(Column, titles), *words("assumes")], rows)
 
 
 def _curve(name: str) -> str:
@@ -99,15 +84,12 @@ def _curve(name: str) -> str:
 def _supposed(q: PlanRequest) -> list[str]:
     origin = "" if q.leak.true is not None else ", twice the claim (--true-epsilon)"
     leaks = f"a true epsilon of {_epsilon(q.truth.true)}{origin}"
-    attack = "the best attack there can be"
-    by = "" if q.leak.true_curve is not None else " (--true-curve)"
-    if q.leaking == "pure":
-        most = f"randomized response, the most leaking mechanism of that epsilon{by}"
-        return [leaks, most, attack]
-    if q.leaking == q.curve:
-        return [leaks, f"a mechanism of the claimed kind, and {attack}"]
     kind = _curve(q.leaking) if ":" in q.leaking else mechanism(q)
-    return [leaks, f"{kind}{by}, and {attack}"]
+    if q.leaking == "pure":
+        kind += ", the most leaking mechanism of that epsilon"
+    by = "" if q.leak.true_curve is not None else " (--true-curve)"
+    kind = "a mechanism of the claimed kind" if q.leaking == q.curve else f"{kind}{by}"
+    return [leaks, f"{kind}, and the best attack there can be"]
 
 
 def mechanism(q: PlanRequest) -> str:
@@ -123,22 +105,21 @@ def _number(plan: Plan) -> list[str]:
         best = ", ".join(f"{row.judging:,} by {row.estimator}" for row in plan.rows)
         guessed = f"guessed: {best}" if q.size.guesses is None else f"{q.size.guesses:,} guessed"
         return [f"{q.size.canaries:,} in one training, each put in by a coin; {guessed}"]
-    lines = [f"{q.number:,}, half of them with the canary"]
+    judge = "half of them choose the rule, the others judge it"
     if q.fixed_score:
-        lines.append("all of them judge a score that was fixed beforehand; of counted errors half")
-    else:
-        lines.append("half of them choose the rule, the others judge it")
-    return lines
+        judge = "all of them judge a score that was fixed beforehand; of counted errors half"
+    return [f"{q.number:,}, half of them with the canary", judge]
 
 
 def _pace(plan: Plan) -> str:
     pace, q = plan.pace, plan.request
-    assert pace is not None
+    if pace is None:
+        return ""
     by = f" by {pace.backend}" if pace.backend else ""
     one = f"{duration(pace.seconds)} a model{by}, measured on {pace.probed}"
-    processes = "1 process" if pace.workers == 1 else f"{pace.workers} processes"
     if q.size.canaries is not None:
         return one
+    processes = "1 process" if pace.workers == 1 else f"{pace.workers} processes"
     return f"{one}; {q.number:,} take about {duration(pace.time(q.number))} in {processes}"
 
 
@@ -151,7 +132,7 @@ def _ceilings(plan: Plan) -> Table:
     for row in plan.rows:
         cells = [row.estimator, nearest(row.ceiling), _needed(row.for_claim, row)]
         rows.append(Row([*cells, *([_needed(row.for_reach, row)] if reach else [])]))
-    return Table([Column("estimator", words=True), *map(Column, titles)], rows)
+    return Table([*words("estimator"), *map(Column, titles)], rows)
 
 
 def chance(share: float) -> str:
@@ -169,17 +150,16 @@ def _needed(number: int | None, row: planning.PlanRow) -> str:
     return f"> {row.searched:,}" if row.searched < 10**6 else "> 1e6"
 
 
-def reading(q: PlanRequest) -> str:
-    """Explain the columns, and what they do not say."""
+READING = (
+    "The typical bound, a median, and the chance are forecasts for the supposed leak and the best "
+    "attack, to about 5 %. A real attack shows less, and another mechanism may show less or more "
+    "(--true-curve). Power does not rise smoothly with size."
+)
+
+
+def _interpolated(q: PlanRequest) -> str:
     by_knots = any(isinstance(curves, Sampled) for curves in (q.claimed, q.truth.curves))
-    close = " DP-SGD's curves are interpolated, to 1 or 2 %." if by_knots else ""
-    return (
-        f"The ceiling is the largest bound that {_many(q)} can give, if the attack makes no error. "
-        "The typical bound is the median. It and the chance are computed or simulated (to about "
-        "5 %) for the supposed leak and the best attack. A real attack shows less, and another "
-        "mechanism may show less or more (--true-curve). They are a forecast, not a bound. Power "
-        f"does not rise smoothly with size, so the numbers are approximate.{close}"
-    )
+    return " DP-SGD's curves are interpolated, to 1 or 2 %." if by_knots else ""
 
 
 def _many(q: PlanRequest) -> str:

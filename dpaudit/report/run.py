@@ -15,7 +15,7 @@ from dpaudit.report.formats import power, printable
 from dpaudit.report.machine import check
 from dpaudit.report.run_attacks import attacks, decision
 from dpaudit.report.run_setting import contents, machinery, setting
-from dpaudit.report.run_verdict import in_one_line, sentence, summary
+from dpaudit.report.run_verdict import sentence, summary
 from dpaudit.report.to_terminal import Detail
 from dpaudit.report.wording import LABELS, claim_lines, digits_needed, game, question
 from dpaudit.results import Report
@@ -26,30 +26,23 @@ def document(report: Report, where: str = "", page: bool = False) -> Document:
     check(report)
     digits = digits_needed(report)
     sections: list[tuple[str, Sequence[Block]]] = [
-        ("", [Text([game(report)])]),
         ("What was tested", setting(report, digits)),
-        ("Figures", run_figures.figures(report, digits) if page else []),
+        ("Figures", list(run_figures.figures(report, digits)) if page else []),
         ("Attacks", attacks(report, digits)),
-        ("Warnings", _items(report.warnings, "!")),
-        ("What to do next", _items(report.next_steps, "-")),
+        ("Warnings", [Text(report.warnings, mark="!")] if report.warnings else []),
+        ("What to do next", [Text(report.next_steps, mark="-")] if report.next_steps else []),
         ("How it was computed", machinery(report, digits)),
         ("What this file contains", [Text(contents(report))] if page else []),
     ]
-    details: list[Block] = []
+    details: list[Block] = [Text([game(report)])]
     for heading, blocks in sections:
-        if blocks:
-            details += [Heading(heading), *blocks] if heading else blocks
+        details += [Heading(heading), *blocks] if blocks else []
     return Document(
         summary(report, digits, where),
         details,
-        in_one_line(report),
         question(report.claim, digits),
         f"dpaudit: {LABELS[report.strength]}",
     )
-
-
-def _items(lines: Sequence[str], mark: str) -> list[Block]:
-    return [Text(lines, mark)] if lines else []
 
 
 def render(
@@ -74,22 +67,26 @@ def dump_html(report: Report, path: str | os.PathLike[str]) -> None:
 
 
 def write_folder(report: Report, folder: str | os.PathLike[str]) -> None:
-    """Write report.html and figures/*.png into a run's folder.
+    """Write report.html and figures/*.png into a run's folder."""
+    write_page(document(report, page=True), Path(folder))
+
+
+def write_page(made: Document, folder: Path) -> None:
+    """Write report.html and figures/*.png of a document.
 
     Figures of an earlier report that this one lacks are removed first: one may be the image of
     the canary, which this report leaves out.
     """
-    made = document(report, page=True)
     figures = [block for block in made.details if isinstance(block, Figure)]
     whole = to_html.write(made)
-    images = Path(folder) / "figures"
+    images = folder / "figures"
     try:
         images.mkdir(parents=True, exist_ok=True)
         for name in set(run_figures.NAMES) - {figure.name for figure in figures}:
             (images / f"{name}.png").unlink(missing_ok=True)
     except OSError as error:
         raise write_error(images, error) from error
-    write_whole(Path(folder) / "report.html", whole.encode())
+    write_whole(folder / "report.html", whole.encode())
     for figure in figures:
         write_whole(images / f"{figure.name}.png", drawing.png(figure.drawing))
 
@@ -100,24 +97,17 @@ def refutation(report: Report, name: str, false_alarm: float, again: str = "") -
     bound = report.bounds[report.primary]
     limit, _, source, *curve = claim_lines(report.claim, digits)
     facts = dict(setting(report, digits)[0].rows)
-    chance = (
-        "if the claim held, a test would fail like this with a probability of at most "
-        f"{power(false_alarm)}"
-    )
-    message: list[Block] = [
-        Text([f"{name} is not as private as it claims: {sentence(report, digits)}"]),
-        Facts(
-            [
-                ("Claim", [limit, source, *curve]),
-                ("Canary", facts["Canary"]),
-                ("Models", facts["Models"][:2]),
-                ("Attack", [f"{bound.attack}: {decision(bound, report)}"]),
-                ("Chance", [chance]),
-                ("Now", [BREAKS]),
-                ("Again", [f"the same call trains the same models (seed {report.seed})"]),
-            ]
-        ),
+    chance = "if the claim held, a test would fail like this with a probability of at most"
+    message = [
+        ("Claim", [limit, source, *curve]),
+        ("Canary", facts["Canary"]),
+        ("Models", facts["Models"][:2]),
+        ("Attack", f"{bound.attack}: {decision(bound, report)}"),
+        ("Chance", f"{chance} {power(false_alarm)}"),
+        ("Now", BREAKS),
+        ("Again", f"the same call trains the same models (seed {report.seed})"),
     ]
-    lines = to_terminal.write_blocks(message)
+    first = f"{name} is not as private as it claims: {sentence(report, digits)}"
+    lines = to_terminal.write_blocks([Text([first]), Facts(message)])
     # In one line, to be copied.
     return f"{lines}\n{'':<{to_terminal.LABEL + 2}}{printable(again)}" if again else lines

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from dpaudit.report.document import Block, Column, Facts, Row, Table, Text
+from dpaudit.report.document import Block, Column, Facts, Row, Table, Text, words
 from dpaudit.report.formats import NOTHING, at_least, nearest, percent
 from dpaudit.report.wording import ASSUMPTIONS, SLOTS, assumes, right_guesses, unit, worlds
 from dpaudit.results import Bound, Published, Report
@@ -15,15 +15,10 @@ STEPS_ALONE = (
     "There is no bound without assumptions: it would be about the leak of a single step, which "
     "says little about the leak of the training."
 )
-BOUNDS = [
-    *(Column(name, words=True) for name in ("attack", "estimator", "assumes")),
-    Column("certified"),
-    Column("ceiling"),
-]
+BOUNDS = [*words("attack", "estimator", "assumes"), Column("certified"), Column("ceiling")]
 ESTIMATES = [
-    Column("attack", words=True),
-    Column("in-sample estimate (not a bound)"),
-    Column("on shuffled labels (95 %)"),
+    *words("attack"),
+    *map(Column, ("in-sample estimate (not a bound)", "on shuffled labels (95 %)")),
 ]
 
 
@@ -55,7 +50,7 @@ def attacks(report: Report, digits: int) -> list[Block]:
         standing = standing_out({p.attack: p for p in report.published})
         blocks += [
             Table(ESTIMATES, estimates),
-            *([Text([standing])] if standing else []),
+            Text([standing] if standing else []),
             Facts(published_legend(report.published, unit(report))),
         ]
     return blocks
@@ -117,7 +112,7 @@ def _fixed(report: Report) -> str:
     if report.guesses is not None:
         return "The score and the number of guesses were fixed before the training."
     if report.models["choosing"]:
-        if judged_on_all(report, report.bounds)[1]:
+        if judged_on_all(report)[1]:
             return f"The score was fixed beforehand, so that all {units} judge it."
         return f"Rules and learned scores were fixed on other {units} than those that judge them."
     return f"No rule was tuned on the {units} that judge it."
@@ -127,35 +122,26 @@ def bound_legend(units: str, fixed: str) -> list[tuple[str, str]]:
     """Explain the columns of bounds; `fixed` says how the rules that they judge were fixed."""
     zero = "0.00 means that nothing was found, not that nothing leaks."
     most = f"the largest bound that this number of {units} can give, if the attack makes no error."
-    return [
-        ("Certified", f"a lower bound on epsilon, if what it assumes is true. {fixed} {zero}"),
-        ("Ceiling", most),
-    ]
+    certified = f"a lower bound on epsilon, if what it assumes is true. {fixed} {zero}"
+    return [("Certified", certified), ("Ceiling", most)]
 
 
 def published_legend(published: Iterable[Published], units: str) -> list[tuple[str, str]]:
     """Explain the columns of in-sample estimates."""
     chunks = max(p.chunks for p in published)
     spread = f" Mean ± spread over {chunks:,} groups of {units}." if chunks > 1 else ""
-    one = units.removesuffix("s")
-    return [
-        (
-            "In-sample estimate",
-            f"not a bound: the rule is tuned on the same {units} that it is scored on, so this is "
-            f"above 0 even without a leak. A direction in which no {one} errs is skipped; without "
-            f"any error the estimate is infinite.{spread}",
-        ),
-        (
-            "On shuffled labels",
-            "the same estimate where there is no leak: its mean, and its 95 % quantile.",
-        ),
-    ]
+    estimate = (
+        f"not a bound: the rule is tuned on the {units} that it is scored on, so this is above 0 "
+        f"even without a leak. Without any error it is infinite.{spread}"
+    )
+    null = "the same estimate where there is no leak: its mean, and its 95 % quantile."
+    return [("In-sample estimate", estimate), ("On shuffled labels", null)]
 
 
-def judged_on_all(report: Report, bounds: Sequence[Bound]) -> tuple[bool, bool]:
+def judged_on_all(report: Report) -> tuple[bool, bool]:
     """Return whether some of the bounds used all models, and whether all of them did."""
     total = report.models["in"] + report.models["out"]
-    whole = [models_of(bound) == total for bound in bounds]
+    whole = [models_of(bound) == total for bound in report.bounds]
     return any(whole), all(whole)
 
 
@@ -192,10 +178,8 @@ def decision(bound: Bound, report: Report) -> str:
         parts.append(right_guesses(report.guesses))
     elif bound.counts is not None:
         c = bound.counts
-        parts.append(
-            f"wrong on {c.fp:,} of {c.out:,} {units} {named.out} "
-            f"and on {c.fn:,} of {c.inn:,} {named.then_inn}"
-        )
+        wrong = f"wrong on {c.fp:,} of {c.out:,} {units} {named.out}"
+        parts.append(f"{wrong} and on {c.fn:,} of {c.inn:,} {named.then_inn}")
     elif bound.trials == (0, 0):
         parts.append(f"no {units} have judged yet")
     elif bound.trials is not None:
@@ -204,10 +188,8 @@ def decision(bound: Bound, report: Report) -> str:
     if bound.interval is not None:
         low, high = bound.interval
         end = "no limit" if math.isinf(high) else nearest(high)
-        parts.append(
-            f"this rule alone shows from {at_least(low)} to {end} "
-            f"({percent(bound.confidence)} two-sided)"
-        )
+        sure = f"({percent(bound.confidence)} two-sided)"
+        parts.append(f"this rule alone shows from {at_least(low)} to {end} {sure}")
     parts.append(f"selection: {bound.selection}")
     parts.append(f"{bound.estimator}, which {assumes(bound, report.claim)}")
     return "; ".join(parts)
@@ -215,18 +197,14 @@ def decision(bound: Bound, report: Report) -> str:
 
 def standing_out(estimates: Mapping[str, Published]) -> str:
     """Name the in-sample estimates above the 95 % quantile on shuffled labels."""
-    comparable = {
-        name: p
-        for name, p in estimates.items()
-        if p.permutations > 0 and not math.isnan(p.null_q95)
-    }
-    above = [name for name, p in comparable.items() if p.epsilon_in_sample > p.null_q95]
-    if not comparable:
+    known = {k: p for k, p in estimates.items() if p.permutations and not math.isnan(p.null_q95)}
+    above = [name for name, p in known.items() if p.epsilon_in_sample > p.null_q95]
+    if not known:
         return ""
     if not above:
         return "No in-sample estimate is above the 95 % quantile on shuffled labels."
     return (
         "In-sample estimates above the 95 % quantile on shuffled labels: "
-        f"{', '.join(above)} ({len(above)} of {len(comparable)}; without a leak, chance does this "
-        "to each in at most about 1 of 20 audits)."
+        f"{', '.join(above)} ({len(above)} of {len(known)}; without a leak, chance does this to "
+        "each in at most about 1 of 20 audits)."
     )

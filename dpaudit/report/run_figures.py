@@ -9,7 +9,7 @@ import numpy as np
 
 from dpaudit.accounting.curves import within_reach
 from dpaudit.report import figure_bounds, figure_records, figure_roc, figure_scores
-from dpaudit.report.document import Block, Figure
+from dpaudit.report.document import Figure
 from dpaudit.report.figure_scores import HUGE, AttackScores, attack_scores
 from dpaudit.report.formats import at_least, nearest, percent, power, printable, shorten, value
 from dpaudit.report.wording import (
@@ -27,12 +27,8 @@ NAMES = ("bounds", "evidence", "scores", "roc", "canary")
 """All figures that a report may have, in the order of reading."""
 
 
-def figures(report: Report, digits: int) -> list[Block]:
+def figures(report: Report, digits: int) -> Iterator[Figure]:
     """Draw all figures that a report has evidence for; without any, the bounds alone."""
-    return list(_figures(report, digits))
-
-
-def _figures(report: Report, digits: int) -> Iterator[Figure]:
     yield _bounds(report, digits)
     if report.growth is not None:
         yield _evidence(report.growth, report)
@@ -53,27 +49,19 @@ def _bounds(report: Report, digits: int) -> Figure:
         for i, bound in enumerate(report.bounds)
     )
     caption = (
-        "A certified epsilon to the right of the claim would refute it, if it is the one that "
-        f"decides. A ceiling to the left of the claim means that so few {unit(report)} could "
-        "not have refuted it."
+        "A certified epsilon to the right of the claim refutes it, if it is the one that decides. "
+        f"A ceiling to the left means that so few {unit(report)} could not have refuted it."
     )
     if not report.claim.guarantees:
         caption = "How much is certified to leak; nothing was promised that it could refute."
-    return Figure(
-        "bounds",
-        "What was found, against the claim",
-        caption,
-        f"Claim: epsilon {claimed_epsilon(report.claim, digits)}. {rows}.",
-        figure_bounds.draw(report, digits),
-    )
+    alt = f"Claim: epsilon {claimed_epsilon(report.claim, digits)}. {rows}."
+    title, drawing = "What was found, against the claim", figure_bounds.draw(report, digits)
+    return Figure("bounds", title, caption, alt, drawing)
 
 
 def _evidence(growth: Growth, report: Report) -> Figure:
     ends = [course[-1] for course in (growth.wealth, growth.beside) if course]
-    named = (
-        f"{bound.estimator} {wealth:.3g}"
-        for bound, wealth in zip(report.bounds, ends, strict=False)
-    )
+    named = (f"{b.estimator} {end:.3g}" for b, end in zip(report.bounds, ends, strict=False))
     trials = f"{2 * len(growth.wealth):,} {unit(report)}"
     return Figure(
         "evidence",
@@ -92,9 +80,8 @@ def _scores(attacks: list[AttackScores], report: Report) -> Figure:
     return Figure(
         "scores",
         f"Can the attacks tell the {units} apart?",
-        f"How the attacks score the {units} that judge them. Where the two colours lie on top of "
-        f"each other, the attack cannot tell which {units} {named.guessed}; the further they are "
-        "apart, the larger the leak.",
+        f"How the attacks score the {units} that judge them. Where the two colours overlap, the "
+        f"attack cannot tell which {units} {named.guessed}.",
         f"Median score {named.out} and {named.then_inn}. "
         + " ".join(f"{a.attack}: {_medians(a, units)}." for a in attacks),
         figure_scores.draw(attacks, units, named),
@@ -107,8 +94,7 @@ def _guesses(attack: AttackScores, guesses: Guesses) -> Figure:
         "scores",
         "Can the attack tell the canaries apart?",
         "How the attack scores the canaries of the one training. Those to the right of the right "
-        "line are guessed to be in, those to the left of the left one to be out; the further the "
-        "two colours are apart, the larger the leak.",
+        "line are guessed to be in, those to the left of the left one to be out.",
         f"Median score of canaries that were left out and put in: {_medians(attack, 'canaries')}; "
         f"called out up to {_number(low)}, called in from {_number(high)}; "
         f"{right_guesses(guesses)}.",
@@ -142,16 +128,11 @@ def _roc(attacks: list[AttackScores], report: Report) -> Figure:
     if claim.by_step:
         caption += "They are of single steps, of which epsilon and delta say nothing. "
     elif claim.guarantees:
-        caption += f"The shaded area is what epsilon {nearest(claim.epsilon)} and delta "
-        caption += f"{power(claim.delta)} allow. "
-    else:
-        caption += "All of the area is allowed, because nothing was promised. "
+        allowed = f"epsilon {nearest(claim.epsilon)} and delta {power(claim.delta)}"
+        caption += f"The shaded area is what {allowed} allow. "
     caption += "The curves are measured, not proved: they may leave the area by chance."
     if claim.curve is not None and within_reach(claim.curve):
-        caption += (
-            " Dash-dotted: the best that any attack can do if the mechanism is what it claims to "
-            "be; a test by curve asks whether the scores are too good for that."
-        )
+        caption += " Dash-dotted: the best that any attack can do under the claim's curve."
     alt = f"Curves of {', '.join(a.attack for a in attacks)}."
     corner = figure_roc.rectangle(bound)
     if bound.counts is not None and corner is not None:
@@ -161,15 +142,15 @@ def _roc(attacks: list[AttackScores], report: Report) -> Figure:
                 " Dashed: where the true rates of the deciding rule are; the claim is refuted "
                 "only if all of that lies outside the shaded area."
             )
+        tpr = percent(math.floor(1000 * corner.tpr) / 1000)
+        fpr = percent(math.ceil(1000 * corner.fpr) / 1000)
         alt += (
             f" The deciding rule finds {c.inn - c.fn:,} of {c.inn:,} {units} {named.inn} and "
             f"accuses {c.fp:,} of {c.out:,} {named.then_out}; with {sure} confidence its true "
-            f"rates are at least {percent(math.floor(1000 * corner.tpr) / 1000)} and at most "
-            f"{percent(math.ceil(1000 * corner.fpr) / 1000)}."
+            f"rates are at least {tpr} and at most {fpr}."
         )
-    title = "Finding the canary against false alarms"
-    if is_null(report.canary):
-        title = "Telling the groups apart"
+    null = is_null(report.canary)
+    title = "Telling the groups apart" if null else "Finding the canary against false alarms"
     return Figure("roc", title, caption, alt, figure_roc.draw(attacks, claim, named))
 
 

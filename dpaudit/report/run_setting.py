@@ -44,22 +44,19 @@ def setting(report: Report, digits: int) -> list[Facts]:
         # Both worlds have the same records.
         records = {key: x for key, x in records.items() if key not in ("in", "out")}
     trials = "Training" if report.guesses is not None else claim_unit(report.claim).capitalize()
-    rows: list[tuple[str, Sequence[str]]] = [
+    rows: list[tuple[str, str | Sequence[str]]] = [
         ("Claim", claim_lines(report.claim, digits)),
-        ("Data", [_free(records, DATA)]),
-        ("Canary", [_free(report.canary, {})]),
+        ("Data", _free(records, DATA)),
+        ("Canary", _free(report.canary, {})),
         ("Recipe", recipe(report.training) if report.training else []),
-        (trials, [*_trials(report), *filter(None, [_utility(report)])]),
+        (trials, [*_trials(report), _utility(report)]),
     ]
     if not is_null(report.canary):
-        rows += [
-            ("Attacker", [report.adversary]),
-            ("Meaning", [report.deployment] if report.deployment else []),
-        ]
+        rows += [("Attacker", report.adversary), ("Meaning", report.deployment)]
     if report.defence != "none":
         seen = f"the outputs were defended by {report.defence} before the attacks saw them"
-        rows.append(("Defence", [seen]))
-    return [Facts([(label, lines) for label, lines in rows if lines])]
+        rows.append(("Defence", seen))
+    return [Facts(rows)]
 
 
 def recipe(training: Mapping[str, Any]) -> list[str]:
@@ -86,8 +83,7 @@ def _trials(report: Report) -> list[str]:
     if report.growth is not None:
         first, *_ = trial_lines(report.models, report.canary, made=made)
         return [first, *_until_decided(report, report.growth)]
-    some, every = judged_on_all(report, report.bounds)
-    return trial_lines(report.models, report.canary, some, every, made)
+    return trial_lines(report.models, report.canary, *judged_on_all(report), made)
 
 
 def trial_lines(
@@ -122,23 +118,22 @@ def _until_decided(report: Report, growth: Growth) -> list[str]:
     else:
         made = kind(report.claim).made
         why = f"after {number:,} {units}, before the claim was refuted or all were {made}"
+    first = report.models["choosing"]
     return [
         f"It was to stop once decided, after at most {growth.most:,} {units}, and stopped {why}",
         f"The evidence has come to {max(growth.wealth):.3g} of the {growth.needed:.3g} that "
-        f"refute; each pair of {units} was judged by rules that were fitted on earlier pairs, the "
-        f"first {report.models['choosing']} {units} by none",
+        f"refute; rules were fitted on earlier pairs of {units}, so that the first {first} judge "
+        "nothing",
     ]
 
 
 def _utility(report: Report) -> str:
     """Tell how good the models are, also in each world if these differ."""
-    shown = (
-        key.replace("_", " ")
-        + " "
-        + (formats.percent(round(x, 3)) if "accuracy" in key else formats.value(x))
-        for key, x in report.utility.items()
-        if math.isfinite(x) and not (is_null(report.canary) and key.endswith(("_in", "_out")))
-    )
+    null, shown = is_null(report.canary), list[str]()
+    for key, x in report.utility.items():
+        if math.isfinite(x) and not (null and key.endswith(("_in", "_out"))):
+            text = formats.percent(round(x, 3)) if "accuracy" in key else formats.value(x)
+            shown.append(f"{key.replace('_', ' ')} {text}")
     return ", ".join(shown)
 
 
@@ -150,11 +145,11 @@ def machinery(report: Report, digits: int) -> list[Facts]:
     reason = report.backend.get("reason")
     held = formats.percent(report.bounds[report.primary].confidence)
     facts = [
-        ("Backend", [report.backend["name"] + (f" ({reason})" if reason else "")]),
-        ("Time", [", ".join(f"{what} {duration}" for what, duration in spent)]),
-        ("Seed", [str(report.seed)]),
-        ("Versions", [formats.value(report.versions)]),
-        ("Looks", [f"{report.looks:,}; this one is held to {held} confidence"]),
+        ("Backend", report.backend["name"] + (f" ({reason})" if reason else "")),
+        ("Time", ", ".join(f"{what} {duration}" for what, duration in spent)),
+        ("Seed", str(report.seed)),
+        ("Versions", formats.value(report.versions)),
+        ("Looks", f"{report.looks:,}; this one is held to {held} confidence"),
     ]
     return [Facts(facts)]
 

@@ -6,12 +6,11 @@ import math
 from collections.abc import Sequence
 
 from dpaudit.config.adversaries import ADVERSARIES
-from dpaudit.report.document import Bar, Block, Column, Conclusion, Facts, Row, Table
+from dpaudit.report.document import Bar, Block, Column, Conclusion, Facts, Row, Table, words
 from dpaudit.report.formats import NOTHING, at_least, nearest, percent, shorten
 from dpaudit.report.run_attacks import AttackRow, attack_rows, published_cells
 from dpaudit.report.wording import (
     ASSUMPTIONS,
-    LABELS,
     SLOTS,
     claimed_epsilon,
     digits_needed,
@@ -26,14 +25,9 @@ from dpaudit.types import Claim
 NO_EVIDENCE = "A weak test is no evidence of privacy."
 
 
-def conclusion(report: Report, digits: int) -> Conclusion:
-    """Build the outcome with its sentence."""
-    return Conclusion(report.strength, LABELS[report.strength], sentence(report, digits))
-
-
 def in_one_line(report: Report) -> str:
     """Return the outcome in one line."""
-    return f"{LABELS[report.strength]}: {sentence(report, digits_needed(report))}"
+    return Conclusion(report.strength, sentence(report, digits_needed(report))).line
 
 
 def sentence(report: Report, digits: int) -> str:
@@ -100,25 +94,22 @@ def bars(claim: Claim, certified: float, digits: int = 2) -> Bar:
 
 def summary(report: Report, digits: int, where: str = "") -> list[Block]:
     """Build what a person reads first; `where` says where the report lies."""
-    ending = [
-        ("Warning", warning_lines(report.warnings)),
-        ("Next", [shorten(step) for step in report.next_steps[:1]]),
-        ("Report", [where] if where else []),
-    ]
-    attacked = [] if is_null(report.canary) else [("Attacker", attacker(report))]
+    attacked = "" if is_null(report.canary) else attacker(report)
     return [
-        conclusion(report, digits),
+        Conclusion(report.strength, sentence(report, digits)),
         bars(report.claim, report.bounds[report.primary].epsilon, digits),
-        Facts([*attacked, ("Judged", judged(report))]),
+        Facts([("Attacker", attacked), ("Judged", judged(report))]),
         attack_table(report, digits),
-        Facts(ending),
+        ending(report.next_steps, where, report.warnings),
     ]
 
 
-def warning_lines(warnings: Sequence[str]) -> list[str]:
-    """Return the first warning, and the number of the others."""
+def ending(next_steps: Sequence[str], where: str, warnings: Sequence[str] = ()) -> Facts:
+    """Build the end of a summary: first warning, first step, and the place of the report."""
     more = f" ({len(warnings) - 1} more: --verbose)" if len(warnings) > 1 else ""
-    return [shorten(warning, 120) + more for warning in warnings[:1]]
+    warning = [shorten(warning, 120) + more for warning in warnings[:1]]
+    step = [shorten(step) for step in next_steps[:1]]
+    return Facts([("Warning", warning), ("Next", step), ("Report", where)])
 
 
 def attacker(report: Report) -> str:
@@ -153,15 +144,10 @@ def attack_table(report: Report, digits: int) -> Table:
     titles = [SLOTS_SHOWN[slot] for slot in slots]
     if estimates := any(row.published for row in rows):
         titles += ["in-sample (no bound)", "shuffled labels"]
+    cells = ([shorten(row.attack, 20), *_cells(row, slots, estimates, digits)] for row in rows)
     return Table(
-        [Column("attack", words=True), *map(Column, titles)],
-        [
-            Row(
-                [shorten(row.attack, 20), *_cells(row, slots, estimates, digits)],
-                marked=bool(row.deciding),
-            )
-            for row in rows
-        ],
+        [*words("attack"), *map(Column, titles)],
+        [Row(line, marked=bool(row.deciding)) for row, line in zip(rows, cells, strict=True)],
     )
 
 

@@ -90,12 +90,11 @@ def _fitted(blocks: Sequence[Block], width: int, color: bool) -> str:
         if not isinstance(block, Facts):
             return block
         room = width - LABEL - 2
-        return Facts(
-            [
-                (label, lines if label == WHERE else [shorten(line, room) for line in lines])
-                for label, lines in block.rows
-            ]
-        )
+        short = [
+            (label, lines if label == WHERE else [shorten(line, room) for line in lines])
+            for label, lines in block.rows
+        ]
+        return Facts(short)
 
     for cut in (rows, facts):
         text = write_blocks(blocks, width, color)
@@ -154,8 +153,6 @@ def _parts(block: Block, width: int) -> Iterator[RenderableType]:
             elif lines:
                 yield _grid([mark, line] for line in lines)
         case Facts():
-            if block.title:
-                yield Styled(_glued(block.title))
             if rows := block.rows:
                 widest = max(len(_glued(label)) for label, _ in rows)
                 pairs = (
@@ -165,7 +162,6 @@ def _parts(block: Block, width: int) -> Iterator[RenderableType]:
         case Conclusion():
             label = _glued(block.label), STYLES.get(block.outcome, OTHER)
             yield Styled.assemble(label, _glued(f": {block.sentence}"))
-            yield from map(Styled, map(_glued, block.notes))
         case Bar():
             yield _bars(block, width)
         case Table():
@@ -192,10 +188,8 @@ def _bars(block: Bar, width: int) -> Grid:
 
     marks = [(_glued(name), _glued(text), x) for name, text, x in block.marks]
     largest = max((x for *_, x in marks if math.isfinite(x)), default=0.0) or 1.0
-    names, texts = (
-        max(map(len, part)) for part in ([n for n, *_ in marks], [t for _, t, _ in marks])
-    )
-    room = width - names - texts - 4
+    widths = max(len(name) for name, *_ in marks), max(len(text) for _, text, _ in marks)
+    room = width - sum(widths) - 4
     grid = Grid.grid(padding=(0, 2, 0, 0))
     grid.add_column()
     grid.add_column(justify="right")
@@ -206,7 +200,7 @@ def _bars(block: Bar, width: int) -> Grid:
 
 
 def _table(table: Table, width: int) -> Iterator[RenderableType]:
-    """Yield the caption, the titles, a rule and the rows; a row of one cell is a heading.
+    """Yield the titles, a rule and the rows; a row of one cell is a heading.
 
     All parts have the same widths; the widest column of words is wrapped. Numbers are never
     broken, so that a table of many columns may be wider than the terminal.
@@ -226,8 +220,6 @@ def _table(table: Table, width: int) -> Iterator[RenderableType]:
     if words and (excess := gaps + sum(widths) - width) > 0:
         widest = max(words, key=lambda i: widths[i])
         widths[widest] = max(NAME, widths[widest] - excess)
-    if table.caption:
-        yield Styled(_glued(table.caption))
     total = gaps + sum(widths)
     lines = _grid_of(table.columns, widths, "bottom")
     lines.add_row(*titles)

@@ -98,11 +98,10 @@ def claim_lines(claim: Claim, digits: int) -> list[str]:
     if isinstance(claim.curve, GaussianCurve):
         lines.append(f"Curve: Gaussian, mu {value(claim.curve.mu)}")
     elif claim.curve is not None:
-        scored = ", scored step by step" if claim.by_step else ""
+        c, scored = claim.curve, ", scored step by step" if claim.by_step else ""
         lines.append(
-            f"Curve: DP-SGD{scored}, sample rate {value(claim.curve.sample_rate)}, "
-            f"{value(claim.curve.steps)} steps, "
-            f"noise multiplier {value(claim.curve.noise_multiplier)}"
+            f"Curve: DP-SGD{scored}, sample rate {value(c.sample_rate)}, {value(c.steps)} steps, "
+            f"noise multiplier {value(c.noise_multiplier)}"
         )
     if claim.beside:
         others = ", ".join(f"{name} {nearest(e)}" for name, e in claim.beside.items())
@@ -156,7 +155,6 @@ NULL = (
     "No canary was planted: {units} came in two groups of the same records. Attacks guess the "
     "group. There is nothing to find, so what they find is chance."
 )
-ASKED_RECORD = "The record that was asked about; all {units} had it"
 
 
 @dataclass(frozen=True)
@@ -224,14 +222,12 @@ def game(report: Report) -> str:
 
 def right_guesses(guesses: Guesses) -> str:
     """Say how many guesses there were, and how many were right."""
-    return (
-        f"{guesses.correct:,} of {guesses.guesses:,} guesses on {guesses.canaries:,} canaries "
-        "were right"
-    )
+    right = f"{guesses.correct:,} of {guesses.guesses:,} guesses"
+    return f"{right} on {guesses.canaries:,} canaries were right"
 
 
 def record_caption(report: Report) -> str:
     """Say what the drawn record is."""
     if is_null(report.canary):
-        return ASKED_RECORD.format(units=unit(report))
+        return f"The record that was asked about; all {unit(report)} had it"
     return kind(report.claim).canary

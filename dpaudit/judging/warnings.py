@@ -80,8 +80,8 @@ def low_accuracy(utility: Mapping[str, float]) -> list[str]:
     if reached is None or possible is None or not reached < possible - FAR:
         return []
     return [
-        f"models reach {100 * reached:.0f} % accuracy; the same network without noise reaches "
-        f"{100 * possible:.0f} %. Weak models hide leaks"
+        f"accuracy {100 * reached:.0f} %, and {100 * possible:.0f} % without noise: weak models "
+        "hide leaks"
     ]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import astuple, dataclass, field
+from importlib import import_module
 from typing import Any, Literal, TypeAlias, Union
 
 from dpaudit.errors import BadInput
@@ -158,8 +159,17 @@ class Expectation:
     typical: float
 
 
+class Result:
+    """The base class of results; a notebook shows each by the renderer of its class."""
+
+    def _repr_html_(self) -> str:
+        # By its name, because results know nothing of reports.
+        shown: str = import_module("dpaudit.report.pages").frame(self)
+        return shown
+
+
 @dataclass(frozen=True, kw_only=True)
-class Report:
+class Report(Result):
     """The claim against the primary bound, and the facts to weigh it.
 
     An audit without trials, of a checkpoint, leaves the fields on trials empty.

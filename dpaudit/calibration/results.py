@@ -18,6 +18,7 @@ from scipy.stats import binom
 from dpaudit import checks
 from dpaudit.calibration.methods import Standing
 from dpaudit.rates import lower_rate, upper_rate
+from dpaudit.results import Result
 
 SURE, SURER = 0.95, 0.999
 """Confidence of the two-sided interval of a rate, and of a rate that is measured again."""
@@ -165,7 +166,7 @@ class CalibrationRow:
 
 
 @dataclass(frozen=True)
-class Calibration:
+class Calibration(Result):
     """All results: by mechanism, then by method."""
 
     setting: Setting

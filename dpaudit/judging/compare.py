@@ -22,7 +22,7 @@ from dpaudit.judging.panel import pick_attack
 from dpaudit.judging.run_data import RunData, fitting_attacks, read_run, refuse_lacking
 from dpaudit.judging.utility import Utility, utility
 from dpaudit.protocols import Attack, Defence, lacking
-from dpaudit.results import Bound, Published
+from dpaudit.results import Bound, Published, Result
 from dpaudit.types import Claim
 
 
@@ -42,7 +42,7 @@ class ComparisonRow:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class Comparison(Result):
     """The same trials behind several defences; the first of them is 'none'."""
 
     claim: Claim

@@ -16,7 +16,7 @@ from dpaudit.estimators.base import CheckedEstimator
 from dpaudit.estimators.claim_curves import CURVES
 from dpaudit.estimators.published import point
 from dpaudit.estimators.sentences import of_others
-from dpaudit.results import Bound, Counts, Guesses, Scores
+from dpaudit.results import Bound, Counts, Guesses, Result, Scores
 from dpaudit.types import Array
 
 StatedOutcome: TypeAlias = Counts | Scores | Guesses
@@ -74,7 +74,7 @@ class OmittedEstimator:
 
 
 @dataclass(frozen=True)
-class Estimates:
+class Estimates(Result):
     """The bounds of the estimators, those that assume nothing first.
 
     `point` is the formula on the observed rates themselves: a description, not a bound.

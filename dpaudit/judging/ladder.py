@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dpaudit.results import Bound, Report, Strength, Verdict
+from dpaudit.results import Bound, Report, Result, Strength, Verdict
 from dpaudit.types import Claim
 
 WEIGHT: Sequence[Verdict] = (
@@ -60,7 +60,7 @@ class Rung:
 
 
 @dataclass(frozen=True)
-class Ladder:
+class Ladder(Result):
     """Several adversaries against one claim; all deciding bounds hold together at `confidence`."""
 
     claim: Claim

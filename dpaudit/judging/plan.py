@@ -20,7 +20,7 @@ from dpaudit.estimators.power.prospect import MOST, Prospect, least
 from dpaudit.estimators.power.scored import Counted, Paired, Ranked, Scanned
 from dpaudit.estimators.power.stopped import Stopped
 from dpaudit.judging.plan_request import MOST_CANARIES, MOST_MODELS, PlanRequest
-from dpaudit.results import Assumption
+from dpaudit.results import Assumption, Result
 from dpaudit.types import Claim
 
 
@@ -71,7 +71,7 @@ class ModelsUntilDecided:
 
 
 @dataclass(frozen=True)
-class Plan:
+class Plan(Result):
     """The estimators side by side, those that assume nothing first."""
 
     request: PlanRequest

@@ -115,9 +115,9 @@ BAD_CHOICES = [
     ("--seed -1", "too-small", "seed 0 -1"),
     ("--trials 20001", "too-large", "trials 20,000 20,001"),
     (f"--repetitions {10**26}", "too-large", "repetitions 100,000"),
-    ("--workers 513", "too-large", "workers 512 513"),
+    ("--workers 513", "usage", "'--workers' 512 513"),
     ("--json c.png --figure ./c.png", "same-file", "--json --figure c.png"),
-    ("--workers 0", "too-small", "workers 1 0"),
+    ("--workers 0", "usage", "'--workers' 1 0"),
     ("--repetitions many", "usage", "'many'"),
     ("--trials 5 --seed -1", "several-problems", "trials 5 seed -1"),
 ]

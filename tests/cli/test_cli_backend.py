@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from dpaudit.training import backends
 from dpaudit.training.native import compiler
 from dpaudit.training.native.library import library
 
@@ -18,10 +19,12 @@ def bare(cli, tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.delenv("CXX", raising=False)
-    compiler._own_folder.cache_clear()
-    library.cache_clear()
+    remembered = (compiler._own_folder, library, backends._first_use)
+    for each in remembered:
+        each.cache_clear()
     yield cli
-    library.cache_clear()
+    for each in remembered[1:]:
+        each.cache_clear()
 
 
 def backend(folder):

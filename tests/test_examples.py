@@ -9,24 +9,34 @@ import sys
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from opacus.accountants import RDPAccountant
+
+from dpaudit.cli import main
 
 ROOT = Path(__file__).parent.parent
 DPAUDIT = Path(sys.executable).with_name("dpaudit")
 
 
-def audited(name, tmp_path, *words):
+@pytest.fixture
+def audited(serial, tmp_path, monkeypatch):
     """The report of an example's own command line, with some words more."""
-    text = (ROOT / "examples" / name).read_text(encoding="utf-8")
-    (line,) = re.findall(r"^    dpaudit (run .*)$", text, re.MULTILINE)
-    command = [DPAUDIT, *line.split(), *words, "--workers", "1", "--out", tmp_path / "run"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    return json.loads((tmp_path / "run" / "report.json").read_text(encoding="utf-8"))
+    monkeypatch.chdir(ROOT)
+    monkeypatch.setattr("signal.signal", lambda *_: None)
+
+    def audited(name, *words):
+        text = (ROOT / "examples" / name).read_text(encoding="utf-8")
+        (line,) = re.findall(r"^    dpaudit (run .*)$", text, re.MULTILINE)
+        folder = str(tmp_path / "run")
+        done = CliRunner().invoke(main, [*line.split(), *words, "--workers", "1", "--out", folder])
+        assert done.exit_code == 0, done.output
+        return json.loads((tmp_path / "run" / "report.json").read_text(encoding="utf-8"))
+
+    return audited
 
 
-def test_a_model_without_privacy_is_caught(tmp_path):
-    report = audited("plain_torch.py", tmp_path, "--size", "300", "--models", "52")
+def test_a_model_without_privacy_is_caught(audited):
+    report = audited("plain_torch.py", "--size", "300", "--models", "52")
     assert report["claim"]["epsilon"] == 1
     assert report["verdict"] == "VIOLATION"
     assert report["bounds"][report["primary"]]["epsilon"] > 1
@@ -40,9 +50,9 @@ def test_the_claim_of_the_opacus_example_is_its_accountants():
     assert 7.9 < accountant.get_epsilon(1e-5) <= 8
 
 
-def test_an_opacus_training_loop_is_audited_unchanged(tmp_path):
-    words = ("--models", "4", "--canary", "mislabelled", "--samples", "20")
-    report = audited("opacus_cnn.py", tmp_path, *words)
+@pytest.mark.filterwarnings("ignore")  # Opacus has some
+def test_an_opacus_training_loop_is_audited_unchanged(audited):
+    report = audited("opacus_cnn.py", "--models", "4", "--canary", "mislabelled", "--samples", "20")
     assert report["claim"]["epsilon"] == 8
     assert report["verdict"] == "INCONCLUSIVE"
     assert {"loss", "mean+std", "learned"} <= {bound["attack"] for bound in report["bounds"]}

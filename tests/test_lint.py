@@ -47,7 +47,7 @@ def test_types_hold_in_the_package_and_in_the_plug_ins_that_a_page_shows(tmp_pat
     *errors, summary = told.splitlines()
     assert code == 1
     assert 'incompatible with supertype "dpaudit.protocols.Mechanism"' in errors[0]
-    assert all(line.startswith(f"{tmp_path / 'broken_package.py'}:") for line in errors), told
+    assert all("/broken_package.py:" in line for line in errors), told
     assert "in 1 file" in summary
 
 

@@ -170,7 +170,10 @@ def audit(
         versions=versions(),
         seed=request.seed,
         warnings=found,
-        next_steps=after_checkpoint(request.claim, bounds, n, _needed(request, bounds)),
+        next_steps=after_checkpoint(
+            *(request.claim, bounds, n, _needed(request, bounds)),
+            fair=candidates.coins != "supposed",
+        ),
         request=request,
         candidates=candidates,
         model=model,

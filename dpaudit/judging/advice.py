@@ -142,15 +142,15 @@ def after_one_run(claim: Claim, bound: Bound, expected: Expectation | None = Non
 
 
 def after_checkpoint(
-    claim: Claim, bounds: Sequence[Bound], canaries: int, needed: int | None
+    claim: Claim, bounds: Sequence[Bound], canaries: int, needed: int | None, fair: bool
 ) -> list[str]:
     """Return the next steps after the audit of a model that the user's own trainer made.
 
-    `needed` is the number of canaries that could decide on the claim; None if no number could.
+    It is `fair` if coins are known to have chosen the records. `needed` is the number of canaries that could decide on the claim; None if no number could.
     """
     if not claim.guarantees:
-        return ["State what the training claims (--claim EPS,DELTA) to have it judged."]
-    if not bounds:
+        return ["State what the training claims (--claim EPS[,DELTA]) to have it judged."]
+    if not bounds or not fair:
         return ["Train with a kit (dpaudit canaries make): its coins are fair."]
     decisive = bounds[0]
     if decisive.epsilon > claim.epsilon:

@@ -45,7 +45,7 @@ def test_single_steps_of_two_trainings_are_all_trials_there_are(audited):
     said, report = audited("--adversary", "per-step", "--batch", 100, "--steps", 60)
     assert report["models"]["in"] == report["models"]["out"] == 60
     assert [bound["estimator"] for bound in report["bounds"]] == ["paired-auc", "pld"]
-    assert "Beside it, steps by pld" in " ".join(said.split())
+    assert "> steps paired-auc" in " ".join(said.split())
     assert "60 with the canary" in said
 
 

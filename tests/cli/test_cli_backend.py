@@ -4,12 +4,13 @@ import json
 
 import pytest
 
+from dpaudit.training import backends
 from dpaudit.training.native import compiler
 from dpaudit.training.native.library import library
 
 RUN = "run --network logreg --noise-multiplier 2 --epochs 1 --models 4 --samples 3 --workers 1"
 SMALL = [*RUN.split(), "--canary", "random", "--attack", "loss"]
-MISSING = "there is no C++ compiler (c++, g++ or clang++) here, nor a compiled kernel"
+MISSING = "there is no C++ compiler"
 
 
 @pytest.fixture
@@ -18,10 +19,12 @@ def bare(cli, tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.delenv("CXX", raising=False)
-    compiler._own_folder.cache_clear()
-    library.cache_clear()
+    remembered = (compiler._own_folder, library, backends._first_use)
+    for each in remembered:
+        each.cache_clear()
     yield cli
-    library.cache_clear()
+    for each in remembered[1:]:
+        each.cache_clear()
 
 
 def backend(folder):
@@ -42,7 +45,8 @@ def test_a_named_one_that_cannot_be_had_is_refused(bare, tmp_path):
     assert done.exit_code == 2
     assert done.stdout == ""
     said = done.stderr.splitlines()[-1]
-    assert said.startswith(f"Error: the native backend cannot train logreg here: {MISSING}")
+    assert said.startswith("Error: ")
+    assert MISSING in said
     assert not (tmp_path / "run").exists()
 
 

@@ -50,10 +50,11 @@ def test_table_and_file_hold_the_same(cli, tmp_path):
     names = ["none", "quantize:0.01", "quantize:0.5"]
     assert [d["defence"] for d in written["defences"]] == names
     assert {b["confidence"] for d in written["defences"] for b in d["bounds"]} == {0.9}
-    rows = done.stdout.split("\n---")[1].splitlines()[1:4]
+    rows = done.stdout.split("\n  ---")[-1].split("\n---")[-1].splitlines()[1:4]
     for row, name, d in zip(rows, names, written["defences"], strict=True):
         (found,) = (b["epsilon"] for b in d["bounds"] if b["attack"] == d["strongest"])
-        label, shown, *_ = row.split()
+        label, attack, shown, *_ = row.split()
+        assert attack == d["strongest"]
         assert label == name
         assert found - 0.01 < float(shown) <= found
     assert max(map(len, done.stdout.splitlines())) <= 80

@@ -21,7 +21,7 @@ def test_a_wrong_claim_is_refuted_by_insiders_though_not_by_the_observer(shell, 
     assert lines[0].startswith("REFUTED: ")
     assert len(lines) <= 20
     assert max(map(len, lines)) <= 80
-    assert "Left out: single steps" in done.stdout
+    assert "Left out  single steps" in done.stdout
 
     found = json.loads((tmp_path / "ladder.json").read_text(encoding="utf-8"))
     assert list(Draft202012Validator(load_schema("ladder")).iter_errors(found)) == []

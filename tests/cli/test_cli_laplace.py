@@ -41,7 +41,7 @@ def test_the_same_line_goes_on_from_what_was_foreseen(cli, npz):
     assert cli(*line).exit_code == 0
     again = reported()
     assert first["bounds"] == again["bounds"]
-    assert "known exactly" in first["deployment"]
+    assert "exactly epsilon" in first["deployment"]
 
 
 def test_what_has_an_effect_is_not_refused_nor_are_defaults_of_a_saved_configuration(cli, npz):

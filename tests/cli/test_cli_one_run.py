@@ -28,8 +28,8 @@ def test_it_trains_one_model_and_reports_its_guesses(done):
     text = " ".join(said.stdout.split())
     assert "1 model with 100 canaries" in text
     assert "of 40 guesses on 100 canaries were right" in text
-    assert "by one-run-fdp" in text
-    assert "by one-run." in text
+    assert " one-run-fdp " in text
+    assert " one-run " in text
     saved = (folder / "config.toml").read_text()
     assert "canaries = 100" in saved
     assert "models" not in saved

@@ -58,7 +58,6 @@ def test_a_canary_that_changes_nothing_is_inconclusive_in_every_report(cli, npz,
     report = json.loads(Path("run/report.json").read_text())
     assert report["verdict"] == "INCONCLUSIVE"
     said = report["untested"].partition(":")[0]
-    assert "changes nothing" in said
     assert f"WEAK TEST: {said}" in " ".join(done.stdout.split())
     assert "Take a canary" in report["next_steps"][0]
     for page in ("run/report.html", "a.sarif", "a.xml"):

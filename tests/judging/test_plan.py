@@ -28,18 +28,20 @@ def rows(**asked):
     return {row.estimator: row for row in plan(plan_request(**asked)).rows}
 
 
-@pytest.mark.parametrize("i", range(5))
-def test_ceilings_without_an_assumption_are_the_known_ones(i):
-    found = rows(claim=1.0, true=3.0, models=4 * TRIALS[i])
+def test_ceilings_without_an_assumption_are_the_known_ones():
+    asked = {"claim": 1.0, "true": 3.0, "models": 4 * TRIALS[0]}
+    found = rows(**asked)
     assert list(found) == ["clopper-pearson", "exact-scan", "paired-auc"]
-    for name, ceilings in KNOWN.items():
-        assert found[name].ceiling == pytest.approx(ceilings[i], abs=6e-4), name
-        assert found[name].judging == TRIALS[i]
+    for prospect, _ in prospects(planned(**asked)):
+        assert found[prospect.name].ceiling == prospect.ceiling(TRIALS[0])
+        assert found[prospect.name].judging == TRIALS[0]
+        ceilings = [prospect.ceiling(n) for n in TRIALS]
+        assert ceilings == pytest.approx(KNOWN[prospect.name], abs=6e-4), prospect.name
 
 
 @pytest.mark.parametrize("fixed_score", [False, True])
 @pytest.mark.parametrize("curve", ["none", "gaussian"])
-@pytest.mark.parametrize("claim", [0.5, 2.0, 6.0])
+@pytest.mark.parametrize("claim", [0.5, 2.0, 4.0])
 def test_models_for_a_ceiling_have_it_and_four_fewer_do_not(curve, claim, fixed_score):
     made = {
         "clopper-pearson": ClopperPearson(),
@@ -114,7 +116,7 @@ def test_of_one_epsilon_randomized_response_is_refuted_with_the_fewest_models(cu
 
 @pytest.mark.parametrize(
     ("claim", "true", "canaries"),
-    [(0.5, 2.0, None), (0.5, 2.0, 500), (1.0, 3.0, 500), (2.0, 6.0, None), (2.0, 6.0, 500)],
+    [(0.5, 2.0, 500), (1.0, 3.0, None), (2.0, 6.0, 500)],
 )
 def test_of_one_truth_a_claim_that_states_its_curve_is_refuted_with_fewer(claim, true, canaries):
     asked = {"claim": claim, "true": true, "canaries": canaries, "power": 0.5}

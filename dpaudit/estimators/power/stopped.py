@@ -17,6 +17,9 @@ from dpaudit.types import Array
 AUDITS, LONGEST = 1000, 2000
 """Simulated audits, and the pairs after which each ends."""
 
+BLOCK = 100
+"""Pairs that are simulated at once."""
+
 
 @dataclass(frozen=True)
 class Stopped:
@@ -37,26 +40,37 @@ class Stopped:
 
     @cached_property
     def _ends(self) -> Array:
-        """The bet that decides each audit, or infinity."""
+        """The bet that decides each audit, or infinity; a decided audit is played no further."""
         draw = np.random.default_rng(0)
         out, u = draw.random((2, AUDITS, LONGEST))
         inn = self.truth.curves.inn(self.truth.parameter, u)
-        first = (inn < out).astype(int)
-        bets = self._by_curve(first) if self.assumed.assumption != "none" else self._free(out, inn)
-        wealth = np.full(first.shape, -np.inf)
-        for factors in bets:
-            np.logaddexp(wealth, np.cumsum(factors, axis=1), out=wealth)
-        decided = wealth >= math.log(len(bets) / self.truth.a)
-        return np.where(decided.any(axis=1), decided.argmax(axis=1) + 1.0, np.inf)
+        by_curve = self.assumed.assumption != "none"
+        bets, pairs = self._by_curve(out, inn) if by_curve else self._free(out, inn)
+        won, enough = np.zeros((len(bets), AUDITS)), math.log(len(bets) / self.truth.a)
+        left, ends = np.arange(AUDITS), np.full(AUDITS, np.inf)
+        for start in range(0, LONGEST, BLOCK):
+            block = pairs[left, start : start + BLOCK]
+            wealth = np.full(block.shape, -np.inf)
+            for bet, so_far in zip(bets, won, strict=True):
+                factors = bet[block]
+                factors[:, 0] += so_far[left]
+                np.cumsum(factors, axis=1, out=factors)
+                np.logaddexp(wealth, factors, out=wealth)
+                so_far[left] = factors[:, -1]
+            decided = wealth >= enough
+            ended = decided.any(axis=1)
+            ends[left[ended]] = start + decided[ended].argmax(axis=1) + 1.0
+            left = left[~ended]
+        return ends
 
-    def _by_curve(self, first: Array) -> list[Array]:
-        """Return the log factors of wealth, by stake and pair."""
+    def _by_curve(self, out: Array, inn: Array) -> tuple[Array, Array]:
+        """Return the log factors of each stake's wealth by outcome, and the outcomes of pairs."""
         t = self.truth
         area = self.assumed.area(least_parameter_above(self.assumed, t.claim, t.delta))
         table = np.log1p(np.array([0.0, 1.0])[:, None] / area * FRACTIONS - FRACTIONS)
-        return [column[first] for column in table.T]
+        return table.T, (inn < out).astype(np.int8)
 
-    def _free(self, out: Array, inn: Array) -> list[Array]:
+    def _free(self, out: Array, inn: Array) -> tuple[Array, Array]:
         """Return those of every bet on decisions, of its mirror and of that on the order."""
         t = self.truth
         rules = EProcess(t.confidence, highest=float(math.ceil(min(30.0, max(10.0, t.claim + 1)))))
@@ -64,9 +78,10 @@ class Stopped:
         e = int(above[0]) if len(above) else -1
         decided, ordered = rules.log_factors(t.delta)[:, :, :, e], rules.log_orders(t.delta)[::2, e]
         cut = self._cut(decided)
-        x, y, first = (np.asarray(a).astype(int) for a in (inn < cut, out < cut, inn < out))
-        columns = decided.reshape(2, 2, -1).transpose(2, 0, 1)
-        return [c[x, y] for c in columns] + [c[first] for c in ordered.T]
+        # An outcome is made of both decisions and the order.
+        bets = np.hstack([decided.reshape(4, -1).repeat(2, axis=0), np.tile(ordered, (4, 1))])
+        outcomes = 4 * (inn < cut) + 2 * (out < cut) + (inn < out)
+        return bets.T, outcomes.astype(np.int8)
 
     def _cut(self, factors: Array) -> float:
         """Return the threshold by which the fastest bet grows fastest."""

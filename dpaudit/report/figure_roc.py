@@ -11,7 +11,7 @@ import numpy as np
 
 from dpaudit.accounting.curves import PureFamily, family, parameter_of, within_reach
 from dpaudit.rates import upper_rate
-from dpaudit.report.drawing import CLAIM, INK, MUTED, blank, style
+from dpaudit.report.drawing import CLAIM, INK, MUTED, blank
 from dpaudit.report.figure_scores import AttackScores
 from dpaudit.report.formats import percent, shorten
 from dpaudit.report.wording import PLANTED, Worlds
@@ -91,8 +91,7 @@ def draw(attacks: list[AttackScores], claim: Claim, worlds: Worlds = PLANTED) ->
     At a claim of epsilon 8 the left region is nearly everything; the right one shows how far the
     curves are from its border.
     """
-    with style():
-        figure = blank(3.5)
+    with blank(3.5) as figure:
         left, right = figure.subplots(1, 2)
         _panel(left, attacks, claim, _with_kinks(np.linspace(0, 1, 101), claim), lambda tpr: tpr)
         _percents(left)
@@ -181,22 +180,18 @@ def _rule(axes: Axes, deciding: AttackScores, up: View) -> None:
 
 def _percents(axes: Axes) -> None:
     """Make axes of shares."""
-    from matplotlib.ticker import PercentFormatter
-
     axes.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02))
     for axis in (axes.xaxis, axes.yaxis):
-        axis.set_major_formatter(PercentFormatter(1.0, decimals=0))
+        axis.set_major_formatter("{x:.0%}")
         axis.set_ticks([0, 0.25, 0.5, 0.75, 1])
 
 
 def _logarithms(axes: Axes, floor: float) -> None:
     """Make the axes logarithmic, with a place for 0 below `floor`."""
-    from matplotlib.ticker import NullLocator
-
     span = -math.log10(floor)
     decades = [10.0**-k for k in range(0, int(span - 0.5) + 1, 1 if span < 3 else 2)]
     axes.set(xlim=(0, 1), ylim=(0, 1))
     for scale, axis in ((axes.set_xscale, axes.xaxis), (axes.set_yscale, axes.yaxis)):
         scale("symlog", linthresh=floor, linscale=max(0.3, 0.1 * span))
         axis.set_ticks([0, *decades], ["0", *(percent(x).replace(" ", "") for x in decades)])
-        axis.set_minor_locator(NullLocator())
+    axes.minorticks_off()

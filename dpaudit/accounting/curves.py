@@ -311,6 +311,18 @@ def family(
     return GaussianFamily() if curve == "gaussian" else PureFamily(delta)
 
 
+def parameter_of(curve: Curve, adjacency: Adjacency = "add-remove") -> float:
+    """Return the parameter of a claim's curve within its family."""
+    if isinstance(curve, GaussianCurve):
+        return curve.mu
+    if isinstance(curve, StepsCurve) or curve.sample_rate < 1:
+        return curve.noise_multiplier
+    # Steps that all see every record make one Gaussian mechanism; a record that is replaced
+    # moves a sum by twice the clip.
+    moved = 2 if adjacency == "replace" else 1
+    return moved * math.sqrt(curve.steps) / curve.noise_multiplier
+
+
 def within_reach(curve: Curve) -> bool:
     """Return whether a claim's curve can be computed within seconds."""
     if not isinstance(curve, (DPSGDCurve, StepsCurve)) or curve.sample_rate == 1:

@@ -64,7 +64,7 @@ JUDGING = Group(
     options.CONFIDENCE,
     options.SEED,
 )
-OUTPUT = Group("Output", *options.DETAIL, option("--json PATH  Also write the result as JSON."))
+OUTPUT = options.WRITTEN.without("figure")
 
 
 @click.command("estimate", cls=Command, groups=(COUNTED, SCORES, GUESSED, JUDGING, OUTPUT))

@@ -103,8 +103,6 @@ def claim_with_delta(
     return epsilon, own
 
 
-# ---------------------------------------------------------------- single options
-
 DELTA = setting("--delta FLOAT  Delta of the claim and the bounds.")
 CONFIDENCE = setting("--confidence FLOAT  Confidence of the bounds.")
 SEED = option("--seed INTEGER  Seed of all random numbers.", default=0)
@@ -133,8 +131,6 @@ def curve(default: str) -> click.Option:
         f"and T steps (add or remove one record).  [default: {default}]"
     )
 
-
-# ---------------------------------------------------------------- groups
 
 DATA = Group(
     "Data",

@@ -145,7 +145,7 @@ class Progress(AbstractContextManager["Progress"]):
     def say(self, text: str) -> None:
         """Name the step that begins now."""
         if self._live:
-            self._show(text, 0, None)
+            self._show(text)
         else:
             self.note(f"{text} ...")
 
@@ -187,25 +187,20 @@ class Progress(AbstractContextManager["Progress"]):
         left = f", {minutes}:{seconds:02d} left" if self.done < self.total else ""
         return f", {pace:.2f}/s{left}"
 
-    def _show(self, text: str, done: int, total: int | None) -> None:
-        """Show a line that the next one replaces, with a bar of what is counted, cut by rich."""
-        from rich import console, progress
+    def _show(self, text: str, done: int = 0, total: int = 0) -> None:
+        """Show a line that the next one replaces, with a bar of what is counted."""
+        from rich import console, live, progress_bar, table
 
         if self._silent:
             return
-        if self._bar is not None and self._bar.tasks[0].total != total:
-            self.clear()
         if self._bar is None:
-            text_column = progress.TextColumn("{task.description}", markup=False)
-            self._bar = progress.Progress(
-                *([text_column] if total is None else [text_column, progress.BarColumn(24)]),
-                console=console.Console(stderr=True),
-                transient=True,
-                auto_refresh=False,
-            )
-            self._bar.add_task("", total=total)
+            screen = console.Console(stderr=True, markup=False, highlight=False)
+            self._bar = live.Live(console=screen, transient=True, auto_refresh=False)
             self._bar.start()
-        self._bar.update(0, description=text, completed=done, total=total, refresh=True)
+        line = table.Table.grid(padding=(0, 1))
+        line.add_column(no_wrap=True)
+        line.add_row(text, *([progress_bar.ProgressBar(total, done, 24)] if total else []))
+        self._bar.update(line, refresh=True)
 
 
 def stop_if(found: Report | Ladder, output: Mapping[str, Any]) -> None:

@@ -26,7 +26,7 @@ def show(run: Run, found: Report, output: Mapping[str, Any], keep: bool = False)
     if output["no_canary_image"] and found.evidence:
         found = replace(found, evidence=replace(found.evidence, canary=None, original=None))
     json, html, sarif, junit = (output[name] for name in ("json", "html", "sarif", "junit"))
-    folder = run.path if keep else None
+    folder, place = run.path if keep else None, report.source(run.mechanism, run.path)
     written = places(html or (run.path / "report.html" if keep else None), json, sarif, junit)
     deliver(
         document(found, written),
@@ -35,10 +35,7 @@ def show(run: Run, found: Report, output: Mapping[str, Any], keep: bool = False)
         (folder, lambda path: report.write_folder(found, path)),
         (json, lambda path: report.dump(found, path)),
         (html, lambda path: report.dump_html(found, path)),
-        (
-            sarif,
-            lambda path: report.dump_sarif(found, report.source(run.mechanism, run.path), path),
-        ),
+        (sarif, lambda path: report.dump_sarif(found, place, path)),
         (junit, lambda path: report.dump_junit(found, path)),
     )
     stop_if(found, output)

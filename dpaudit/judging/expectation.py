@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 
 from dpaudit import accounting
-from dpaudit.accounting.curves import DPSGDFamily, Family, GaussianFamily, family
+from dpaudit.accounting.curves import DPSGDFamily, Family, GaussianFamily, family, parameter_of
 from dpaudit.accounting.last_iterate import last_iterate_epsilon
 from dpaudit.config.adversaries import (
     ADVERSARIES,
@@ -80,7 +80,7 @@ def _of_ranks(claim: Claim, confidence: float) -> Typical | None:
     if not isinstance(curve, (GaussianCurve, DPSGDCurve)) or decides is None:
         return None
     curves, a = family(curve, claim.delta, claim.adjacency), 1 - confidence
-    parameter = _parameter(curve)
+    parameter = parameter_of(curve, claim.adjacency)
     mean, _ = moments(curves, parameter)
     shown, rarity = [_epsilon(curves, parameter, claim.delta)], [0.0]
     factor = RATIO if isinstance(curves, DPSGDFamily) else 1 / RATIO
@@ -97,14 +97,6 @@ def _of_ranks(claim: Claim, confidence: float) -> Typical | None:
         return min(found, claim.epsilon) if decides(n) else 0.0
 
     return typical
-
-
-def _parameter(curve: GaussianCurve | DPSGDCurve) -> float:
-    """Return the parameter of the claim's curve in its family."""
-    if isinstance(curve, GaussianCurve):
-        return curve.mu
-    full = curve.sample_rate == 1
-    return math.sqrt(curve.steps) / curve.noise_multiplier if full else curve.noise_multiplier
 
 
 def _epsilon(curves: Family, parameter: float, delta: float) -> float:
@@ -166,7 +158,10 @@ def _ranks_decide(claim: Claim, confidence: float) -> Decides | None:
     curve = known_curve(claim)
     if not isinstance(curve, (GaussianCurve, DPSGDCurve)):
         return None
-    curves, parameter = family(curve, claim.delta, claim.adjacency), _parameter(curve)
+    curves, parameter = (
+        family(curve, claim.delta, claim.adjacency),
+        parameter_of(curve, claim.adjacency),
+    )
     return lambda n: separation_probability(curves, parameter, n, n) <= 1 - confidence
 
 

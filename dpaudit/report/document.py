@@ -16,16 +16,12 @@ from dpaudit.results import Strength
 if TYPE_CHECKING:
     from matplotlib import figure
 
-SOFT_HYPHEN = "\N{SOFT HYPHEN}"
-"""Before a line break in a column's title: the word is in one piece where there is room."""
-
 
 @dataclass(frozen=True)
 class Heading:
     """Title of the blocks that follow."""
 
     text: str
-    level: int = 2
 
 
 @dataclass(frozen=True)
@@ -81,11 +77,6 @@ class Column:
 
     title: str
     words: bool = False
-
-    @property
-    def name(self) -> str:
-        """The title in one line."""
-        return " ".join(self.title.replace(f"{SOFT_HYPHEN}\n", "").split())
 
 
 def words(*titles: str) -> list[Column]:

@@ -77,11 +77,13 @@ def style() -> Iterator[None]:
         yield
 
 
-def blank(height: float) -> Figure:
-    """An empty figure of the common width."""
+@contextmanager
+def blank(height: float) -> Iterator[Figure]:
+    """Make an empty figure of the common width, and set its look while it is drawn."""
     from matplotlib.figure import Figure
 
-    return Figure(figsize=(WIDTH, height), layout="constrained")
+    with style():
+        yield Figure(figsize=(WIDTH, height), layout="constrained")
 
 
 def name_rows(axes: Axes, names: Sequence[str]) -> None:

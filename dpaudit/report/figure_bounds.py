@@ -20,7 +20,6 @@ from dpaudit.report.drawing import (
     blank,
     claim_line,
     name_rows,
-    style,
 )
 from dpaudit.report.formats import nearest, shorten, value
 from dpaudit.report.run_attacks import AttackRow, attack_rows, slots
@@ -74,8 +73,7 @@ def axis(report: Report) -> Axis:
 def draw(report: Report, digits: int) -> Figure:
     """Draw a row for each attack, in the order of the table."""
     rows, scale, columns = attack_rows(report), axis(report), slots(report.bounds)
-    with style():
-        figure = blank(1.75 + (0.3 + 0.12 * len(columns)) * len(rows))
+    with blank(1.75 + (0.3 + 0.12 * len(columns)) * len(rows)) as figure:
         axes = figure.add_subplot()
         for i, row in enumerate(rows):
             _row(axes, row, i, columns, scale)
@@ -152,8 +150,7 @@ def _frame(axes: Axes, rows: list[AttackRow], scale: Axis) -> None:
 def draw_evidence(growth: Growth, bounds: Sequence[Bound], units: str) -> Figure:
     """Draw the wealth of a stake of 1 over the number of trials, on a logarithmic scale."""
     courses = ((growth.wealth, INK, "-"), (growth.beside, OUT, "--"))
-    with style():
-        figure = blank(4.0)
+    with blank(4.0) as figure:
         axes = figure.add_subplot()
         for (course, color, line), bound in zip(courses, bounds, strict=False):
             wealth = np.clip([1.0, *course], LEAST, MOST * growth.needed)

@@ -16,7 +16,6 @@ from dpaudit.report.drawing import (
     blank,
     claim_line,
     name_rows,
-    style,
 )
 from dpaudit.report.formats import at_least, nearest
 
@@ -35,8 +34,7 @@ def draw(ladder: Ladder, digits: int) -> Figure:
     largest = max(bound.epsilon for *_, bounds in shown for bound in bounds if bound)
     beyond = not math.isfinite(claimed) or 0 < FAR * largest < claimed
     end = largest if beyond else max(largest, claimed)
-    with style():
-        figure = blank(1.3 + 0.5 * len(ladder.played))
+    with blank(1.3 + 0.5 * len(ladder.played)) as figure:
         axes = figure.add_subplot()
         for i, (name, color, bounds) in enumerate(shown):
             there = [(y, bound.epsilon) for y, bound in enumerate(bounds) if bound]

@@ -14,18 +14,7 @@ from dpaudit.errors import BadInput
 from dpaudit.judging.compare import Comparison, ComparisonRow
 from dpaudit.judging.plan import PlanCurve
 from dpaudit.judging.plan_request import PlanRequest
-from dpaudit.report.drawing import (
-    CLAIM,
-    FAINT,
-    IN,
-    INK,
-    MUTED,
-    OUT,
-    beside,
-    blank,
-    name_rows,
-    style,
-)
+from dpaudit.report.drawing import CLAIM, FAINT, IN, INK, MUTED, OUT, beside, blank, name_rows
 from dpaudit.report.formats import nearest, percent, shorten
 from dpaudit.report.plan import mechanism
 from dpaudit.results import Published
@@ -54,8 +43,7 @@ def draw_calibration(calibration: Calibration) -> Figure:
         shorten(f"{attack}: {judged}{'' if n == calibration.setting.trials else f' ({n:,})'}", 44)
         for _, n, attack, judged in methods
     ]
-    with style():
-        figure = blank(1.7 + 0.19 * len(methods))
+    with blank(1.7 + 0.19 * len(methods)) as figure:
         figure.set_figwidth(2.6 + 1.9 * len(mechanisms))
         columns = figure.subplots(1, len(mechanisms), sharey=True, squeeze=False)[0]
         for axes, mechanism in zip(columns, mechanisms, strict=True):
@@ -121,8 +109,7 @@ def draw_defences(comparison: Comparison) -> Figure:
             "records, or no defence lets a label out",
             "no-accuracy",
         )
-    with style():
-        figure = blank(1.3 + 0.21 * len(useful))
+    with blank(1.3 + 0.21 * len(useful)) as figure:
         leak, use = figure.subplots(1, 2, sharey=True, width_ratios=(3, 2))
         for y, (d, utility) in enumerate(useful):
             if (p := _estimate(d)) is not None:
@@ -172,8 +159,7 @@ def draw_plan(request: PlanRequest, courses: Sequence[PlanCurve]) -> Figure:
     """Draw bounds over the number of models, or canaries, on a logarithmic scale."""
     true, claim = request.truth.true, request.claim
     units = "models in all" if request.size.canaries is None else "canaries in one training"
-    with style():
-        figure = blank(4.6)
+    with blank(4.6) as figure:
         axes = figure.add_subplot()
         notes = [f"{units} (asked for: {request.number:,})"]
         for course, (color, marker) in zip(courses, LOOKS, strict=False):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpaudit.report.drawing import MUTED, SMALL, WIDTH, blank, style
+from dpaudit.report.drawing import MUTED, SMALL, WIDTH, blank
 from dpaudit.report.figure_scores import HUGE
 from dpaudit.types import Array, Records
 
@@ -38,10 +38,9 @@ def draw(canary: Array, original: Array | None, label: str, replaced: bool = Fal
         panels = [("original record", original), _noise(canary - original, flat), *panels]
         if replaced:
             panels = [("in D", original), (f"in D'{label}", canary)]
-    with style():
-        if flat:
-            return _bars([(title, record.ravel()) for title, record in panels])
-        figure = blank(2.1 if len(panels) > 1 else 2.8)
+    if flat:
+        return _bars([(title, record.ravel()) for title, record in panels])
+    with blank(2.1 if len(panels) > 1 else 2.8) as figure:
         for i, (title, record) in enumerate(panels):
             _image(figure.add_subplot(1, len(panels), i + 1), record).set_title(title, loc="center")
         return figure
@@ -94,41 +93,37 @@ def _image(axes: Axes, record: Array) -> Axes:
 
 
 def _bars(panels: list[tuple[str, Array]]) -> Figure:
-    figure = blank(0.4 + 1.3 * len(panels))
-    for i, (title, values) in enumerate(panels):
-        axes = figure.add_subplot(len(panels), 1, i + 1)
-        shown = values[:LONGEST]
-        axes.stairs(shown, np.arange(len(shown) + 1) + 0.5, fill=True, color=MUTED, linewidth=0)
-        axes.axhline(0, color=MUTED, linewidth=0.6)
-        axes.set_title(title)
-        axes.margins(x=0)
-        axes.label_outer()
-    part = f", first {LONGEST:,} of {len(values):,}" if len(values) > LONGEST else ""
-    axes.set_xlabel(f"feature{part}")
-    return figure
+    with blank(0.4 + 1.3 * len(panels)) as figure:
+        for i, (title, values) in enumerate(panels):
+            axes = figure.add_subplot(len(panels), 1, i + 1)
+            shown = values[:LONGEST]
+            axes.stairs(shown, np.arange(len(shown) + 1) + 0.5, fill=True, color=MUTED, linewidth=0)
+            axes.axhline(0, color=MUTED, linewidth=0.6)
+            axes.set_title(title)
+            axes.margins(x=0)
+            axes.label_outer()
+        part = f", first {LONGEST:,} of {len(values):,}" if len(values) > LONGEST else ""
+        axes.set_xlabel(f"feature{part}")
+        return figure
 
 
 def draw_kit(canaries: Records, flat: bool) -> Figure:
     """Draw canaries with their labels: pictures or, of flat records, rows of grey values."""
     shown = min(len(canaries), ROWS if flat else ACROSS * DOWN)
     labels = [str(y) for y in canaries.y[:shown]]
-    with style():
+    down = -(-shown // ACROSS)
+    with blank(1.0 + 0.11 * shown if flat else 0.4 + down * (WIDTH / ACROSS + 0.16)) as figure:
         if flat:
             values = numbers(canaries.x[:shown].reshape(shown, -1))[:, :FEATURES]
-            figure = blank(1.0 + 0.11 * shown)
             axes = figure.add_subplot()
             axes.imshow(values, cmap="gray", aspect="auto", interpolation="nearest")
             axes.set_yticks(np.arange(shown), labels, fontsize=6)
             axes.set(ylabel="label", xlabel="feature")
             axes.locator_params(axis="x", integer=True)
         else:
-            down = -(-shown // ACROSS)
-            figure = blank(0.4 + down * (WIDTH / ACROSS + 0.16))
             for i, label in enumerate(labels):
                 axes = _image(figure.add_subplot(down, ACROSS, i + 1), numbers(canaries.x[i]))
                 axes.set_title(label, loc="center", fontsize=8, pad=2)
-        part = f"all {shown} canaries"
-        if shown < len(canaries):
-            part = f"the first {shown} of {len(canaries):,} canaries"
-        figure.suptitle(f"{part}, with their labels", fontsize=SMALL)
+        part = "all" if shown == len(canaries) else f"the first {shown} of"
+        figure.suptitle(f"{part} {len(canaries):,} canaries, with their labels", fontsize=SMALL)
         return figure

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from dpaudit.accounting.curves import family, within_reach
+from dpaudit.accounting.curves import PureFamily, family, parameter_of, within_reach
 from dpaudit.rates import upper_rate
-from dpaudit.report.drawing import CLAIM, INK, MUTED, blank, style
+from dpaudit.report.drawing import CLAIM, INK, MUTED, blank
 from dpaudit.report.figure_scores import AttackScores
 from dpaudit.report.formats import percent, shorten
 from dpaudit.report.wording import PLANTED, Worlds
 from dpaudit.results import Bound, Scores
-from dpaudit.types import Adjacency, Array, Claim, Curve, GaussianCurve, StepsCurve
+from dpaudit.types import Array, Claim
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -26,26 +26,18 @@ FINEST = 1e-6
 """The smallest rate that gets a place on an axis."""
 WIDE = 1.5
 """Up to this epsilon the forbidden corners have room for a label."""
+HUGE = 700.0
+"""At a larger epsilon e^epsilon overflows."""
 
 View: TypeAlias = Callable[[Array], Array]
 """From true-positive rates to heights in a panel."""
 
 
 def most(fpr: Array, claim: Claim) -> Array:
-    """Return the largest true-positive rate that the claim allows at each false-positive rate.
-
-    TPR <= e^eps FPR + delta and 1 - FPR <= e^eps (1 - TPR) + delta (Kairouz, Oh and
-    Viswanath 2015).
-    """
-    x, d = np.asarray(fpr, dtype=float), claim.delta
+    """Return the largest true-positive rate that the claim allows at each false-positive rate."""
     if math.isinf(claim.epsilon):
-        return np.ones_like(x)
-    # Not e^epsilon times x, which overflows; 0 stays 0.
-    some = x > 0
-    logs = claim.epsilon + np.log(x, out=np.zeros_like(x), where=some)
-    steep = np.where(some, np.exp(np.minimum(logs, 0.0)), 0.0) + d
-    flat = 1 - math.exp(-claim.epsilon) * (1 - d - x)
-    allowed: Array = np.minimum(1.0, np.minimum(steep, flat))
+        return np.ones_like(fpr)
+    allowed: Array = 1 - PureFamily(claim.delta).trade_off(min(claim.epsilon, HUGE), fpr)
     return allowed
 
 
@@ -64,20 +56,8 @@ def most_by_curve(fpr: Array, claim: Claim) -> Array | None:
     if claim.curve is None or not within_reach(claim.curve):
         return None
     known = family(claim.curve, claim.delta, claim.adjacency)
-    curve: Array = 1 - known.trade_off(_parameter(claim.curve, claim.adjacency), fpr)
+    curve: Array = 1 - known.trade_off(parameter_of(claim.curve, claim.adjacency), fpr)
     return curve
-
-
-def _parameter(c: Curve, adjacency: Adjacency) -> float:
-    """Return the parameter of a claim's curve within its family."""
-    if isinstance(c, GaussianCurve):
-        return c.mu
-    if isinstance(c, StepsCurve) or c.sample_rate < 1:
-        return c.noise_multiplier
-    # Steps that all see every record make one Gaussian mechanism; a record that is replaced
-    # moves a sum by twice the clip.
-    moved = 2 if adjacency == "replace" else 1
-    return moved * math.sqrt(c.steps) / c.noise_multiplier
 
 
 def roc(scores: Scores) -> tuple[Array, Array]:
@@ -111,22 +91,24 @@ def draw(attacks: list[AttackScores], claim: Claim, worlds: Worlds = PLANTED) ->
     At a claim of epsilon 8 the left region is nearly everything; the right one shows how far the
     curves are from its border.
     """
-    with style():
-        figure = blank(3.5)
+    with blank(3.5) as figure:
         left, right = figure.subplots(1, 2)
         _panel(left, attacks, claim, _with_kinks(np.linspace(0, 1, 101), claim), lambda tpr: tpr)
-        of = "steps " if claim.by_step else ""
-        _percents(left, of, worlds)
+        _percents(left)
         if claim.epsilon <= WIDE and not claim.by_step:
             _forbidden(left, 0.97, 0.04, "right")
         floor = lowest(attacks, claim)
         rare = _with_kinks(np.geomspace(floor, 1, 301), claim)
         _panel(right, attacks, claim, rare, lambda tpr: 1 - tpr)
-        _logarithms(right, floor, of, worlds)
+        _logarithms(right, floor)
         if floor < math.exp(-claim.epsilon) and not claim.by_step:
             _forbidden(right, 0.03, 0.04, "left")
-        handles, labels = left.get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside lower center", ncols=2)
+        of = "steps " if claim.by_step else ""
+        titles = ((left, "all rates", "found"), (right, "rare errors, enlarged", "missed"))
+        for axes, title, counted in titles:
+            axes.set(box_aspect=1, title=title, ylabel=f"{of}{worlds.inn}, {counted}")
+            axes.set_xlabel(f"{of}{worlds.out}, accused\n(false positives)")
+        figure.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=2)
         return figure
 
 
@@ -164,7 +146,7 @@ def _region(axes: Axes, claim: Claim, fpr: Array, up: View) -> None:
 
 def _with_kinks(fpr: Array, claim: Claim) -> Array:
     """Add the corners of the region to a grid."""
-    corner = (1 - claim.delta) / (1 + math.exp(min(claim.epsilon, 700.0)))
+    corner = (1 - claim.delta) / (1 + math.exp(min(claim.epsilon, HUGE)))
     kinks = np.array([corner, 1 - corner, claim.delta, 1 - claim.delta])
     grid: Array = np.union1d(fpr, kinks[kinks >= fpr[0]])
     return grid
@@ -196,29 +178,20 @@ def _rule(axes: Axes, deciding: AttackScores, up: View) -> None:
     axes.plot([counts.fp / counts.out], point, "o", color=INK, ls="", label="the rule that decides")
 
 
-def _percents(axes: Axes, of: str, worlds: Worlds) -> None:
-    """Label axes of shares `of` trials."""
-    from matplotlib.ticker import PercentFormatter
-
-    axes.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), box_aspect=1, title="all rates")
-    axes.set_xlabel(f"{of}{worlds.out}, accused\n(false positives)")
-    axes.set_ylabel(f"{of}{worlds.inn}, found")
+def _percents(axes: Axes) -> None:
+    """Make axes of shares."""
+    axes.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02))
     for axis in (axes.xaxis, axes.yaxis):
-        axis.set_major_formatter(PercentFormatter(1.0, decimals=0))
+        axis.set_major_formatter("{x:.0%}")
         axis.set_ticks([0, 0.25, 0.5, 0.75, 1])
 
 
-def _logarithms(axes: Axes, floor: float, of: str, worlds: Worlds) -> None:
+def _logarithms(axes: Axes, floor: float) -> None:
     """Make the axes logarithmic, with a place for 0 below `floor`."""
-    from matplotlib.ticker import NullLocator
-
     span = -math.log10(floor)
     decades = [10.0**-k for k in range(0, int(span - 0.5) + 1, 1 if span < 3 else 2)]
-    for scale in (axes.set_xscale, axes.set_yscale):
+    axes.set(xlim=(0, 1), ylim=(0, 1))
+    for scale, axis in ((axes.set_xscale, axes.xaxis), (axes.set_yscale, axes.yaxis)):
         scale("symlog", linthresh=floor, linscale=max(0.3, 0.1 * span))
-    axes.set(xlim=(0, 1), ylim=(0, 1), box_aspect=1, title="rare errors, enlarged")
-    axes.set_xlabel(f"{of}{worlds.out}, accused\n(false positives)")
-    axes.set_ylabel(f"{of}{worlds.inn}, missed")
-    for axis in (axes.xaxis, axes.yaxis):
         axis.set_ticks([0, *decades], ["0", *(percent(x).replace(" ", "") for x in decades)])
-        axis.set_minor_locator(NullLocator())
+    axes.minorticks_off()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpaudit.report.drawing import IN, INK, MUTED, OUT, SMALL, blank, style, upright
+from dpaudit.report.drawing import IN, INK, MUTED, OUT, SMALL, blank, upright
 from dpaudit.report.formats import shorten
 from dpaudit.report.wording import PLANTED, Worlds
 from dpaudit.results import Bound, Guesses, Report, Scores
@@ -17,7 +17,6 @@ from dpaudit.types import Array
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-    from matplotlib.ticker import MaxNLocator
 
 NO_NUMBER = float(np.finfo(np.float64).min)
 """Stands for a score that is not a number: it ranks below all others."""
@@ -139,8 +138,7 @@ def draw(attacks: list[AttackScores], units: str = "models", worlds: Worlds = PL
     """Draw the deciding attack large, the others small below it."""
     first, *others = attacks
     lines = -(-len(others) // COLUMNS)
-    with style():
-        figure = blank(2.9 + 1.75 * lines)
+    with blank(2.9 + 1.75 * lines) as figure:
         grid = figure.add_gridspec(1 + lines, COLUMNS, height_ratios=[1.5] + [1] * lines)
         large = figure.add_subplot(grid[0, :])
         names = worlds.out, worlds.inn
@@ -163,8 +161,6 @@ def panel(
     axes: Axes, attack: AttackScores, ticks: int, ends: float, names: tuple[str, str]
 ) -> None:
     """Draw one attack's scores in the two worlds; `names` are theirs."""
-    from matplotlib.ticker import PercentFormatter
-
     made = histogram(attack.scores, attack.cut)
     edges, positions = made.edges, []
     _bars(axes, made.out, edges, OUT, names[0])
@@ -182,9 +178,8 @@ def panel(
         axes.axvline(attack.cut, color=INK, linewidth=1.4, label="the rule's cut")
     axes.margins(x=0.01)
     axes.set_ylim(bottom=0)
-    axes.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
-    axes.yaxis.set_major_locator(_locator(4))
-    _ticks(axes, made, positions, ticks)
+    axes.yaxis.set_major_formatter("{x:.0%}")
+    _ticks(axes, made.edges, positions, ticks)
 
 
 def _bars(axes: Axes, shares: Any, edges: Any, color: str, name: str | None = None) -> None:
@@ -202,23 +197,18 @@ def off_scale(attack: AttackScores) -> str:
     return "" if edges[0] <= attack.cut <= edges[-1] else f"the cut, {attack.cut:.3g}, is far off"
 
 
-def _ticks(axes: Axes, made: Histogram, ends: list[tuple[float, str]], count: int) -> None:
-    from matplotlib.ticker import ScalarFormatter
+def _ticks(axes: Axes, edges: Array, ends: list[tuple[float, str]], count: int) -> None:
+    from matplotlib.ticker import MaxNLocator, ScalarFormatter
 
-    edges = made.edges
-    places = _locator(count).tick_values(edges[0], edges[-1])
+    steps = [1, 2, 2.5, 5, 10]
+    axes.yaxis.set_major_locator(MaxNLocator(4, steps=steps))
+    places = MaxNLocator(count, steps=steps).tick_values(edges[0], edges[-1])
     places = [x for x in places if edges[0] <= x <= edges[-1]]
     formatter = ScalarFormatter(useOffset=False)
     formatter.set_axis(axes.xaxis)
     formatter.set_scientific(False)
     labels = formatter.format_ticks(places)
     axes.set_xticks([*places, *(x for x, _ in ends)], [*labels, *(name for _, name in ends)])
-
-
-def _locator(count: int) -> MaxNLocator:
-    from matplotlib.ticker import MaxNLocator
-
-    return MaxNLocator(count, steps=[1, 2, 2.5, 5, 10])
 
 
 def ends(attack: AttackScores, guesses: Guesses) -> tuple[float, float]:
@@ -232,8 +222,7 @@ def ends(attack: AttackScores, guesses: Guesses) -> tuple[float, float]:
 def draw_guesses(attack: AttackScores, guesses: Guesses) -> Figure:
     """Draw both kinds of canaries in one panel, with lines where the guesses end."""
     low, high = ends(attack, guesses)
-    with style():
-        figure = blank(3.1)
+    with blank(3.1) as figure:
         axes = figure.add_subplot()
         panel(axes, attack, ticks=7, ends=0.07, names=("left out", "put in"))
         # Scores are finite or stand for none; a line for these would be beyond the axis.

@@ -178,15 +178,14 @@ def _require(fits: bool, option: str, value: Any, wanted: str, code: str = "out-
 
 def _check_steps(report: Report) -> None:
     """Refuse numbers on the leak of single steps beside a claim about all of them."""
-    of_steps = [
-        ("bounds", f"the bound of attack {bound.attack!r} by {bound.estimator} is")
-        for bound in report.bounds
-        if bound.assumption != "accountant"
-    ]
-    if report.published:
-        of_steps.append(("published", "in-sample estimates are"))
-    if of_steps:
-        option, numbers = of_steps[0]
+    option, numbers = "published", "in-sample estimates are" if report.published else ""
+    for bound in report.bounds:
+        if bound.assumption != "accountant":
+            option, numbers = (
+                "bounds",
+                f"the bound of attack {bound.attack!r} by {bound.estimator} is",
+            )
+    if numbers:
         sentence = f"{numbers} of single steps, and the claim is about the whole training"
         raise BadInput(sentence, "single-steps", option=option)
 

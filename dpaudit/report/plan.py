@@ -49,7 +49,7 @@ def sentence(plan: Plan) -> str:
     """Say how likely the planned audit is to refute the claim, and what that supposes."""
     q, row = plan.request, max(plan.rows, key=lambda row: row.chance)
     return (
-        f"{_many(q)[0].upper()}{_many(q)[1:]} refute a claim of {_epsilon(q.claim)} with a chance "
+        f"{_many(q)} refute a claim of {_epsilon(q.claim)} with a chance "
         f"of {chance(row.chance)}, if {mechanism(q)} leaks {_epsilon(q.truth.true)} and the attack "
         "is the best possible."
     )
@@ -84,11 +84,10 @@ def _curve(name: str) -> str:
 def _supposed(q: PlanRequest) -> list[str]:
     origin = "" if q.leak.true is not None else ", twice the claim (--true-epsilon)"
     leaks = f"a true epsilon of {_epsilon(q.truth.true)}{origin}"
-    kind = _curve(q.leaking) if ":" in q.leaking else mechanism(q)
-    if q.leaking == "pure":
-        kind += ", the most leaking mechanism of that epsilon"
-    by = "" if q.leak.true_curve is not None else " (--true-curve)"
-    kind = "a mechanism of the claimed kind" if q.leaking == q.curve else f"{kind}{by}"
+    most = ", the most leaking mechanism of that epsilon" if q.leaking == "pure" else ""
+    kind = f"{_curve(q.leaking) if ':' in q.leaking else mechanism(q)}{most}"
+    kind += "" if q.leak.true_curve is not None else " (--true-curve)"
+    kind = "a mechanism of the claimed kind" if q.leaking == q.curve else kind
     return [leaks, f"{kind}, and the best attack there can be"]
 
 

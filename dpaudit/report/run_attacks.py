@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from dpaudit.report.document import Block, Column, Facts, Row, Table, Text, words
 from dpaudit.report.formats import NOTHING, at_least, nearest, percent
-from dpaudit.report.wording import ASSUMPTIONS, SLOTS, assumes, right_guesses, unit, worlds
+from dpaudit.report.wording import SLOTS, assumes, right_guesses, stands_on, unit, worlds
 from dpaudit.results import Bound, Published, Report
 
 STEPS_ALONE = (
@@ -85,8 +85,7 @@ def slots(bounds: Iterable[Bound]) -> list[str]:
 def bound_cells(bound: Bound, digits: int = 2) -> list[str]:
     """Return estimator and assumption of a bound, the bound, rounded down, and its ceiling."""
     ceiling = "no limit" if math.isinf(bound.ceiling) else nearest(bound.ceiling, digits)
-    assumption = ASSUMPTIONS[bound.assumption].removeprefix("assumes ")
-    return [bound.estimator, assumption, at_least(bound.epsilon, digits), ceiling]
+    return [bound.estimator, stands_on(bound), at_least(bound.epsilon, digits), ceiling]
 
 
 def published_cells(published: Published | None) -> list[str]:
@@ -141,15 +140,9 @@ def published_legend(published: Iterable[Published], units: str) -> list[tuple[s
 def judged_on_all(report: Report) -> tuple[bool, bool]:
     """Return whether some of the bounds used all models, and whether all of them did."""
     total = report.models["in"] + report.models["out"]
-    whole = [models_of(bound) == total for bound in report.bounds]
+    judging = ((b.counts.out, b.counts.inn) if b.counts else b.trials for b in report.bounds)
+    whole = [sum(trials or ()) == total for trials in judging]
     return any(whole), all(whole)
-
-
-def models_of(bound: Bound) -> int:
-    """Return the number of models that a bound was computed on; 0 if it is not known."""
-    if bound.counts is not None:
-        return bound.counts.out + bound.counts.inn
-    return sum(bound.trials or ())
 
 
 def deciding_lines(report: Report) -> list[str]:

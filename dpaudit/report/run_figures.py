@@ -12,14 +12,7 @@ from dpaudit.report import figure_bounds, figure_records, figure_roc, figure_sco
 from dpaudit.report.document import Figure
 from dpaudit.report.figure_scores import HUGE, AttackScores, attack_scores
 from dpaudit.report.formats import at_least, nearest, percent, power, printable, shorten, value
-from dpaudit.report.wording import (
-    claimed_epsilon,
-    is_null,
-    record_caption,
-    right_guesses,
-    unit,
-    worlds,
-)
+from dpaudit.report.wording import is_null, promise, record_caption, right_guesses, unit, worlds
 from dpaudit.results import Growth, Guesses, Report
 from dpaudit.types import Array
 
@@ -54,7 +47,7 @@ def _bounds(report: Report, digits: int) -> Figure:
     )
     if not report.claim.guarantees:
         caption = "How much is certified to leak; nothing was promised that it could refute."
-    alt = f"Claim: epsilon {claimed_epsilon(report.claim, digits)}. {rows}."
+    alt = f"Claim: {promise(report.claim, digits)}. {rows}."
     title, drawing = "What was found, against the claim", figure_bounds.draw(report, digits)
     return Figure("bounds", title, caption, alt, drawing)
 

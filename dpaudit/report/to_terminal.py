@@ -6,22 +6,19 @@ import io
 import math
 import os
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from dpaudit.report.document import (
     COLUMNS,
     LINES,
-    SOFT_HYPHEN,
     Bar,
     Block,
-    Column,
     Conclusion,
     Document,
     Facts,
-    Figure,
     Heading,
     Row,
     Table,
@@ -68,7 +65,7 @@ def write(
         return printable(document.line)
     if detail == "summary":
         return _fitted(document.summary, width, color)
-    title = [Heading(f"dpaudit: {document.title}", 1)] if document.title else []
+    title = [Text([f"dpaudit: {document.title}"], strong=True)] if document.title else []
     return write_blocks([*title, *document.details, *document.summary], width, color)
 
 
@@ -108,12 +105,11 @@ def _fitted(blocks: Sequence[Block], width: int, color: bool) -> str:
 def write_blocks(blocks: Iterable[Block], width: int = COLUMNS, color: bool = False) -> str:
     """Write blocks with an empty line between them, but none below a heading."""
     from rich.console import Console
-    from rich.constrain import Constrain
 
     file, width = io.StringIO(), min(max(width, NARROWEST), WIDEST)
     console = Console(
         file=file,
-        width=10 * WIDEST,
+        width=10 * WIDEST,  # a table that is too wide stays whole
         color_system="standard" if color else None,
         force_terminal=color,
         force_jupyter=False,  # else a notebook shows the lines, and `file` stays empty
@@ -128,8 +124,8 @@ def write_blocks(blocks: Iterable[Block], width: int = COLUMNS, color: bool = Fa
             if gap:
                 console.print()
             for part in parts:
-                console.print(part if isinstance(part, Constrain) else Constrain(part, width))
-            gap = not isinstance(block, Heading) or block.level == 1
+                console.print(part, width=width)
+            gap = not isinstance(block, Heading)
     lines = file.getvalue().replace(GLUE, " ").splitlines()
     return "\n".join(line.rstrip() for line in lines).rstrip("\n")
 
@@ -151,14 +147,16 @@ def _parts(block: Block, width: int) -> Iterator[RenderableType]:
             if mark is None:
                 yield from (Styled(_glued(line), style) for line in lines)
             elif lines:
-                yield _grid([mark, line] for line in lines)
+                yield _pairs([mark, line] for line in lines)
         case Facts():
             if rows := block.rows:
                 widest = max(len(_glued(label)) for label, _ in rows)
                 pairs = (
-                    ((i == 0 and label) or "", x) for label, ls in rows for i, x in enumerate(ls)
+                    pair
+                    for label, (line, *more) in rows
+                    for pair in [(label, line), *(("", x) for x in more)]
                 )
-                yield _grid(pairs, min(max(widest, LABEL), LONGEST_LABEL))
+                yield _pairs(pairs, min(max(widest, LABEL), LONGEST_LABEL))
         case Conclusion():
             label = _glued(block.label), STYLES.get(block.outcome, OTHER)
             yield Styled.assemble(label, _glued(f": {block.sentence}"))
@@ -166,34 +164,35 @@ def _parts(block: Block, width: int) -> Iterator[RenderableType]:
             yield _bars(block, width)
         case Table():
             yield from _table(block, width)
-        case Figure():
-            pass
 
 
-def _grid(rows: Iterable[Sequence[str]], first: int | None = None) -> Grid:
-    """Return rows of two cells, the first of a fixed width."""
+def _grid(*columns: Mapping[str, Any], gap: int = 2, width: int | None = None) -> Grid:
+    """Return a grid without rows; a `width` holds even if it is more than there is."""
     from rich.table import Table as Grid
+
+    grid = Grid.grid(padding=(0, gap, 0, 0))
+    grid.width = width
+    for column in columns:
+        grid.add_column(**column)
+    return grid
+
+
+def _pairs(rows: Iterable[Sequence[str]], first: int | None = None) -> Grid:
+    """Return rows of two cells, the first of a fixed width."""
     from rich.text import Text as Styled
 
-    grid = Grid.grid(padding=(0, 1 if first is None else 2, 0, 0))
-    grid.add_column(width=first)
-    grid.add_column(overflow="fold")
+    grid = _grid({"width": first}, {"overflow": "fold"}, gap=1 if first is None else 2)
     for row in rows:
         grid.add_row(*(Styled(_glued(cell)) for cell in row))
     return grid
 
 
 def _bars(block: Bar, width: int) -> Grid:
-    from rich.table import Table as Grid
-
     marks = [(_glued(name), _glued(text), x) for name, text, x in block.marks]
     largest = max((x for *_, x in marks if math.isfinite(x)), default=0.0) or 1.0
     widths = max(len(name) for name, *_ in marks), max(len(text) for _, text, _ in marks)
     room = width - sum(widths) - 4
-    grid = Grid.grid(padding=(0, 2, 0, 0))
-    grid.add_column()
-    grid.add_column(justify="right")
-    grid.add_column(no_wrap=True)
+    grid = _grid({}, {"justify": "right"}, {"no_wrap": True})
     for name, text, x in marks:
         grid.add_row(name, text, "#" * math.ceil(min(1.0, x / largest) * room))
     return grid
@@ -205,11 +204,15 @@ def _table(table: Table, width: int) -> Iterator[RenderableType]:
     All parts have the same widths; the widest column of words is wrapped. Numbers are never
     broken, so that a table of many columns may be wider than the terminal.
     """
-    from rich.constrain import Constrain
     from rich.text import Text as Styled
 
+    def lines(vertical: str) -> Grid:
+        look = {"overflow": "fold", "vertical": vertical}
+        sides = ("left" if column.words else "right" for column in table.columns)
+        columns = ({"width": w, "justify": s, **look} for w, s in zip(widths, sides, strict=True))
+        return _grid(*columns, width=total)
+
     titles = [f"  {table.columns[0].title}", *(c.title for c in table.columns[1:])]
-    titles = [title.replace(SOFT_HYPHEN, "-") for title in titles]
     whole = [_cells(row) for row in table.rows if len(row.cells) > 1]
     widths = [
         max(len(line) for text in column for line in text.split("\n"))
@@ -221,22 +224,21 @@ def _table(table: Table, width: int) -> Iterator[RenderableType]:
         widest = max(words, key=lambda i: widths[i])
         widths[widest] = max(NAME, widths[widest] - excess)
     total = gaps + sum(widths)
-    lines = _grid_of(table.columns, widths, "bottom")
-    lines.add_row(*titles)
-    yield Constrain(lines, total)
-    yield Constrain(Styled("-" * total), total)
+    head = lines("bottom")
+    head.add_row(*titles)
+    yield head
+    yield Styled("-" * total, no_wrap=True, overflow="ignore")
     for heading, rows in groupby(table.rows, key=lambda row: len(row.cells) == 1):
         if heading:
             yield from (Styled(_glued(row.cells[0])) for row in rows)
             continue
-        lines = _grid_of(table.columns, widths, "top")
+        body = lines("top")
         for row in rows:
             first, *others = _cells(row)
             # Wrapped lines of a first cell begin where its name does.
-            lines.add_row(
-                _grid([(first[0], first[2:])]), *others, style="bold" if row.marked else ""
-            )
-        yield Constrain(lines, total)
+            name = _pairs([(first[0], first[2:])])
+            body.add_row(name, *others, style="bold" if row.marked else "")
+        yield body
 
 
 def _cells(row: Row) -> list[str]:
@@ -247,15 +249,3 @@ def _cells(row: Row) -> list[str]:
 def _glued(text: str) -> str:
     """Return a text without control codes, with GLUE before per-cent signs."""
     return clean(text).replace("\N{NO-BREAK SPACE}", GLUE)
-
-
-def _grid_of(
-    columns: Sequence[Column], widths: Sequence[int], vertical: Literal["top", "bottom"]
-) -> Grid:
-    from rich.table import Table as Grid
-
-    grid = Grid.grid(padding=(0, 2, 0, 0))
-    for column, width in zip(columns, widths, strict=True):
-        justify: Literal["left", "right"] = "left" if column.words else "right"
-        grid.add_column(width=width, justify=justify, overflow="fold", vertical=vertical)
-    return grid

@@ -44,7 +44,7 @@ def assumes(bound: Bound, claim: Claim) -> str:
     return STEPS_ASSUME if claim.by_step else ASSUMPTIONS[bound.assumption]
 
 
-def stands_on(bound: Bound, curves: Family | None) -> str:
+def stands_on(bound: Bound, curves: Family | None = None) -> str:
     """Say in a few words what a bound stands on, if a family of curves is stated or assumed."""
     if bound.assumption == "accountant" and isinstance(curves, DPSGDFamily):
         return f"DP-SGD's curve: sample rate {curves.sample_rate:g}, {curves.rounds:,} steps"

@@ -11,7 +11,6 @@ from pages import Page
 from dpaudit.report import to_html, to_terminal
 from dpaudit.report.document import (
     LINES,
-    SOFT_HYPHEN,
     Bar,
     Column,
     Conclusion,
@@ -36,7 +35,7 @@ DETAILS = [
     Text(["an aside"], mark="", strong=True),
     Facts([("Label", [LONG, "second line"]), ("Unused", [])]),
     Table(
-        [Column("name", words=True), Column(f"ceil{SOFT_HYPHEN}\ning"), Column("x\ny\nz")],
+        [Column("name", words=True), Column("ceil\ning"), Column("x\ny\nz")],
         [Row(["a group"]), Row([LONG, "1.0", "95 %"], marked=True)],
     ),
     Figure("drawn", "Drawn title", "Drawn caption", "Drawn numbers", mpl.Figure()),
@@ -88,7 +87,7 @@ def test_a_summary_of_many_rows_and_long_facts_fits():
 
 def test_titles_of_columns_end_on_the_same_line_and_break_words():
     titles = to_terminal.write(DOCUMENT).partition("Label")[2].split("\n\n")[1].splitlines()[:3]
-    assert [line.split() for line in titles] == [["x"], ["ceil-", "y"], ["name", "ing", "z"]]
+    assert [line.split() for line in titles] == [["x"], ["ceil", "y"], ["name", "ing", "z"]]
 
 
 def test_a_line_never_breaks_before_a_per_cent_sign():
@@ -111,9 +110,9 @@ def test_markup_and_codes_in_names_are_shown_or_removed_but_never_obeyed():
 
 def test_a_page_has_every_word_that_a_terminal_has():
     page = Page(to_html.write(DOCUMENT))
-    told = words(to_terminal.write(DOCUMENT).replace("ceil-", "").replace("ing ", " "))
-    assert told - words(page.text) <= {"dpaudit", "ing"}
-    assert {"ceiling", "Drawn"} <= words(page.text)
+    told = words(to_terminal.write(DOCUMENT))
+    assert told - words(page.text) <= {"dpaudit"}
+    assert {"ceil", "ing", "Drawn"} <= words(page.text)
     assert [text for _, text in page.headings] == ["a title?", "Part one", "Drawn title"]
     assert {"scope": "row", "colspan": "3"} in page.all("th")
 

@@ -146,7 +146,8 @@ def after_checkpoint(
 ) -> list[str]:
     """Return the next steps after the audit of a model that the user's own trainer made.
 
-    It is `fair` if coins are known to have chosen the records. `needed` is the number of canaries that could decide on the claim; None if no number could.
+    It is `fair` if coins are known to have chosen the records. `needed` is the number of canaries
+    that could decide on the claim; None if no number could.
     """
     if not claim.guarantees:
         return ["State what the training claims (--claim EPS[,DELTA]) to have it judged."]

@@ -220,7 +220,7 @@ def test_an_uneven_split_has_no_bound_but_figures(cli, sides):
     assert "AUC" in text
     assert "TPR at 1 % FPR needs more records: 100 that are no members, not 50" in text
     assert "50 records are among the members and among the others" not in text
-    same = cli(*words, "--nonmembers", folder / "in.npz").stdout
+    same = cli(*words, "--nonmembers", folder / "in.npz", "--verbose").stdout
     assert "100 records are among the members and among the others, too" in " ".join(same.split())
 
 

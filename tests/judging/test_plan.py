@@ -32,7 +32,7 @@ def test_ceilings_without_an_assumption_are_the_known_ones():
     asked = {"claim": 1.0, "true": 3.0, "models": 4 * TRIALS[0]}
     found = rows(**asked)
     assert list(found) == ["clopper-pearson", "exact-scan", "paired-auc"]
-    for prospect, _ in prospects(planned(**asked)):
+    for prospect, _ in prospects(plan_request(**asked)):
         assert found[prospect.name].ceiling == prospect.ceiling(TRIALS[0])
         assert found[prospect.name].judging == TRIALS[0]
         ceilings = [prospect.ceiling(n) for n in TRIALS]

@@ -59,7 +59,9 @@ def _networks(ctx: click.Context) -> Iterable[str]:
     return NETWORKS
 
 
-def _explained(ctx: click.Context) -> Iterable[str]:
+@_completer
+def explained(ctx: click.Context) -> Iterable[str]:
+    """Return every name that can be explained."""
     known = {name for kind in registry.KINDS for name in registry.names(kind)}
     return sorted({*known, *ADVERSARIES, *_networks(ctx)})
 
@@ -70,7 +72,6 @@ def _runs(ctx: click.Context) -> Iterable[str]:
     return [str(journal.parent) for journal in journals]
 
 
-explained = _completer(_explained)
 runs = _completer(_runs, "dir")
 _defences = _completer(lambda ctx: ["none", *map(_with_colon, registry.names("defences"))])
 

@@ -7,7 +7,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -59,19 +59,12 @@ class Destination(click.Path):
             return "wrong-ending", f"it must end in {' or '.join(self.endings)}"
         if not path.parent.is_dir():
             return "folder-missing", f"there is no folder {Path(given).parent}"
-        if path.name == journal_file.NAME or _is_journal(path):
+        if path.name == journal_file.NAME or journal_file.is_database(path):
             return "is-journal", "it is a journal, and the models of its run would be lost"
         # A pipe or a device is written to, and not replaced.
         touched = path if path.exists() and not path.is_file() else path.parent
         writable = os.access(touched, os.W_OK)
         return None if writable else ("file-unwritable", f"{touched} is not writable")
-
-
-def _is_journal(path: Path) -> bool:
-    if path.is_file():  # opening a pipe would wait for its writer
-        with suppress(OSError), path.open("rb") as file:
-            return file.read(16) == b"SQLite format 3\0"
-    return False
 
 
 def deliver(

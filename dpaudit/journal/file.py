@@ -219,6 +219,11 @@ def is_blank(path: Path) -> bool:
     return not any(_header(path))
 
 
+def is_database(path: Path) -> bool:
+    """Return True if a file is a database of SQLite, as every journal is."""
+    return _header(path).startswith(DATABASE)
+
+
 def _is_foreign(path: Path) -> bool:
     """Return True if a file's header is another program's; SQLite might change or add files.
 

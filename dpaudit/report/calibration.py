@@ -108,7 +108,13 @@ def _cells(row: CalibrationRow) -> list[str]:
 def verdict(calibration: Calibration) -> str:
     """Say whether every bound held, and how surely a wrong one would have been found."""
     bounds, level = calibration.bounds, _rate(calibration.setting.level)
-    strength = _strength(calibration)
+    would = f"A bound that is wrong in {at_most(100 * calibration.detectable_rate, 1)} % of audits"
+    if calibration.detectable_rate == 1:
+        would = "No rate of false alarms"
+    strength = (
+        f"{would} would have been found with {percent(results.POWER)}. If all bounds are correct, "
+        f"the chance of flagging any is at most {at_most(100 * calibration.by_chance, 1)} %."
+    )
     if broken := calibration.broken:
         named = "; ".join(
             f"{row.attack} by {row.judged} on {row.mechanism} with {row.trials:,} trials, "
@@ -129,17 +135,6 @@ def verdict(calibration: Calibration) -> str:
     return (
         f"EVERY BOUND HELD: each of {len(bounds)} is above the truth no more often than it states, "
         f"in {level} of audits, within the interval of its rate{measured}. {strength}"
-    )
-
-
-def _strength(calibration: Calibration) -> str:
-    """Say which rate of false alarms would have been found."""
-    would = f"A bound that is wrong in {at_most(100 * calibration.detectable_rate, 1)} % of audits"
-    if calibration.detectable_rate == 1:
-        would = "No rate of false alarms"
-    return (
-        f"{would} would have been found with {percent(results.POWER)}. If all bounds are correct, "
-        f"the chance of flagging any is at most {at_most(100 * calibration.by_chance, 1)} %."
     )
 
 

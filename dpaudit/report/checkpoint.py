@@ -203,9 +203,7 @@ def to_dict(report: CheckpointReport) -> dict[str, Any]:
             "references": report.references,
             "looks": report.looks,
             "risk": {
-                "auc": risk.auc,
-                "interval": risk.interval,
-                "confidence": risk.confidence,
+                **asdict(risk),
                 "tpr": [{"fpr": fpr, "tpr": tpr} for fpr, tpr in risk.tpr.items()],
             },
             "delta": claim.delta,

@@ -135,20 +135,20 @@ def _line(file: Path, name: str) -> int:
 def to_sarif(report: Report, source: Source) -> dict[str, Any]:
     """Return the log of one audit, with one result at most; its properties are the numbers."""
     check(report)
+    outcome = _outcome(report)
     driver: dict[str, Any] = {"name": "dpaudit", "rules": list(RULES.values())}
     if version := report.versions.get("dpaudit"):
         driver["version"] = version
     run = {
         "tool": {"driver": driver},
         "invocations": [{"executionSuccessful": True}],
-        "results": [_result(report, source)] if _outcome(report) in RULES else [],
+        "results": [_result(report, outcome, source)] if outcome in RULES else [],
         "properties": numbers(report),
     }
     return {"$schema": SCHEMA, "version": "2.1.0", "runs": [plain(run)]}
 
 
-def _result(report: Report, source: Source) -> dict[str, Any]:
-    outcome = _outcome(report)
+def _result(report: Report, outcome: str, source: Source) -> dict[str, Any]:
     rule = RULES[outcome]
     place = {"artifactLocation": {"uri": source.uri}, "region": {"startLine": source.line}}
     return {

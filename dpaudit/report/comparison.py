@@ -170,25 +170,15 @@ def check(comparison: Comparison) -> None:
 def to_dict(comparison: Comparison) -> dict[str, Any]:
     """Return the comparison as plain values; infinite or missing values are None."""
     check(comparison)
-    return machine.contract(
-        "comparison",
+    rows = [
         {
-            "claim": comparison.claim.to_dict(),
-            "attacks": comparison.attacks,
-            "defences": [
-                {
-                    "defence": d.defence,
-                    "utility": d.utility and asdict(d.utility),
-                    "strongest": d.strongest,
-                    "bounds": [machine.bound_values(bound) for bound in d.bounds],
-                    "published": [machine.published_values(published) for published in d.published],
-                }
-                for d in comparison.rows
-            ],
-            "models": comparison.models,
-            "data": comparison.data,
-            "canary": comparison.canary,
-            "versions": comparison.versions,
-            "seed": comparison.seed,
-        },
-    )
+            **vars(d),
+            "utility": d.utility and asdict(d.utility),
+            "bounds": [machine.bound_values(bound) for bound in d.bounds],
+            "published": [machine.published_values(published) for published in d.published],
+        }
+        for d in comparison.rows
+    ]
+    values = {**vars(comparison), "claim": comparison.claim.to_dict(), "defences": rows}
+    del values["rows"]
+    return machine.contract("comparison", values)

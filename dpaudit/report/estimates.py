@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import asdict
 from typing import Any
 
 from dpaudit.judging.estimates import EstimateRequest, Estimates
@@ -177,9 +178,7 @@ def to_dict(estimates: Estimates) -> dict[str, Any]:
             "claim": question.claim,
             "seed": question.seed,
             "bounds": [_bound(estimates, bound) for bound in estimates.bounds],
-            "left_out": [
-                {"estimator": left.estimator, "reason": left.reason} for left in estimates.left_out
-            ],
+            "left_out": [asdict(left) for left in estimates.left_out],
             "deciding": None if deciding is None else estimates.bounds.index(deciding),
             "point": estimates.point,
             "versions": versions(),
@@ -192,8 +191,8 @@ def _outcome(question: EstimateRequest) -> dict[str, Any]:
     if isinstance(o, Counts):
         return {"kind": "counts", "fp": o.fp, "out": o.out, "fn": o.fn, "in": o.inn}
     if isinstance(o, Guesses):
-        numbers = {"canaries": o.canaries, "guesses": o.guesses, "correct": o.correct}
-        return {"kind": "guesses", **numbers}
+        values = {"canaries": o.canaries, "guesses": o.guesses, "correct": o.correct}
+        return {"kind": "guesses", **values}
     return {"kind": "scores", "out": len(o.out), "in": len(o.inn)}
 
 

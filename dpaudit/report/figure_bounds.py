@@ -81,11 +81,10 @@ def draw(report: Report, digits: int) -> Figure:
         text = f"claim {nearest(claimed, digits)}" if report.claim.guarantees else "no claim"
         claim_line(axes, scale.place(claimed), text, scale.infinity or scale.end)
         _frame(axes, rows, scale)
-        handles, labels = axes.get_legend_handles_labels()
-        known = dict(zip(labels, handles, strict=True))
+        known = {line.get_label(): line for line in axes.get_lines()}
         order = [DECIDES, *map(_never, columns), CEILING, BEYOND, ESTIMATE, NULL]
-        shown = [name for name in order if name in known]
-        figure.legend([known[x] for x in shown], shown, loc="outside lower center", ncols=2)
+        shown = [known[name] for name in order if name in known]
+        figure.legend(handles=shown, loc="outside lower center", ncols=2)
         return figure
 
 
@@ -134,8 +133,8 @@ def _frame(axes: Axes, rows: list[AttackRow], scale: Axis) -> None:
     from matplotlib.ticker import MaxNLocator
 
     axes.set_xlabel("epsilon: 0 is no leak, more is worse")
-    decides = {True: " (decides)", False: ""}
-    name_rows(axes, [shorten(row.attack, 24) + decides[bool(row.deciding)] for row in rows])
+    decides = " (decides)"
+    name_rows(axes, [shorten(r.attack, 24) + (decides if r.deciding else "") for r in rows])
     for label, row in zip(axes.get_yticklabels(), rows, strict=True):
         label.set_fontweight("bold" if row.deciding else "normal")
     ticks = [x for x in MaxNLocator(9).tick_values(0, scale.end) if x <= scale.end]

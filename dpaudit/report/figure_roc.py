@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -68,21 +67,16 @@ def roc(scores: Scores) -> tuple[Array, Array]:
     return np.concatenate([[0.0], fpr]), np.concatenate([[0.0], tpr])
 
 
-@dataclass(frozen=True)
-class Rectangle:
-    """Limits of a rule's true rates, with the bound's confidence: FPR <= `fpr`, TPR >= `tpr`."""
+def corner(bound: Bound) -> tuple[float, float] | None:
+    """Return the most FPR and the least TPR of a rule, with the bound's confidence.
 
-    fpr: float
-    tpr: float
-
-
-def rectangle(bound: Bound) -> Rectangle | None:
-    """Return the Clopper-Pearson rectangle from whose corner the bound is computed."""
+    They are the corner of the Clopper-Pearson rectangle from which the bound is computed.
+    """
     c = bound.counts
     if c is None:
         return None
     a = (1 - bound.confidence) / 2
-    return Rectangle(float(upper_rate(c.fp, c.out, a)), 1 - float(upper_rate(c.fn, c.inn, a)))
+    return float(upper_rate(c.fp, c.out, a)), 1 - float(upper_rate(c.fn, c.inn, a))
 
 
 def draw(attacks: list[AttackScores], claim: Claim, worlds: Worlds = PLANTED) -> Figure:
@@ -167,11 +161,11 @@ def _forbidden(axes: Axes, x: float, y: float, side: str) -> None:
 
 def _rule(axes: Axes, deciding: AttackScores, up: View) -> None:
     """Draw the rule that decides, and the rectangle that its true rates are in."""
-    counts, corner = deciding.bound.counts, rectangle(deciding.bound)
-    if counts is None or corner is None:
+    counts, limits = deciding.bound.counts, corner(deciding.bound)
+    if counts is None or limits is None:
         return
-    x = np.array([0.0, corner.fpr, corner.fpr])
-    y = up(np.array([corner.tpr, corner.tpr, 1.0]))
+    fpr, tpr = limits
+    x, y = np.array([0.0, fpr, fpr]), up(np.array([tpr, tpr, 1.0]))
     sure = percent(deciding.bound.confidence)
     axes.plot(x, y, color=INK, linewidth=1.3, linestyle="--", label=f"its true rates, {sure} sure")
     point = up(np.array([1 - counts.fn / counts.inn]))

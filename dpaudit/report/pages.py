@@ -12,17 +12,9 @@ from dpaudit.judging.compare import Comparison
 from dpaudit.judging.estimates import Estimates
 from dpaudit.judging.ladder import Ladder
 from dpaudit.judging.plan import Plan
-from dpaudit.report import (
-    calibration,
-    checkpoint,
-    comparison,
-    estimates,
-    ladder,
-    plan,
-    run,
-    to_html,
-)
+from dpaudit.report import calibration, checkpoint, comparison, estimates, ladder, plan, run
 from dpaudit.report.document import Document
+from dpaudit.report.to_html import write
 from dpaudit.results import Report
 
 RENDERERS: Mapping[type, Callable[[Any], Document]] = {
@@ -38,6 +30,6 @@ RENDERERS: Mapping[type, Callable[[Any], Document]] = {
 
 def frame(result: object) -> str:
     """Return the page of a result in a frame, so that its style stays its own."""
-    page = to_html.write(RENDERERS[type(result)](result))
+    page = write(RENDERERS[type(result)](result))
     style = "width: 100%; height: 40rem; border: 0"
     return f'<iframe srcdoc="{escape(page)}" style="{style}"></iframe>'

@@ -127,20 +127,20 @@ def _roc(attacks: list[AttackScores], report: Report) -> Figure:
     if claim.curve is not None and within_reach(claim.curve):
         caption += " Dash-dotted: the best that any attack can do under the claim's curve."
     alt = f"Curves of {', '.join(a.attack for a in attacks)}."
-    corner = figure_roc.rectangle(bound)
-    if bound.counts is not None and corner is not None:
+    limits = figure_roc.corner(bound)
+    if bound.counts is not None and limits is not None:
         c, sure, units = bound.counts, percent(bound.confidence), unit(report)
         if bound.estimator == "clopper-pearson":
             caption += (
                 " Dashed: where the true rates of the deciding rule are; the claim is refuted "
                 "only if all of that lies outside the shaded area."
             )
-        tpr = percent(math.floor(1000 * corner.tpr) / 1000)
-        fpr = percent(math.ceil(1000 * corner.fpr) / 1000)
+        most = percent(math.ceil(1000 * limits[0]) / 1000)
+        least = percent(math.floor(1000 * limits[1]) / 1000)
         alt += (
             f" The deciding rule finds {c.inn - c.fn:,} of {c.inn:,} {units} {named.inn} and "
             f"accuses {c.fp:,} of {c.out:,} {named.then_out}; with {sure} confidence its true "
-            f"rates are at least {tpr} and at most {fpr}."
+            f"rates are at least {least} and at most {most}."
         )
     null = is_null(report.canary)
     title = "Telling the groups apart" if null else "Finding the canary against false alarms"

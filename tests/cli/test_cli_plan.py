@@ -53,7 +53,7 @@ def test_alone_it_plans_the_default_run(plan):
     assert best["estimator"] == "rank-test"
     assert f"(--models {best['for_power']})" in " ".join(printed.split())
     words = " ".join(printed.split())
-    assert "clopper-pearson and exact-scan cannot refute it whatever leaks" in words
+    assert "clopper-pearson and exact-scan can never refute the claim" in words
 
 
 @pytest.mark.parametrize("name", ["worst-case", "final-weights", "white-box"])

@@ -9,7 +9,7 @@ from report_examples import bound, inconclusive, published, violation, with_evid
 
 from dpaudit.rates import BoundCriterion
 from dpaudit.report import drawing, figure_bounds, figure_records, figure_roc, figure_scores
-from dpaudit.report.figure_roc import least, most, rectangle, roc
+from dpaudit.report.figure_roc import corner, least, most, roc
 from dpaudit.report.figure_scores import NO_NUMBER, AttackScores, attack_scores, histogram
 from dpaudit.report.formats import shorten
 from dpaudit.report.run_figures import NAMES, figures
@@ -160,19 +160,19 @@ def test_corner_leaves_the_region_exactly_where_the_bound_exceeds_the_claim(delt
         n = int(draw.integers(5, 400))
         fp, fn = (int(k) for k in draw.integers(0, n // 2 + 1, 2))
         epsilon = max(0.0, float(criterion(np.array(fp), n, np.array(fn), n)))
-        corner = rectangle(bound(epsilon=epsilon, counts=Counts(fp, n, fn, n)))
+        limits = corner(bound(epsilon=epsilon, counts=Counts(fp, n, fn, n)))
         assert corner is not None
         for claimed in (0.7 * epsilon - 1e-6, epsilon + 1e-6, 1.0):
             if claimed < 0 or abs(claimed - epsilon) < 1e-9:
                 continue
-            outside = corner.tpr > float(most(np.array([corner.fpr]), Claim(claimed, delta))[0])
+            outside = limits[1] > float(most(np.array([limits[0]]), Claim(claimed, delta))[0])
             assert outside == (epsilon > claimed)
             refuted += outside
     assert refuted > 50
 
 
 def test_no_counts_no_rectangle() -> None:
-    assert rectangle(bound(counts=None)) is None
+    assert corner(bound(counts=None)) is None
     assert drawing.svg(figure_roc.draw([one(SCORES["many"], counts=None)], Claim(1.0, 0.0)))
 
 

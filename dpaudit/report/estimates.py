@@ -45,10 +45,10 @@ def document(estimates: Estimates, where: str = "") -> Document:
         Heading("How to read it"),
         Text(reading(estimates), mark="-"),
     ]
-    best = max(estimates.bounds, key=lambda bound: (bound.assumption == "none", bound.epsilon))
-    summary: list[Block] = [sentence(estimates, best)]
+    first = estimates.bounds[0]  # not the largest: taking that would be a selection
+    summary: list[Block] = [sentence(estimates, first)]
     if question.claim is not None:
-        decides = estimates.deciding or best
+        decides = estimates.deciding or first
         certified = _on_its_side(decides.epsilon, question.claim)
         claimed = ("claimed", f"{question.claim:.12g}", question.claim)
         summary.append(Bar([claimed, ("certified", certified, decides.epsilon)]))
@@ -56,13 +56,13 @@ def document(estimates: Estimates, where: str = "") -> Document:
     return Document([*summary, ending([NEXT], where)], details)
 
 
-def sentence(estimates: Estimates, best: Bound) -> Conclusion | Text:
+def sentence(estimates: Estimates, first: Bound) -> Conclusion | Text:
     """Say what follows for the claim, or how much leaks at least where none is stated."""
     question, bound = estimates.request, estimates.deciding
     sure = percent(question.confidence)
     if question.claim is None:
-        leak = f"The leak is at least epsilon {at_least(best.epsilon, DIGITS)}"
-        on = f"({best.estimator}, {sure} confidence, no assumptions)"
+        leak = f"The leak is at least epsilon {at_least(first.epsilon, DIGITS)}"
+        on = f"({first.estimator}, {sure} confidence, no assumptions)"
         return Text([f"{leak} {on}."], strong=True)
     limit = f"{question.claim:.12g}"
     if bound is None:

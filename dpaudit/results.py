@@ -18,8 +18,6 @@ Strength: TypeAlias = Literal[
     "refuted", "strong", "weak", "null-passed", "null-failed", "not-claimed"
 ]
 """The claim is refuted; or at least half of it is certified, or less; or the canary is the null."""
-PASSED: frozenset[Strength] = frozenset({"strong", "null-passed"})
-"""The strengths at which a strict gate opens: not after a weak test, nor without a claim."""
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,7 @@ from dpaudit.mechanisms.function import Function
 from dpaudit.protocols import CanaryBuilder
 from dpaudit.report.run import refutation
 from dpaudit.report.run_verdict import in_one_line
-from dpaudit.results import PASSED, Report
+from dpaudit.results import Report
 from dpaudit.training.isolation import isolated
 from dpaudit.types import Canary, Claim, Data, Pair, neighbours
 
@@ -66,7 +66,7 @@ class NothingTested(_Failure):
 
 
 class WeakTest(_Failure):
-    """An audit that certified less than half of the claim, where a strong one was asked for."""
+    """An audit that was no strong test: it certified less than half, or could never refute."""
 
 
 def assert_private(
@@ -148,7 +148,7 @@ def assert_private(
         raise PrivacyViolation(refutation(report, mechanism.name, false_alarm, same), report)
     if report.verdict == "INCONCLUSIVE":
         raise NothingTested(" ".join([in_one_line(report), *report.next_steps]), report)
-    if strong and report.strength not in PASSED:
+    if strong and report.strength != "strong":
         raise WeakTest(f"{in_one_line(report)} {_stronger(report, config.volume.models)}", report)
     return report
 

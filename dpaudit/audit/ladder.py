@@ -15,7 +15,7 @@ from typing import Any
 
 from dpaudit import checks, report
 from dpaudit.audit.folder import Run
-from dpaudit.audit.preparation import Say, prepare, quiet
+from dpaudit.audit.preparation import PreparedAudit, Say, prepare, quiet
 from dpaudit.audit.runner import run
 from dpaudit.audit.trials import Progress
 from dpaudit.config import Config, digest, plugin_defaults, unused_settings
@@ -43,7 +43,7 @@ FEWEST_CANARIES = 50
 OF_OBSERVER = frozenset({"canary", "clip_canary", "samples"})
 """Settings that are the observer's alone; the others bring their own."""
 
-Begin = Callable[[str, Claim], object]
+Begin = Callable[[str, PreparedAudit], object]
 """Shows which adversary begins."""
 
 
@@ -137,6 +137,9 @@ def prepare_ladder(
     claim refuse beside it is left out, with the reason.
     """
     checks.refuse([checks.in_range("confidence", confidence, 0.5, 1, ends="()")])
+    if given.get("canary") == "none":
+        text = "a ladder plants canaries; the null check is dpaudit run --canary none"
+        raise BadInput(text, "no-effect", option="canary", value="none")
     first, *others = RUNGS
     observer = prepare(first.config(given), say, download, build=False)
     if "noise_multiplier" in given and "claim" not in given:
@@ -192,7 +195,7 @@ def run_ladder(
     with nullcontext(SerialExecutor()) if finished else _executor(workers) as executor:
         for name, config in prepared.configs.items():
             audit = prepare(config, say, out=paths[name])
-            begin(name, audit.claim)
+            begin(name, audit)
             done = run(audit, paths[name], executor, progress, say)
             rungs[name] = replace(rungs[name], report=_judged(done, canary_image))
     return Ladder(prepared.claim, prepared.confidence, list(rungs.values()))

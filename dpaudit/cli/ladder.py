@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -12,9 +12,11 @@ from dpaudit.cli.command import Command, Group
 from dpaudit.cli.output import Progress, deliver, interruptible, places, stop_if
 from dpaudit.cli.settings import ladder_settings
 from dpaudit.config.settings import Judging
-from dpaudit.types import Claim
 
 REPORTED = options.REPORTED.without("sarif", "junit")
+if TYPE_CHECKING:
+    from dpaudit.audit.preparation import PreparedAudit
+
 OUT = options.option("--out PATH  Folder.  [default: runs/ladder-HASH]", is_eager=True)
 GROUPS = (
     options.RECORDS,
@@ -49,10 +51,12 @@ def command(
     output = REPORTED.take(given)
     settings, begun, folder = ladder_settings(given), list[str](), out
 
-    def begin(name: str, claim: Claim) -> None:
+    def begin(name: str, audit: PreparedAudit) -> None:
         begun.append(name)
-        progress.restart(claim_unit(claim))
+        progress.restart(claim_unit(audit.claim))
         progress.note(f"{name} ({len(begun)} of {len(prepared.configs)})")
+        if audit.too_few:
+            progress.note(f"Warning: {audit.too_few}")
 
     def stopped() -> str:
         if not begun:

@@ -15,7 +15,6 @@ import click
 
 from dpaudit.cli import BadValue, Misuse
 from dpaudit.journal import file as journal_file
-from dpaudit.results import PASSED
 
 if TYPE_CHECKING:
     from dpaudit.judging.ladder import Ladder
@@ -199,5 +198,5 @@ class Progress(AbstractContextManager["Progress"]):
 def stop_if(found: Report | Ladder, output: Mapping[str, Any]) -> None:
     """Exit with 1 if a gate is closed: for a refuted claim, or for all but a strong test."""
     refuted = output["fail_on_violation"] and found.verdict == "VIOLATION"
-    if refuted or (output["fail_on_weak"] and found.strength not in PASSED):
+    if refuted or (output["fail_on_weak"] and found.strength != "strong"):
         sys.exit(1)

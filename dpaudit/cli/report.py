@@ -27,7 +27,10 @@ def show(run: Run, found: Report, output: Mapping[str, Any], keep: bool = False)
         found = replace(found, evidence=replace(found.evidence, canary=None, original=None))
     json, html, sarif, junit = (output[name] for name in ("json", "html", "sarif", "junit"))
     folder, place = run.path if keep else None, report.source(run.mechanism, run.path)
-    written = places(html or (run.path / "report.html" if keep else None), json, sarif, junit)
+    page = html or run.path / "report.html"
+    written = places(page if html or keep else None, json, sarif, junit)
+    if not written and page.is_file():
+        written = f"{page} (of the run; --html FILE writes this one)"
     deliver(
         document(found, written),
         output["detail"],

@@ -89,8 +89,8 @@ def _stronger(claim: Claim, adversary: str, expected: Expectation | None) -> str
     if expected is None:
         return f"Try stronger attackers: dpaudit ladder, or --adversary {adversary}."
     return (
-        "Try stronger attackers: dpaudit ladder. With "
-        f"{expected.models:,} models the strongest would typically certify {_of(expected, claim)}."
+        f"Try stronger attackers: dpaudit ladder. With {expected.models:,} models the best attack "
+        f"would typically certify {_of(expected, claim)}."
     )
 
 

@@ -74,13 +74,18 @@ class Ladder(Result):
 
     @property
     def strongest(self) -> tuple[Rung, Report, Bound]:
-        """The rung that refutes the claim or, of several or none, that certifies most of it."""
-        return max(self.played, key=lambda one: (-WEIGHT.index(one[1].verdict), one[2].epsilon))
+        """The rung that refutes the claim, else one that is a strong test, else any: the one that
+        certifies most."""
+        order: Sequence[Strength] = ("refuted", "strong")
+        return max(
+            self.played,
+            key=lambda one: (*(one[1].strength == kind for kind in order), one[2].epsilon),
+        )
 
     @property
     def verdict(self) -> Verdict:
-        """The verdict of the strongest rung: one that refutes the claim is enough."""
-        return self.strongest[1].verdict
+        """The weightiest verdict of a rung: one that refutes the claim is enough."""
+        return min((report.verdict for _, report, _ in self.played), key=WEIGHT.index)
 
     @property
     def strength(self) -> Strength:

@@ -11,15 +11,17 @@ def strength(claim: Claim, verdict: Verdict, bound: Bound | None, canary_is_null
     """Return the strength of a judgement; `bound` is the one that decides, if there is one.
 
     A claim that was not refuted withstood a strong test if at least half of it is certified: the
-    same models refute a claim of half as much. A null run plants nothing, and passes if nothing
-    is certified.
+    same models refute a claim of half as much. A null run plants nothing: it fails if anything is
+    certified, and passes if the claim could have been refuted.
     """
-    if canary_is_null:
-        return "null-passed" if bound is None or bound.epsilon == 0 else "null-failed"
+    if canary_is_null and bound is not None and bound.epsilon > 0:
+        return "null-failed"
     if verdict == "NO_GUARANTEE_CLAIMED":
-        return "not-claimed"
+        return "null-passed" if canary_is_null else "not-claimed"
     if verdict == "VIOLATION":
         return "refuted"
     if verdict == "INCONCLUSIVE" or bound is None or not promises(claim, bound.assumption):
         return "weak"
+    if canary_is_null:
+        return "null-passed"
     return "strong" if 0 < claim.epsilon / 2 <= bound.epsilon else "weak"

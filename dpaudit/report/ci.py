@@ -42,6 +42,12 @@ RULES = {
         BREAKS,
         "security",
     ),
+    "NULL_FAILED": _rule(
+        *("null-check-failed", "error", "A leak is certified where no canary was planted"),
+        "No canary was planted, so there was no leak to find, but an epsilon above 0 is certified. "
+        "Chance does this in at most 5 % of audits.",
+        "Repeat the null check with another --seed.",
+    ),
     "WEAK": _rule(
         *("weak-test", "note", "The privacy claim was tested too weakly"),
         "The claim was not refuted, and less than half of it was certified. A weak test is no "
@@ -58,12 +64,15 @@ RULES = {
 """The SARIF rule of each outcome that is a result; a strong test without a violation is none."""
 
 SKIPPED = ("WEAK", "INCONCLUSIVE", "NO_GUARANTEE_CLAIMED")
-OUTCOMES = {"VIOLATION": "failure", **dict.fromkeys(SKIPPED, "skipped")}
+FAILED = ("VIOLATION", "NULL_FAILED")
+OUTCOMES = {**dict.fromkeys(FAILED, "failure"), **dict.fromkeys(SKIPPED, "skipped")}
 """The JUnit outcome of each result; a claim that held against a strong test has passed."""
 
 
 def _outcome(report: Report) -> str:
-    """Return the verdict, or WEAK where a weak test found no violation."""
+    """Return the verdict, but for weak tests without a violation and for null checks."""
+    if report.strength.startswith("null-"):
+        return "NULL_FAILED" if report.strength == "null-failed" else "NULL_PASSED"
     weak = report.strength == "weak" and report.verdict == "NO_VIOLATION_FOUND"
     return "WEAK" if weak else report.verdict
 

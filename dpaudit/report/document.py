@@ -6,6 +6,7 @@ summary, which comes first, and the details.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias, Union
@@ -69,6 +70,11 @@ class Bar:
     """Numbers on one scale that begins at 0: of each its name, its rounded text and itself."""
 
     marks: Sequence[tuple[str, str, float]]
+
+    @property
+    def largest(self) -> float:
+        """The largest finite number, which fills the scale; 1 if there is none above 0."""
+        return max((x for *_, x in self.marks if math.isfinite(x)), default=0.0) or 1.0
 
 
 @dataclass(frozen=True)

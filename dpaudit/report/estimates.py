@@ -28,7 +28,7 @@ from dpaudit.results import Bound, Counts, Guesses, Scores
 from dpaudit.versions import versions
 
 DIGITS = 3
-NEXT = "--verbose explains each bound. Choose the estimator before you see the outcome."
+NEXT = "--verbose explains each bound."
 
 
 def document(estimates: Estimates, where: str = "") -> Document:
@@ -47,8 +47,7 @@ def document(estimates: Estimates, where: str = "") -> Document:
     ]
     first = estimates.bounds[0]  # not the largest: taking that would be a selection
     summary: list[Block] = [sentence(estimates, first)]
-    if question.claim is not None:
-        decides = estimates.deciding or first
+    if question.claim is not None and (decides := estimates.deciding):
         certified = _on_its_side(decides.epsilon, question.claim)
         claimed = ("claimed", f"{question.claim:.12g}", question.claim)
         summary.append(Bar([claimed, ("certified", certified, decides.epsilon)]))

@@ -33,12 +33,12 @@ from dpaudit.results import Report
 
 COLUMNS = (
     *words("attacker", "may do and sees", "training"),
-    *map(Column, ("certified", "no assumptions")),
+    *map(Column, ("by curve", "no assumptions")),
 )
 
 STANDS_ON = (
-    "The certified bound decides. It assumes the curve of the claim, where there is one; the bound "
-    "without assumptions holds for any mechanism."
+    "The bound by curve decides, where the claim has a curve: it holds if the mechanism has that "
+    "kind of curve. The bound without assumptions holds for any mechanism."
 )
 
 
@@ -54,9 +54,9 @@ def document(ladder: Ladder, where: str = "", page: bool = False) -> Document:
         title = "How much of the claim each attacker certifies"
         figure = [Figure("ladder", title, text, numbers, figure_ladder.draw(ladder, digits))]
     sections = [block for rung in ladder.rungs for block in _section(rung)]
-    each = percent(ladder.strongest[-1].confidence)
+    each = percent(round(ladder.strongest[-1].confidence, 4))
     together = percent(ladder.confidence)
-    shared = f"Each deciding bound is held to {each}, all together to {together} confidence."
+    shared = f"Each bound that decides has {each} confidence, all of them together {together}."
     return Document(
         _summary(ladder, digits, where),
         [*figure, Text([*_insiders(ladder), STANDS_ON, shared]), *sections],
@@ -83,7 +83,8 @@ def sentence(ladder: Ladder) -> str:
     """Say what the strongest adversary certifies, and what that says of the claim."""
     digits = _digits(ladder)
     rung, report, bound = ladder.strongest
-    shown, claimed = at_least(bound.epsilon, digits), nearest(report.claim.epsilon, digits)
+    claim = report.claim if ladder.strength == "refuted" else ladder.claim
+    shown, claimed = at_least(bound.epsilon, digits), nearest(claim.epsilon, digits)
     sure = f"({percent(ladder.confidence)} confidence, all attackers together)"
     of = f"{shown} of the claimed epsilon {claimed} {sure}."
     match ladder.strength:

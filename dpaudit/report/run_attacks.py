@@ -102,7 +102,7 @@ def published_cells(published: Published | None) -> list[str]:
 
 
 def _short(x: float) -> str:
-    return "inf" if math.isinf(x) else nearest(x)
+    return "infinite" if math.isinf(x) else nearest(x)
 
 
 def _fixed(report: Report) -> str:

@@ -54,8 +54,9 @@ def setting(report: Report, digits: int) -> list[Facts]:
     if not is_null(report.canary):
         rows += [("Attacker", report.adversary), ("Meaning", report.deployment)]
         if report.heuristic is not None:
-            most = f"at most about {formats.nearest(report.heuristic)} can be found this way"
-            rows.append(("Heuristic", f"{most}: no bound, and it decides nothing"))
+            most = f"about {formats.nearest(report.heuristic)} at most"
+            seen = "can be found by who sees only the final model (last-iterate heuristic)"
+            rows.append(("Heuristic", f"{most} {seen}; this is no bound and decides nothing"))
     if report.defence != "none":
         seen = f"the outputs were defended by {report.defence} before the attacks saw them"
         rows.append(("Defence", seen))

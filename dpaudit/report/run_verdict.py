@@ -95,9 +95,11 @@ def bars(claim: Claim, certified: float, digits: int = 2) -> Bar:
 def summary(report: Report, digits: int, where: str = "") -> list[Block]:
     """Build what a person reads first; `where` says where the report lies."""
     attacked = "" if is_null(report.canary) else attacker(report)
+    null = report.strength.startswith("null-")
+    scale = bars(report.claim, report.bounds[report.primary].epsilon, digits)
     return [
         Conclusion(report.strength, sentence(report, digits)),
-        bars(report.claim, report.bounds[report.primary].epsilon, digits),
+        *([] if null else [scale]),
         Facts([("Attacker", attacked), ("Judged", judged(report))]),
         attack_table(report, digits),
         ending(report.next_steps, where, report.warnings),
@@ -152,7 +154,7 @@ def attack_table(report: Report, digits: int) -> Table:
 
 
 SLOTS_SHOWN = {
-    SLOTS["accountant"]: "certified",
+    SLOTS["accountant"]: "by curve",
     SLOTS["none"]: "no assumptions",
     SLOTS["prior"]: "credible",
 }

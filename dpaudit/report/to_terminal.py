@@ -189,12 +189,11 @@ def _pairs(rows: Iterable[Sequence[str]], first: int | None = None) -> Grid:
 
 def _bars(block: Bar, width: int) -> Grid:
     marks = [(_glued(name), _glued(text), x) for name, text, x in block.marks]
-    largest = max((x for *_, x in marks if math.isfinite(x)), default=0.0) or 1.0
     widths = max(len(name) for name, *_ in marks), max(len(text) for _, text, _ in marks)
     room = width - sum(widths) - 4
     grid = _grid({}, {"justify": "right"}, {"no_wrap": True})
     for name, text, x in marks:
-        grid.add_row(name, text, "#" * math.ceil(min(1.0, x / largest) * room))
+        grid.add_row(name, text, "#" * math.ceil(min(1.0, x / block.largest) * room))
     return grid
 
 

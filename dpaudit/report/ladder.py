@@ -152,7 +152,7 @@ def next_step(ladder: Ladder) -> str:
     """Return the advice on the ladder as a whole."""
     if ladder.strength == "refuted":
         return f"Look for what breaks the claim: see the report of {ladder.strongest[0].name}."
-    return "More models (--models) certify more, if there is more to find."
+    return "More models (--models) or steps (--steps) certify more, if there is more to find."
 
 
 def _section(rung: Rung) -> list[Block]:

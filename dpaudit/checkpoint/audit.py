@@ -33,7 +33,7 @@ from dpaudit.estimators.one_run import GuessNumbers, assign_guesses
 from dpaudit.estimators.power.prospect import least_parameter_above
 from dpaudit.judging.advice import after_checkpoint
 from dpaudit.judging.judge import deciding_confidence, verdict
-from dpaudit.judging.strength import strength
+from dpaudit.judging.outcome import strength
 from dpaudit.results import Bound, Report, Verdict
 from dpaudit.types import Array, Claim, Curve, DPSGDCurve, GaussianCurve
 from dpaudit.versions import versions

@@ -23,9 +23,9 @@ from dpaudit.journal import Journal
 from dpaudit.judging.advice import RAW_BREAKS, next_steps
 from dpaudit.judging.choice import Choice, DecidingAttacks
 from dpaudit.judging.expectation import expectation, last_iterate
+from dpaudit.judging.outcome import strength
 from dpaudit.judging.panel import pick_attack
 from dpaudit.judging.run_data import RunData, fitting_attacks, read_run
-from dpaudit.judging.strength import strength
 from dpaudit.judging.warnings import RAW, low_accuracy, run_warnings, untested
 from dpaudit.results import NOTHING_TO_CHOOSE, Bound, Evidence, Expectation, Report, Scores, Verdict
 from dpaudit.types import Claim, Observations

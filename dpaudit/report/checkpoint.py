@@ -10,6 +10,7 @@ from typing import Any
 
 from dpaudit.checkpoint.audit import CheckpointReport
 from dpaudit.checkpoint.scoring import nonmembers_needed
+from dpaudit.judging import outcome
 from dpaudit.report import machine
 from dpaudit.report.document import (
     Block,
@@ -59,7 +60,7 @@ GUESSES = {1: "in", -1: "out", 0: ""}
 
 def document(report: CheckpointReport, where: str = "") -> Document:
     """Build the document: outcome and bounds, then setting, risk and warnings."""
-    machine.check_numbers(report.bounds)
+    outcome.check_numbers(report.bounds)
     claim = report.claim
     digits = digits_needed(report) if claim.guarantees and report.bounds else 2
     details: list[Block] = [
@@ -181,8 +182,8 @@ def verdict_sentence(report: CheckpointReport, digits: int) -> str:
 
 def to_dict(report: CheckpointReport) -> dict[str, Any]:
     """Return all of it but the single scores as plain values; infinite or missing is None."""
-    machine.check_numbers(report.bounds)
-    machine.check_strength(report)
+    outcome.check_numbers(report.bounds)
+    outcome.check_strength(report)
     claim, request, candidates, risk = report.claim, report.request, report.candidates, report.risk
     inn = int(candidates.put_in.sum())
     return machine.contract(

@@ -12,8 +12,9 @@ from xml.etree import ElementTree
 
 from dpaudit.files import write_whole
 from dpaudit.judging.advice import BREAKS
+from dpaudit.judging.outcome import check
 from dpaudit.report.formats import printable
-from dpaudit.report.machine import check, plain, write
+from dpaudit.report.machine import plain, write
 from dpaudit.report.run import render
 from dpaudit.report.run_verdict import in_one_line
 from dpaudit.report.wording import digits_needed, promise

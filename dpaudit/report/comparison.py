@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
+from dpaudit.judging import outcome
 from dpaudit.judging.compare import Comparison, ComparisonRow
 from dpaudit.judging.utility import Utility
 from dpaudit.report import formats, machine
@@ -164,7 +165,7 @@ def _attacks(comparison: Comparison) -> list[Block]:
 def check(comparison: Comparison) -> None:
     """Refuse numbers that may not be printed."""
     for defended in comparison.rows:
-        machine.check_numbers(defended.bounds, defended.published)
+        outcome.check_numbers(defended.bounds, defended.published)
 
 
 def to_dict(comparison: Comparison) -> dict[str, Any]:

@@ -6,6 +6,7 @@ import math
 from dataclasses import asdict
 from typing import Any
 
+from dpaudit.judging import outcome
 from dpaudit.judging.estimates import EstimateRequest, Estimates
 from dpaudit.report import machine
 from dpaudit.report.document import (
@@ -33,7 +34,7 @@ NEXT = "--verbose explains each bound."
 
 def document(estimates: Estimates, where: str = "") -> Document:
     """Build the document: table, sentences, how to read them and, last, the claim."""
-    machine.check_numbers(estimates.bounds)
+    outcome.check_numbers(estimates.bounds)
     question = estimates.request
     assumed = any(bound.assumption == "gaussian" for bound in estimates.shown)
     curve = question.curve or "not stated" + ("; Gaussian where one is assumed" if assumed else "")
@@ -166,7 +167,7 @@ def _on_its_side(epsilon: float, claim: float) -> str:
 def to_dict(estimates: Estimates) -> dict[str, Any]:
     """Return all of it as plain values; infinite or missing values are None."""
     question, deciding = estimates.request, estimates.deciding
-    machine.check_numbers(estimates.bounds)
+    outcome.check_numbers(estimates.bounds)
     return machine.contract(
         "estimates",
         {

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from dpaudit.files import write_whole
+from dpaudit.judging import outcome
 from dpaudit.judging.ladder import Ladder, Rung
 from dpaudit.report import figure_ladder, machine, to_html
 from dpaudit.report.document import (
@@ -189,7 +190,7 @@ def _rung_values(rung: Rung) -> Mapping[str, Any]:
     values |= {"chose": rung.chose, "sees": rung.sees, "left_out": rung.left_out}
     if report is None:
         return {**values, **dict.fromkeys(PLAYED)}
-    machine.check(report)
+    outcome.check(report)
     bounds = (rung.deciding, rung.by_curve, rung.without_assumptions)
     played = (
         *(rung.folder, report.verdict, report.claim.epsilon, report.training or None),

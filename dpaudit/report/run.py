@@ -9,10 +9,10 @@ from pathlib import Path
 from dpaudit.errors import write_error
 from dpaudit.files import write_whole
 from dpaudit.judging.advice import BREAKS
+from dpaudit.judging.outcome import check
 from dpaudit.report import drawing, run_figures, to_html, to_terminal
 from dpaudit.report.document import COLUMNS, Block, Document, Facts, Figure, Heading, Text
 from dpaudit.report.formats import power, printable
-from dpaudit.report.machine import check
 from dpaudit.report.run_attacks import attacks, decision
 from dpaudit.report.run_setting import contents, machinery, setting
 from dpaudit.report.run_verdict import sentence, summary

@@ -9,7 +9,7 @@ from refusals import refuses
 from dpaudit.audit.ladder import RUNGS, prepare_ladder, run_ladder
 from dpaudit.executors import SerialExecutor
 from dpaudit.judging.ladder import Ladder
-from dpaudit.judging.strength import strength
+from dpaudit.judging.outcome import strength
 from dpaudit.report import ladder as shown
 from dpaudit.report import load_schema, to_terminal
 from dpaudit.report.document import Table

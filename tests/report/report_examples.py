@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dpaudit.judging.strength import strength
+from dpaudit.judging.outcome import strength
 from dpaudit.rates import BoundCriterion
 from dpaudit.results import Bound, Counts, Evidence, Published, Report, Scores
 from dpaudit.types import Claim, DPSGDCurve

@@ -2,7 +2,7 @@
 
 import pytest
 
-from dpaudit.judging.strength import strength
+from dpaudit.judging.outcome import strength
 from dpaudit.results import NOTHING_TO_CHOOSE, Bound
 from dpaudit.types import Claim, GaussianCurve
 

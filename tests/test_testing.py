@@ -323,8 +323,11 @@ def test_a_strong_test_can_be_asked_for():
 
 
 def test_the_null_passes_as_it_should():
-    report = assert_private(counting, CLAIM, canary="none", models=160, strong=True)
+    report = assert_private(counting, CLAIM, canary="none", models=160)
     assert (report.verdict, report.untested) == ("NO_VIOLATION_FOUND", "")
+    assert report.strength == "null-passed"
+    with pytest.raises(WeakTest):
+        assert_private(counting, CLAIM, canary="none", models=160, strong=True)
 
 
 def embedding(dataset, seed):

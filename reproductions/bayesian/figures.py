@@ -70,8 +70,7 @@ def png(figure: Figure) -> bytes:
 
 def figure_4(found: Sequence[Answers]) -> Figure:
     """The canaries."""
-    with drawing.style():
-        figure = drawing.blank(2.0)
+    with drawing.blank(2.0) as figure:
         axes = figure.subplots(1, max(4, len(found)), squeeze=False)[0]
         for place, one in zip(axes, found, strict=False):
             image = np.reshape(one["canary"]["levels"], one["canary"]["shape"])
@@ -85,8 +84,7 @@ def figure_4(found: Sequence[Answers]) -> Figure:
 
 def figure_5(found: Sequence[Answers]) -> Figure:
     """By canary: in-sample estimates beside those on shuffled labels; AUCs with their intervals."""
-    with drawing.style():
-        figure = drawing.blank(5.2)
+    with drawing.blank(5.2) as figure:
         above, below = figure.subplots(2, 1)
         _bars(above, found)
         _areas(below, found)
@@ -143,8 +141,7 @@ def _areas(axes: Any, found: Sequence[Answers]) -> None:
 def figure_6(found: Sequence[Answers]) -> Figure:
     """By the number of passes: estimates, the same on shuffled labels (dashes), and AUCs."""
     times = passes(found)
-    with drawing.style():
-        figure = drawing.blank(6.4)
+    with drawing.blank(6.4) as figure:
         grid = figure.subplots(3, max(1, len(found)), sharex=True, sharey="row", squeeze=False)
         for (sets, singles, areas), one in zip(grid.T, found, strict=True):
             sets.set_title(one["game"]["canary"], fontsize=9)
@@ -173,8 +170,7 @@ def figure_6(found: Sequence[Answers]) -> Figure:
 
 def figure_7(found: Sequence[Answers]) -> Figure:
     """How the predictive mean of the canary's class is spread, for 2 and for 1,000 passes."""
-    with drawing.style():
-        figure = drawing.blank(3.6)
+    with drawing.blank(3.6) as figure:
         grid = figure.subplots(2, max(1, len(found)), squeeze=False)
         for place, (column, one) in enumerate(zip(grid.T, found, strict=True)):
             column[0].set_title(one["game"]["canary"], fontsize=9)
@@ -198,8 +194,7 @@ def figure_8(found: Sequence[Answers]) -> Figure:
     _, *finest = units(found)
     shown = [min(finest) / 2, *finest]
     names = [rounded(u) for u in units(found)]
-    with drawing.style():
-        figure = drawing.blank(6.4)
+    with drawing.blank(6.4) as figure:
         useful, estimates, areas = figure.subplots(3, 1, sharex=True)
         first = [found[0]["released"][name]["utility"] for name in names]
         useful.plot(shown, [u["accuracy"] for u in first], "o-", color=SHADES[0], label="accuracy")

@@ -10,7 +10,7 @@ from dpaudit.training.native.library import library
 
 RUN = "run --network logreg --noise-multiplier 2 --epochs 1 --models 4 --samples 3 --workers 1"
 SMALL = [*RUN.split(), "--canary", "random", "--attack", "loss"]
-MISSING = "there is no C++ compiler"
+MISSING = "C++ compiler"
 
 
 @pytest.fixture
@@ -35,9 +35,10 @@ def test_without_a_compiler_the_next_is_taken_with_a_line_that_says_so(bare, tmp
     done = bare(*SMALL, "--out", tmp_path / "run")
     assert done.exit_code == 0, done.output
     (said,) = [line for line in done.stderr.splitlines() if line.startswith("backend ")]
-    assert said.startswith(f"backend torch (not native: {MISSING}")
+    assert said.startswith("backend torch (not native: ")
+    assert MISSING in said
     assert backend(tmp_path / "run")["name"] == "torch"
-    assert backend(tmp_path / "run")["reason"].startswith(f"not native: {MISSING}")
+    assert backend(tmp_path / "run")["reason"].startswith("not native: ")
 
 
 def test_a_named_one_that_cannot_be_had_is_refused(bare, tmp_path):

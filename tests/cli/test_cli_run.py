@@ -103,7 +103,9 @@ def test_stdout_is_the_report_alone_and_progress_goes_to_stderr(undisturbed, cli
 
     again = cli("report", folder)
     assert again.exit_code == 0
-    assert again.stdout == done.stdout.partition("Report ")[0]
+    first, where = again.stdout.split("Report ")
+    assert first == done.stdout.partition("Report ")[0]
+    assert f"{folder}/report.html" in "".join(where.split())
     assert again.stderr == ""
 
 

@@ -137,7 +137,7 @@ def test_dpsgd_is_bounded_below_its_truth_and_by_its_accountant():
     bound = OneRunFDP(curve=FEW).bound(Guesses(500, 500, right), DELTA)
     assert (bound.assumption, bound.estimator) == ("accountant", "one-run-fdp")
     assert 0 < bound.epsilon < claimed(FEW, DELTA)
-    assert "at a rate of 0.4 in 2 steps, which is taken on trust" in bound.sentence
+    assert "at a rate of 0.4 in 2 steps, as claimed" in bound.sentence
     assert "one record added or removed, canaries that a fair coin" in bound.sentence
     replaced = OneRunFDP(curve=FEW, adjacency="replace").bound(Guesses(500, 500, right), DELTA)
     assert "one record replaced" in replaced.sentence

@@ -60,7 +60,7 @@ def test_bound_is_above_what_counts_alone_would_say():
     assert bound.epsilon > ClopperPearson().bound(SOME, DELTA).epsilon
     assert (bound.estimator, bound.assumption, bound.selection) == ("pld", "accountant", "as given")
     assert bound.counts == SOME
-    assert "at a rate of 0.3 in 5 steps, which is taken on trust" in bound.sentence
+    assert "at a rate of 0.3 in 5 steps, as claimed" in bound.sentence
     assert "one record added or removed, independent trials and a decision rule" in bound.sentence
     assert "cannot catch a fault\nin the sampling" in "\n".join(
         line.strip() for line in PLD.__doc__.splitlines()

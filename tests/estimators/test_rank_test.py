@@ -76,7 +76,7 @@ def test_the_accountants_curve_is_one_too():
     assert 2 < bound.epsilon < 4.854
     replaced = RankTest(claim, draws=999, adjacency="replace").bound(found, DELTA)
     assert replaced.epsilon > 0
-    assert "at a rate of 0.5 in 2 steps, which is taken on trust" in bound.sentence
+    assert "at a rate of 0.5 in 2 steps, as claimed" in bound.sentence
     assert "neighbours by one record added or removed, independent trials" in bound.sentence
     assert "neighbours by one record replaced, independent trials" in replaced.sentence
 

@@ -155,7 +155,19 @@ def test_page_is_whole_in_itself_and_runs_nothing(pages: dict[str, str], name: s
     read = Page(pages[name])
     tags = {tag for tag, _ in read.elements}
     assert not tags & {"script", "link", "iframe", "object", "embed", "form", "base", "a", "svg"}
-    allowed = {"class", "alt", "src", "lang", "charset", "http-equiv", "content", "name", "scope"}
+    allowed = {
+        "class",
+        "alt",
+        "src",
+        "lang",
+        "charset",
+        "http-equiv",
+        "content",
+        "name",
+        "scope",
+        "max",
+        "value",
+    }
     for tag, attributes in read.elements:
         assert set(attributes) <= allowed, tag
     assert "url(" not in pages[name]

@@ -295,7 +295,7 @@ def test_a_summary_has_a_column_for_each_kind_of_assumption() -> None:
     gdp = bound("loss", estimator="gdp", assumption="gaussian", epsilon=1.5, ceiling=math.inf)
     prior = bound("loss", estimator="joint-beta", assumption="prior", epsilon=0.9)
     report = inconclusive(bounds=[bound("loss"), gdp, prior], primary=0)
-    assert "attack certified no assumptions in-sample" in flat(summary(report))
+    assert "attack by curve no assumptions in-sample" in flat(summary(report))
     assert "> loss 1.50 0.30 " in flat(summary(report))
     assert "loss gdp a Gaussian curve 1.50 no limit" in flat(details(report))
     assert "loss joint-beta a prior (credible) 0.90 1.84" in flat(details(report))

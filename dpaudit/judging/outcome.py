@@ -20,18 +20,16 @@ def strength(claim: Claim, verdict: Verdict, bound: Bound | None, canary_is_null
 
     A claim that was not refuted withstood a strong test if at least half of it is certified: the
     same models refute a claim of half as much. A null run plants nothing: it fails if anything is
-    certified, and passes if the claim could have been refuted.
+    certified, and else passes, unless this number of trials can certify nothing.
     """
-    if canary_is_null and bound is not None and bound.epsilon > 0:
-        return "null-failed"
+    if canary_is_null and bound is not None and bound.ceiling > 0:
+        return "null-failed" if bound.epsilon > 0 else "null-passed"
     if verdict == "NO_GUARANTEE_CLAIMED":
-        return "null-passed" if canary_is_null else "not-claimed"
+        return "not-claimed"
     if verdict == "VIOLATION":
         return "refuted"
     if verdict == "INCONCLUSIVE" or bound is None or not promises(claim, bound.assumption):
         return "weak"
-    if canary_is_null:
-        return "null-passed"
     return "strong" if 0 < claim.epsilon / 2 <= bound.epsilon else "weak"
 
 

@@ -40,8 +40,12 @@ def test_a_refuted_claim_and_a_mechanism_without_one_have_words_of_their_own():
 
 
 @pytest.mark.parametrize("verdict", ["NO_VIOLATION_FOUND", "INCONCLUSIVE", "NO_GUARANTEE_CLAIMED"])
-def test_a_null_run_passes_only_if_nothing_is_certified_and_it_could_have_failed(verdict):
-    passed = "weak" if verdict == "INCONCLUSIVE" else "null-passed"
-    assert of(0.0, verdict=verdict, null=True) == passed
+def test_a_null_run_passes_only_if_nothing_is_certified(verdict):
+    assert of(0.0, verdict=verdict, null=True) == "null-passed"
     assert of(0.01, verdict=verdict, null=True) == "null-failed"
     assert of(4.1, verdict="VIOLATION", null=True) == "null-failed"
+
+
+def test_a_null_run_that_could_not_have_failed_is_weak():
+    powerless = Bound(0.0, 1e-5, 0.95, "e", "none", NOTHING_TO_CHOOSE, ceiling=0.0)
+    assert strength(BARE, "INCONCLUSIVE", powerless, True) == "weak"

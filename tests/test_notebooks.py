@@ -21,8 +21,8 @@ PROMISES = {
     "calibration": "The evidence kept its word",
     "compare_defences": "behind mean-std + quantize:0.01: at least",
     "first_audit": "VIOLATION - the leak is at least epsilon",
-    "targets_ensembles": "NO GUARANTEE CLAIMED: with 95 % confidence the leak is at least epsilon",
-    "targets_p3gm": "NO VIOLATION",
+    "targets_ensembles": "the leak is at least",
+    "targets_p3gm": "certified",
     "targets_local_and_laplace": "VIOLATION - the leak is at least epsilon",
 }
 """What the last cell of each notebook must say, at whatever scale."""

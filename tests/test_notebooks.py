@@ -21,7 +21,7 @@ PROMISES = {
     "calibration": "The evidence kept its word",
     "compare_defences": "behind mean-std + quantize:0.01: at least",
     "first_audit": "VIOLATION - the leak is at least epsilon",
-    "targets_ensembles": "the leak is at least",
+    "targets_ensembles": "at least",
     "targets_p3gm": "certified",
     "targets_local_and_laplace": "VIOLATION - the leak is at least epsilon",
 }

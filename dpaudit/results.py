@@ -208,7 +208,7 @@ class Report(Result):
     growth: Growth | None = None
     """The evidence over a run that stops once its claim is refuted."""
     expected: Expectation | None = None
-    """What a stronger test would typically certify, if this one was weak."""
+    """The forecast of a stronger test, if this one was weak."""
     heuristic: float | None = None
     """About the most that can be found in the final model, by the last-iterate heuristic."""
     evidence: Evidence | None = field(default=None, compare=False, repr=False)

@@ -41,7 +41,7 @@ FEWEST_CANARIES = 50
 """Smallest number of canaries in one run, if the network has no room for as many as planned."""
 
 OF_OBSERVER = frozenset({"canary", "clip_canary", "samples"})
-"""Settings that are the observer's alone; the others bring their own."""
+"""Settings that hold for the observer alone; the other adversaries have their own."""
 
 Begin = Callable[[str, PreparedAudit], object]
 """Shows which adversary begins."""

@@ -1,4 +1,4 @@
-"""What could be expected of a stronger test: forecasts beside a weak one, and a heuristic limit."""
+"""Forecasts of a stronger test beside a weak one, and a heuristic limit of what can be found."""
 
 from __future__ import annotations
 

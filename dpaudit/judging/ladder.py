@@ -26,7 +26,7 @@ class Rung:
     chose: str
     sees: str
     powers: str
-    """What it may do and sees, in a few words."""
+    """Its powers and its view in a few words."""
     report: Report | None = None
     left_out: str = ""
 

@@ -74,8 +74,7 @@ class Ladder(Result):
 
     @property
     def strongest(self) -> tuple[Rung, Report, Bound]:
-        """The rung that refutes the claim, else one that is a strong test, else any: the one that
-        certifies most."""
+        """The rung that certifies most: of those that refute, else of strong tests, else of all."""
         order: Sequence[Strength] = ("refuted", "strong")
         return max(
             self.played,
